@@ -6,6 +6,7 @@
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
 # make selection  tests that an edit affects, against running all and against pytest-testmon: half an hour
 # make readme   the sessions in README.md and docs/audit.md anew
+# make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
 # make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate
 # make bench-readme  tables and plot of make bench and make bench-peers into docs/benchmarks.md
@@ -57,6 +58,9 @@ fuzz:
 readme: build
 	.ci/readme bin/xstate
 
+notebooks: build
+	.ci/notebooks bin/xstate build/notebooks $(PYTHON)
+
 bench: build
 	.ci/bench bin/xstate build/bench --size 10,40 --edits 8 --budget 13m
 
@@ -93,6 +97,6 @@ man: build
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test test-all fuzz readme \
+.PHONY: check format vet lint build demo test test-all fuzz readme notebooks \
 	bench bench-peers bench-readme bench-full growth compare baseline selection \
 	cross release man clean

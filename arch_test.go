@@ -74,7 +74,7 @@ var owners = map[string][]string{
 	"github.com/google/cel-go":          {"state/query"},
 	"github.com/secure-systems-lab":     {"state/provenance"},
 	"golang.org/x/crypto":               {"state/provenance"},
-	"github.com/yuin/goldmark":          {"patch"},
+	"github.com/yuin/goldmark":          {"patch", "state/provenance"},
 }
 
 // impure are the packages, with those below them, that a pure one must not import.

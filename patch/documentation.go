@@ -66,10 +66,10 @@ func Prose(python []byte) []byte {
 // has in a notebook file saved the usual way, with one line per source line. The result is nil if the notebook cannot
 // be read.
 func NotebookProse(data []byte) []byte {
-	body := strings.TrimPrefix(string(data), bom)
+	body := bytes.TrimPrefix(data, []byte(bom))
 	n := &notebook{line: lineCounter{data: data}}
-	top, ok := value{at: len(data) - len(body), raw: json.RawMessage(body)}.object()
-	if !ok {
+	top, ok := value{at: len(data) - len(body), raw: body}.object()
+	if !ok || !json.Valid(body) {
 		return nil
 	}
 	if n.major = 4; top["worksheets"].raw != nil {

@@ -25,7 +25,7 @@ type format struct {
 	change func(p piece, was, now Block) string    // returns the piece with another block in it
 	render func(b Block, first bool) string        // returns the piece of a new block
 	join   func(out *strings.Builder, text string) // adds a piece to the output
-	note   func(text string) string                // returns a piece of prose that shows text as it is
+	text   func(t Text, first bool) string         // returns the piece of a text between blocks
 }
 
 // sourceLines returns a text as notebooks store it: a list of lines with their line ends.

@@ -15,52 +15,96 @@ type value struct {
 
 // object returns the fields of an object. Like encoding/json, it uses the last of repeated fields.
 func (v value) object() (map[string]value, bool) {
-	dec, ok := v.enter('{')
-	if !ok {
-		return nil, false
-	}
 	out := map[string]value{}
-	for dec.More() {
-		key, err := dec.Token()
-		name, ok := key.(string)
-		item, good := v.next(dec)
-		if err != nil || !ok || !good {
-			return nil, false
-		}
-		out[name] = item
-	}
-	return out, true
+	ok := v.items('{', func(name string, item value) { out[name] = item })
+	return out, ok
 }
 
 // array returns the items of an array.
 func (v value) array() ([]value, bool) {
-	dec, ok := v.enter('[')
-	if !ok {
-		return nil, false
-	}
 	var out []value
-	for dec.More() {
-		item, ok := v.next(dec)
-		if !ok {
-			return nil, false
+	ok := v.items('[', func(_ string, item value) { out = append(out, item) })
+	return out, ok
+}
+
+// items calls add for each item of an object or an array. It copies nothing, and looks at each byte once: with
+// encoding/json, a notebook of 50 MB took seconds. The document must be valid JSON; reading checks that first.
+func (v value) items(open byte, add func(name string, item value)) bool {
+	i := skipSpace(v.raw, 0)
+	if i == len(v.raw) || v.raw[i] != open {
+		return false
+	}
+	for i = skipSpace(v.raw, i+1); i < len(v.raw) && v.raw[i] != open+2; { // { and } differ by 2, and so do [ and ]
+		name := ""
+		if open == '{' {
+			end := skipJSON(v.raw, i)
+			if json.Unmarshal(v.raw[i:end], &name) != nil {
+				return false
+			}
+			i = skipSpace(v.raw, skipSpace(v.raw, end)+1)
 		}
-		out = append(out, item)
+		end := skipJSON(v.raw, i)
+		if end <= i {
+			return false
+		}
+		add(name, value{at: v.at + i, raw: v.raw[i:end:end]})
+		if i = skipSpace(v.raw, end); i < len(v.raw) && v.raw[i] == ',' {
+			i = skipSpace(v.raw, i+1)
+		}
 	}
-	return out, true
+	return i < len(v.raw)
 }
 
-func (v value) enter(open json.Delim) (*json.Decoder, bool) {
-	dec := json.NewDecoder(bytes.NewReader(v.raw))
-	t, err := dec.Token()
-	return dec, err == nil && t == open
+func skipSpace(raw []byte, i int) int {
+	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\r' || raw[i] == '\t') {
+		i++
+	}
+	return min(i, len(raw))
 }
 
-func (v value) next(dec *json.Decoder) (value, bool) {
-	var raw json.RawMessage
-	if dec.Decode(&raw) != nil {
-		return value{}, false
+// skipJSON returns the end of the value that begins at an offset.
+func skipJSON(raw []byte, i int) int {
+	depth := 0
+	for i < len(raw) {
+		switch raw[i] {
+		case '"':
+			i = skipString(raw, i)
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth <= 0 {
+				return i + 1 + min(depth, 0) // the end of what holds a number is no part of it
+			}
+		case ',', ' ', '\n', '\r', '\t', ':':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
 	}
-	return value{at: v.at + int(dec.InputOffset()) - len(raw), raw: raw}, true
+	return i
+}
+
+// skipString returns the end of the string that begins at an offset.
+func skipString(raw []byte, i int) int {
+	for i++; ; i++ {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return len(raw)
+		}
+		i += n
+		escapes := i
+		for raw[escapes-1] == '\\' {
+			escapes--
+		}
+		if (i-escapes)%2 == 0 {
+			return i + 1
+		}
+	}
 }
 
 // into decodes a value. It reports whether the value is present and of the right type.

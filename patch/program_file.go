@@ -21,6 +21,8 @@ type Program struct {
 
 	gaps []string // for .py: the text before, between and after the blocks; one more than there are blocks
 	raw  []byte   // for a notebook or Markdown: the whole file
+
+	major int // for a notebook: nbformat
 }
 
 // Bytes returns the file that the program came from, byte for byte.

@@ -18,11 +18,12 @@ type notebook struct {
 
 // readNotebook reads a notebook of nbformat 2 to 4. Its code cells become blocks.
 func readNotebook(data []byte) (*Program, *ParseError) {
-	body := strings.TrimPrefix(string(data), bom)
+	data = bytes.Clone(data)
+	body := bytes.TrimPrefix(data, []byte(bom))
 	if err := checkJSON(data, len(data)-len(body)); err != nil {
 		return nil, err
 	}
-	n := &notebook{program: &Program{Kind: KindNotebook, raw: bytes.Clone(data)}, line: lineCounter{data: data}}
+	n := &notebook{program: &Program{Kind: KindNotebook, raw: data}, line: lineCounter{data: data}}
 	if err := n.read(value{at: len(data) - len(body), raw: json.RawMessage(body)}); err != nil {
 		return nil, err
 	}
@@ -34,11 +35,11 @@ func readNotebook(data []byte) (*Program, *ParseError) {
 
 // checkJSON refuses data that is not JSON, and gives line and column.
 func checkJSON(data []byte, skip int) *ParseError {
-	var raw json.RawMessage
-	err := json.Unmarshal(data[skip:], &raw)
-	if err == nil {
+	if json.Valid(data[skip:]) {
 		return nil
 	}
+	var raw json.RawMessage
+	err := json.Unmarshal(data[skip:], &raw)
 	at := len(data)
 	if se := (*json.SyntaxError)(nil); errors.As(err, &se) {
 		at = min(at, skip+max(0, int(se.Offset)-1))
@@ -67,6 +68,7 @@ func (n *notebook) read(doc value) *ParseError {
 	if !top["nbformat"].into(&n.major) || n.major < 2 || n.major > 4 {
 		return notNotebook(fmt.Sprintf("nbformat %s is not known", top["nbformat"].raw))
 	}
+	n.program.major = n.major
 	if l := language(top["metadata"]); l != "" && !isPython(l) {
 		return notPython(l)
 	}

@@ -14,7 +14,7 @@ import (
 // markdownFormat returns the format of .md files. The piece of a block is its fence, with both fence lines.
 func (p *Program) markdownFormat() *format {
 	body := bytes.TrimPrefix(p.raw, []byte(bom))
-	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: changeFence, render: newFence, note: textFence}
+	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: changeFence, render: newFence, text: textPiece}
 	f.join = func(out *strings.Builder, text string) {
 		if s := out.String(); s != "" && s[len(s)-1] != '\n' {
 			out.WriteString("\n")
@@ -112,7 +112,17 @@ func newFence(b Block, first bool) string {
 	return "\n" + text
 }
 
-func textFence(text string) string {
-	mark := fenceMark("", text)
-	return "\n" + mark + "text\n" + strings.TrimRight(text, "\n") + "\n" + mark + "\n"
+func textPiece(t Text, first bool) string {
+	text := strings.TrimRight(t.Source, "\n") + "\n"
+	switch t.Kind {
+	case TextMarkdown:
+		text = quotedCode(text)
+	case TextOutput:
+		mark := fenceMark("", text)
+		text = mark + "text\n" + text + mark + "\n"
+	}
+	if first {
+		return text
+	}
+	return "\n" + text
 }

@@ -72,8 +72,8 @@ func (p *Program) format() (*format, error) {
 	return p.pythonFormat(), nil
 }
 
-// rewrite puts blocks into the pieces of a file. The note of a new block, if it has one, follows the block.
-func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []string) string {
+// rewrite puts blocks into the pieces of a file, and texts between blocks that are new. Texts are in order.
+func (p *Program) rewrite(f *format, ids []string, blocks []Block, texts []Text) string {
 	place := map[string]int{}
 	for i, id := range ids {
 		if id != "" {
@@ -97,7 +97,13 @@ func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []strin
 			}
 		}
 	}
+	say := func(before int) { // writes the texts before a block
+		for ; f.text != nil && len(texts) > 0 && texts[0].Before <= before; texts = texts[1:] {
+			emit(f.text(texts[0], !written))
+		}
+	}
 	for k, b := range blocks {
+		say(k)
 		i, known := place[b.ID]
 		if !known || !stays[i] {
 			if k == 0 && len(f.pieces) > 0 && f.pieces[0].block == prose {
@@ -105,9 +111,6 @@ func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []strin
 				next = 1
 			}
 			emit(f.render(b, !written))
-			if f.note != nil && k < len(notes) && notes[k] != "" {
-				emit(f.note(notes[k]))
-			}
 			continue
 		}
 		until(i)
@@ -118,6 +121,7 @@ func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []strin
 		emit(text)
 		next++
 	}
+	say(len(blocks))
 	until(len(p.Blocks))
 	return out.String() + f.foot
 }
@@ -146,9 +150,9 @@ func staying(place map[string]int, blocks []Block) map[int]bool {
 	return stays
 }
 
-// New returns a file of a kind that holds only blocks and notes. A note is a text that is shown after a block, by
-// index, and is not code. A notebook ignores notes.
-func New(kind Kind, blocks []Block, notes []string) ([]byte, error) {
+// New returns a file of a kind that holds only blocks and texts, which are in the order of their places. A notebook
+// leaves texts out.
+func New(kind Kind, blocks []Block, texts []Text) ([]byte, error) {
 	p := &Program{Kind: kind, gaps: []string{""}}
 	switch kind {
 	case KindNotebook:
@@ -160,7 +164,7 @@ func New(kind Kind, blocks []Block, notes []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := []byte(p.rewrite(f, nil, blocks, notes))
+	data := []byte(p.rewrite(f, nil, blocks, texts))
 	return data, p.reads(data, blocks)
 }
 
@@ -196,10 +200,7 @@ func (p *Program) pythonFormat() *format {
 		}
 		return mark + now.Source
 	}
-	f.note = func(text string) string {
-		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-		return end + end + "# %% [markdown]" + end + "# " + strings.Join(lines, end+"# ")
-	}
+	f.text = func(t Text, first bool) string { return commentCell(t, first, end) }
 	f.render = func(b Block, first bool) string {
 		text := b.Source
 		if p.Kind == KindCells {
@@ -211,6 +212,25 @@ func (p *Program) pythonFormat() *format {
 		return end + end + text
 	}
 	return f
+}
+
+// commentCell returns the cell of a text in a script. A line of Markdown that would read as a marker is escaped.
+func commentCell(t Text, first bool, end string) string {
+	mark := "# %% [markdown]"
+	if t.Kind == TextRaw {
+		mark = "# %% [raw]"
+	}
+	if !first {
+		mark = end + end + mark
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(t.Source, "\n"), "\n") {
+		line = strings.TrimRight("# "+line, " ")
+		if _, ok := parseMarker([]byte(line)); ok && t.Kind == TextMarkdown {
+			line = "# \\" + line[2:]
+		}
+		mark += end + line
+	}
+	return mark
 }
 
 // cutMarker cuts the text before a block at the line that starts its cell.

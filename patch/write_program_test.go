@@ -202,8 +202,31 @@ func TestNew(t *testing.T) {
 				blocks[i].Dialect = IPython
 			}
 		}
-		if data, err := New(kind, blocks, []string{"out\n# %% put\n```\nx", ""}); err != nil {
+		texts := []Text{
+			{Source: "# Title\n\n%% no marker\n\n```python\nnot = 'a block'\n```"},
+			{Before: 1, Kind: TextOutput, Source: "out\n# %% put\n```\nx"},
+			{Before: 1, Kind: TextRaw, Source: "raw"},
+			{Before: len(blocks), Source: "The end."},
+		}
+		data, err := New(kind, blocks, texts)
+		if err != nil {
 			t.Errorf("New(%s): %v\n%s", kind, err, data)
+		}
+		if kind == KindNotebook {
+			continue
+		}
+		again, err := Parse("a"+map[Kind]string{KindCells: ".py", KindMarkdown: ".md"}[kind], data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		for _, x := range again.Texts(nil, nil) {
+			said.WriteString(x.Source + "\n")
+		}
+		for _, want := range []string{"# Title\n", "% no marker\n", "not = 'a block'\n", "raw\n", "The end.\n"} {
+			if !strings.Contains(said.String(), want) {
+				t.Errorf("New(%s) lacks the text %q:\n%s", kind, want, data)
+			}
 		}
 	}
 	if _, err := New(KindCells, []Block{{ID: "a", Dialect: Python, Source: "x = 1\n# %% b\ny = 2"}}, nil); err == nil {

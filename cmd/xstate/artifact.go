@@ -154,7 +154,7 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	for _, v := range found {
 		rows = append(rows, []string{v.Name, string(v.Kind), string(v.Status), v.Reason})
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 	a.ui.talk("%s after step %d", plural(len(found), "artifact"), n)
 	if len(unrecorded) > 0 {
 		a.ui.talk(
@@ -242,7 +242,7 @@ func (a *app) printArtifact(v *artifact.View) {
 		}
 		rows = append(rows, []string{"speaks of", r.Name, fmt.Sprintf("%s  line %d of %s", text, r.Line, r.File)})
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 	a.ui.print("declared in step %d", v.Declared)
 	if by := originText(v.Origin); by != "" {
 		a.ui.print(" by %s", by)

@@ -227,7 +227,7 @@ func (a *app) printBench(r *bench.Report, page string) {
 	for i := range rows[0] {
 		rows[0][i] = a.ui.bold(rows[0][i])
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 	for _, w := range r.Summary.Wrong {
 		a.ui.print("xstate is not equal to scratch: %s, edit %d: %v\n", w.Program, w.Version, w.Differs)
 	}

@@ -72,10 +72,10 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 
 func (a *app) printBisection(x *replay.Bisection) {
 	for _, e := range x.Between {
-		a.ui.write(columns([][]string{entryRow(e)}))
+		a.ui.table([][]string{entryRow(e)})
 	}
 	if len(x.Between) == 0 {
-		a.ui.write(columns([][]string{entryRow(*x.First)}))
+		a.ui.table([][]string{entryRow(*x.First)})
 		a.ui.print("%s", probeText("before", &x.Good, &x.Bad))
 		a.ui.print("%s", probeText("since", &x.Bad, &x.Good))
 	} else {

@@ -93,7 +93,7 @@ func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 		for _, r := range c.Rows {
 			rows = append(rows, creditText(nameText(r), r))
 		}
-		a.ui.write(columns(append(rows, creditText("total", c.Total))))
+		a.ui.table(append(rows, creditText("total", c.Total)))
 		return nil
 	})
 }

@@ -232,7 +232,7 @@ func (a *app) printChange(c query.BlockChange, withOutputs bool) {
 		}
 		rows = append(rows, []string{"  " + string(v.Key), was, "->", now})
 	}
-	a.ui.write(cells(rows))
+	a.ui.table(shortCells(rows))
 	if withOutputs {
 		a.ui.write(c.Outputs)
 	}

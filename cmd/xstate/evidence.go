@@ -252,7 +252,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 	for i, root := range tops {
 		tree.draw(root, "", "", i == len(tops)-1)
 	}
-	u.write(columns(tree.rows))
+	u.table(tree.rows)
 	a.evidenceList("results", func(add func(...string)) {
 		for _, r := range e.Results {
 			add(string(r.Key), valueOr(r.Value, r.Digest), "by "+r.By)

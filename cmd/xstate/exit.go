@@ -38,6 +38,8 @@ const (
 	codeUnreadable  state.Code = "unreadable"
 	codeFileExists  state.Code = "file-exists" // a file that exists and is not to be overwritten
 	codeWhich       state.Code = "which-session"
+	codeNoFigure    state.Code = "no-figure"
+	codeNoViewer    state.Code = "no-viewer" // no program to show a picture with
 	codeInterrupted state.Code = "interrupted"
 	codeInternal    state.Code = "internal"
 )
@@ -52,6 +54,8 @@ var exitCodes = map[state.Code]int{
 	codeUnreadable:                    exitUsage,
 	codeWhich:                         exitUsage,
 	codeFileExists:                    exitUsage,
+	codeNoFigure:                      exitUsage,
+	codeNoViewer:                      exitUsage,
 	bench.CodeNothing:                 exitUsage,
 	bench.CodeNoWorkload:              exitUsage,
 	bench.CodeNoStrategy:              exitUsage,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -22,7 +24,7 @@ import (
 
 type exportFlags struct {
 	at                       stepFlags
-	format, out              string
+	format, out, images      string
 	values, noOutputs, force bool
 }
 
@@ -35,6 +37,8 @@ var endings = map[string]string{
 	".md":       "md",
 	".markdown": "md",
 	".ipynb":    "ipynb",
+	".html":     "html",
+	".htm":      "html",
 	".json":     "prov",
 	".zip":      formatArchive,
 }
@@ -45,15 +49,20 @@ func (a *app) exportVerb() *cobra.Command {
 		Use:   "export",
 		Short: "write a program, its provenance or a whole session into a file",
 		Long: `Export writes the program after a step, with the outputs of its blocks, as a script with "# %%" cells
-(.py), a document (.md) or a notebook (.ipynb, nbformat 4.5). Each reads as that program. As .json it writes the
-provenance of the program in PROV-JSON (W3C): versions, values and files are entities; edits, runs and executions are
-activities; authors are agents. With --format agent-trace it writes who wrote which lines of the program's file, as a
-record of Agent Trace 0.1.
+(.py), a document (.md), a notebook (.ipynb, nbformat 4.5) or a page (.html). All but the page read as that program. The
+text around blocks comes from the program's file as it is now: Markdown cells, their pictures, "# %% [markdown]" cells.
+Pictures of a document go to the folder FILE_files, or to --images. A page needs no other file, and nothing in it runs:
+scripts and styles in outputs are left out.
+
+As .json it writes the provenance of the program in PROV-JSON (W3C): versions, values and files are entities; edits,
+runs and executions are activities; authors are agents. With --format agent-trace it writes who wrote which lines of the
+program's file, as a record of Agent Trace 0.1.
 
 As .zip it writes the whole session: the history byte for byte, texts, outputs, and what executions read and wrote. With
 --values it adds the present values of the program and the content of files. xstate import reads it into another
 store.`,
 		Example: `  xstate export --at-step 5 --out then.py
+  xstate export --out report.html
   xstate export --format ipynb > now.ipynb
   xstate export --out provenance.json
   xstate export --format agent-trace --out trace.json
@@ -69,8 +78,9 @@ store.`,
 		&f.format,
 		"format",
 		"",
-		"py, md, ipynb, prov, agent-trace or archive (default: by the ending of FILE)",
+		"py, md, ipynb, html, prov, agent-trace or archive (default: by the ending of FILE)",
 	)
+	flags.StringVar(&f.images, "images", "", "with md: put pictures into the folder `DIR` (default: FILE_files)")
 	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out the outputs of blocks")
 	flags.BoolVar(&f.values, "values", false, "with an archive: also values and the content of files")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing FILE")
@@ -107,6 +117,8 @@ func (f *exportFlags) check(json bool) error {
 			err:  errors.New("an archive holds the whole session"),
 			hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step",
 		}
+	case f.images != "" && f.format != string(provenance.FormatMarkdown):
+		return &usageError{err: errors.New("--images needs --format md"), hint: "other formats hold their pictures"}
 	case f.format != formatArchive && f.values:
 		return &usageError{err: errors.New("--values needs an archive"), hint: "xstate query --value NAME prints one"}
 	case json && f.out == "":
@@ -155,15 +167,26 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 
 func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
 	options := provenance.ExportOptions{NoOutputs: f.noOutputs}
+	if src, err := readSource(o.file); err == nil {
+		options.Data = src.data
+		options.Program, _ = patch.Parse(src.name, src.data) // what cannot be read has no texts
+		options.Open = f.opener(filepath.Dir(src.path))
+	}
 	if provenance.Format(f.format) == provenance.FormatAgentTrace {
 		options.File = fromRoot(o.file)
-		if src, err := readSource(o.file); err == nil {
-			options.Data = src.data
-		}
+	}
+	folder := f.imageFolder()
+	if folder != "" {
+		options.Images = &provenance.ImageFolder{Link: f.link(folder)}
 	}
 	data, err := provenance.Export(ctx, o.session.History(), doc.Step, provenance.Format(f.format), options)
 	if err != nil {
 		return err
+	}
+	if options.Images != nil {
+		if err := writeFiles(folder, options.Images.Files); err != nil {
+			return err
+		}
 	}
 	if doc.Bytes = int64(len(data)); f.out == "" {
 		a.ui.write(string(data))
@@ -173,6 +196,51 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		return err
 	}
 	return writeFile(doc.File, data)
+}
+
+// imageFolder is the folder for the pictures of a document; "" if the export has none.
+func (f *exportFlags) imageFolder() string {
+	switch {
+	case f.format != string(provenance.FormatMarkdown):
+		return ""
+	case f.images != "" || f.out == "":
+		return f.images
+	}
+	return strings.TrimSuffix(f.out, filepath.Ext(f.out)) + "_files"
+}
+
+// link is a folder as a document names it.
+func (f *exportFlags) link(folder string) string {
+	if rel, err := filepath.Rel(filepath.Dir(f.out), folder); err == nil {
+		folder = rel
+	}
+	return strings.ReplaceAll(filepath.ToSlash(folder), " ", "%20")
+}
+
+// opener reads the pictures that texts of the program's file link to. A document beside that file keeps these links,
+// and then the opener is nil.
+func (f *exportFlags) opener(folder string) func(string) ([]byte, error) {
+	out, err := filepath.Abs(filepath.Dir(f.out))
+	if f.format != string(provenance.FormatHTML) && err == nil && out == folder {
+		return nil
+	}
+	return func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(name))) }
+}
+
+// writeFiles writes files into a folder, which it makes if there is any.
+func writeFiles(folder string, files map[string][]byte) error {
+	if len(files) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return unwritten(folder, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := writeFile(filepath.Join(folder, name), files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fromRoot is a path from the root of the repository that it lies in, else from the working directory.

@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/depgraph"
 )
 
 func (a *app) graphVerb() *cobra.Command {
@@ -16,18 +20,19 @@ func (a *app) graphVerb() *cobra.Command {
 		Use:   "graph",
 		Short: "print the dependency graph",
 		Long: `Graph prints the dependencies after a step. An edge has a type (import, symbol, order) and is predicted
-from the source, observed in executions, or both. query --path finds a shortest chain.`,
-		Example: `  xstate graph | dot -Tsvg > graph.svg
+from the source, observed in executions, or both. query --path finds a shortest chain. For SVG, graph uses Graphviz
+(dot) if it is installed, and otherwise draws the graph itself.`,
+		Example: `  xstate graph --format svg > graph.svg
   xstate graph --format mermaid
   xstate graph --at-step 5`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.graph(cmd.Context(), format, at) },
 	}
 	at.flags(cmd)
-	cmd.Flags().StringVar(&format, "format", "dot", "dot, mermaid or json")
+	cmd.Flags().StringVar(&format, "format", "dot", "dot, mermaid, svg or json")
 	_ = cmd.RegisterFlagCompletionFunc(
 		"format",
-		cobra.FixedCompletions([]string{"dot", "mermaid", "json"}, cobra.ShellCompDirectiveNoFileComp),
+		cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp),
 	)
 	return a.ofSession(cmd)
 }
@@ -36,8 +41,11 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 	if a.ui.json {
 		format = "json"
 	}
-	if format != "dot" && format != "mermaid" && format != "json" {
-		return &usageError{err: fmt.Errorf("there is no format %q", format), hint: "use --format dot, mermaid or json"}
+	if !slices.Contains(graphFormats, format) {
+		return &usageError{
+			err:  fmt.Errorf("there is no format %q", format),
+			hint: "use --format dot, mermaid, svg or json",
+		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
 		d, err := o.session.History().Dependencies(ctx, n)
@@ -55,7 +63,22 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 		if err != nil {
 			return err
 		}
+		if format == "svg" {
+			dot = pictureOf(ctx, dot, d.Graph)
+		}
 		a.ui.text(dot)
 		return nil
 	})
+}
+
+var graphFormats = []string{"dot", "mermaid", "svg", "json"}
+
+// pictureOf returns a graph as SVG, by Graphviz if it is there and does it.
+func pictureOf(ctx context.Context, dot string, g *depgraph.Graph) string {
+	cmd := exec.CommandContext(ctx, "dot", "-Tsvg")
+	cmd.Stdin = strings.NewReader(dot)
+	if svg, err := cmd.Output(); err == nil && len(svg) > 0 {
+		return string(svg)
+	}
+	return g.SVG()
 }

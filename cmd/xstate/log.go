@@ -58,7 +58,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 				rows = append(rows, []string{"  forked", "", "", name})
 			}
 		}
-		a.ui.write(columns(rows))
+		a.ui.table(rows)
 		if next > 0 {
 			a.ui.talk("%s before these; --limit 0 lists all", plural(int(next-1), "step"))
 		}

@@ -55,7 +55,7 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 	if a.ui.json {
 		return a.ui.document(graphDocument(o.session.Name(), family, steps))
 	}
-	a.ui.write(columns(drawn(steps, origins(family))))
+	a.ui.table(drawn(steps, origins(family)))
 	if more > len(steps) {
 		a.ui.talk("%s before these; --limit 0 lists all", plural(more-len(steps), "step"))
 	}

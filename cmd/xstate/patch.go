@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -210,19 +209,7 @@ func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (p
 	if was == nil || string(was) == string(r.Text) {
 		return "", nil
 	}
-	return o.file, unedited(o.file, was)
-}
-
-// unedited refuses to write over a file that is no longer what was read.
-func unedited(path string, was []byte) error {
-	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
-		return nil
-	}
-	return &xstate.Error{
-		Code:    xstate.CodeUnrecorded,
-		Message: fromHere(path) + " was changed in the meantime",
-		Hint:    "xstate run records its edits; then patch again",
-	}
+	return o.file, unedited(o.file, was, "xstate run records its edits; then patch again")
 }
 
 // expected is the program that a patch was made from; nil where that is not told.

@@ -184,7 +184,7 @@ func (a *app) planText(d *api.Plan, note string) {
 			[]string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)},
 		)
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 	a.ui.write(effectText(d.Impact))
 	for _, f := range d.Edited {
 		a.ui.talk("%s was edited after block %s wrote it: run needs --restore-files to overwrite it", f.Name, f.By)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -18,6 +20,8 @@ type source struct {
 	name string // as the user wrote it
 	path string // absolute
 	data []byte
+
+	program *patch.Program // what data holds, with run --write
 }
 
 // blocks parses the file.
@@ -124,4 +128,16 @@ var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}
 func isProgram(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular() && slices.Contains(programKinds, filepath.Ext(name))
+}
+
+// unedited refuses to write over a file that is no longer what was read.
+func unedited(path string, was []byte, hint string) error {
+	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
+		return nil
+	}
+	return &xstate.Error{
+		Code:    xstate.CodeUnrecorded,
+		Message: fromHere(path) + " was changed in the meantime",
+		Hint:    hint,
+	}
 }

@@ -109,7 +109,7 @@ func (p *progress) event(e runner.Event) {
 	if e.Kind != "output" || !p.live() {
 		return
 	}
-	text := p.blocks.outputText(e.Output)
+	text := p.ui.outputText(p.blocks, e.Output, 0)
 	if text == "" {
 		return
 	}

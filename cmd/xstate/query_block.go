@@ -70,7 +70,7 @@ func (a *app) printBlocks(blocks []query.BlockView) {
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), short(string(b.Version)),
 			fmt.Sprintf("step %d", b.Edited), b.Status, took, summary(b.Outputs, b.Error)})
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 }
 
 // stepHead says which step a snapshot belongs to.
@@ -105,9 +105,7 @@ func summary(list []state.Output, e *state.ExecError) string {
 		text = strings.TrimSpace((*places)(nil).outputs(list, nil))
 	}
 	first, rest, more := strings.Cut(text, "\n")
-	if r := []rune(first); len(r) > summaryWidth {
-		first = string(r[:summaryWidth-1]) + "…"
-	}
+	first = cut(first, summaryWidth)
 	if more {
 		first += fmt.Sprintf(" (+%s)", plural(strings.Count(rest, "\n")+1, "line"))
 	}
@@ -144,24 +142,22 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	}
 	u.print("%s\n", state)
 	rows, builtins := accessRows(b.Nodes, whole)
-	u.write(cells(rows))
+	u.table(shortCells(rows))
 	if len(builtins) > 0 {
 		u.print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
 	}
-	if text := a.places.outputs(b.Outputs, b.Error); text != "" {
+	if text := u.outputs(a.places, b.Outputs, b.Error, len("    ")); text != "" {
 		u.print("output:\n")
 		u.write(indent(text, "    "))
 	}
 }
 
-// cells is columns with what is long cut.
-func cells(rows [][]string) string {
+// shortCells cuts what is long in rows.
+func shortCells(rows [][]string) [][]string {
 	for _, row := range rows {
 		for i, c := range row {
-			if r := []rune(c); len(r) > summaryWidth {
-				row[i] = string(r[:summaryWidth-1]) + "…"
-			}
+			row[i] = cut(c, summaryWidth)
 		}
 	}
-	return columns(rows)
+	return rows
 }

@@ -89,7 +89,7 @@ func (a *app) printDependents(found []query.Dependent) {
 			},
 		)
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 }
 
 const viaShown = 4
@@ -128,7 +128,7 @@ func (a *app) querySymbol(d *query.Dependencies, name string) error {
 	}
 	add("written by", s.Writers)
 	add("read by", s.Readers)
-	a.ui.write(cells(rows))
+	a.ui.table(shortCells(rows))
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (a *app) queryVolatile(d *query.Dependencies) error {
 		}
 		rows = append(rows, []string{fmt.Sprintf("[%d]", v.Index+1), string(v.Block), text})
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 	a.ui.talk("%s of %d may differ from run to run", plural(len(found), "block"), len(d.Snapshot.Blocks))
 	return nil
 }

@@ -86,7 +86,7 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 	for _, e := range found.Steps {
 		rows = append(rows, entryRow(e))
 	}
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 	count := len(found.Blocks) + len(found.Traces) + len(found.Steps)
 	told := plural(count, strings.TrimSuffix(string(found.Subject), "s"))
 	if found.Next != "" {
@@ -127,7 +127,7 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 			}
 			rows = append(rows, append([]string{until}, entryRow(s.First)[1:]...))
 		}
-		a.ui.write(columns(rows))
+		a.ui.table(rows)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 		return a.ui.document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
 	}
 	for _, p := range found {
-		a.ui.write(columns([][]string{entryRow(p.Step)}))
+		a.ui.table([][]string{entryRow(p.Step)})
 		a.ui.text(originMore(p.Step.Origin))
 		a.ui.write(p.Diff)
 		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.EditSummary))
@@ -154,7 +154,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 		for _, r := range p.Ran {
 			rows = append(rows, []string{"  " + string(r.Block), r.Status, reasonText(r.Reason)})
 		}
-		a.ui.write(columns(rows))
+		a.ui.table(rows)
 		a.ui.write(effectText(&p.After.Impact))
 	}
 	return nil

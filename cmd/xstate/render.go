@@ -43,11 +43,29 @@ func mediaSize(media, data string) int64 {
 	return int64(len(data))
 }
 
+// outputText is outputText for this terminal: it draws pictures if it can, and cuts data frames that do not fit beside
+// a margin.
+func (u *ui) outputText(p *places, o state.Output, margin int) string {
+	if picture := u.picture(o); picture != "" {
+		return picture + "\n"
+	}
+	text := p.outputText(o)
+	if _, frame := o.Data["text/html"]; frame && u.outTerminal {
+		text = cutLines(text, widthOf(u.out)-margin)
+	}
+	return text
+}
+
 // outputs renders all that a block put out, and its error.
 func (p *places) outputs(list []state.Output, e *state.ExecError) string {
+	return (&ui{}).outputs(p, list, e, 0)
+}
+
+// outputs renders the same for this terminal, for lines that begin with a margin.
+func (u *ui) outputs(p *places, list []state.Output, e *state.ExecError, margin int) string {
 	var b strings.Builder
 	for _, o := range list {
-		b.WriteString(p.outputText(o))
+		b.WriteString(u.outputText(p, o, margin))
 		if o.Kind == "result" || o.Kind == "display" {
 			endLine(&b)
 		}

@@ -166,7 +166,7 @@ func writeReport(ctx context.Context, name string, h *query.History, x *replay.R
 }
 
 func (a *app) printReplay(x *replay.Report) {
-	a.ui.write(columns(replayRows(x)))
+	a.ui.table(replayRows(x))
 	for _, run := range x.Runs {
 		for i := range run.Divergences {
 			d := &run.Divergences[i]

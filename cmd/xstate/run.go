@@ -19,6 +19,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 func (a *app) runVerb() *cobra.Command {
@@ -68,6 +69,7 @@ itself: run exits with 0 after sys.exit(0), and with 1 after any other code, whi
 	)
 	flags.BoolVar(&f.restoreFiles, "restore-files", false, "overwrite results that were edited after the program wrote them")
 	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
+	flags.BoolVar(&f.write, "write", false, "then write outputs and execution counts into the notebook FILE")
 	flags.DurationVar(
 		&f.timeout,
 		"timeout",
@@ -122,6 +124,11 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	src, err := readSource(name)
 	if err != nil {
 		return err
+	}
+	if f.write {
+		if err := src.forResults(); err != nil {
+			return err
+		}
 	}
 	folder := filepath.Dir(src.path)
 	dir, found, err := a.storeDir(folder)
@@ -219,6 +226,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
 			if err == nil {
 				a.printSettled(done)
+				err = a.writeResults(ctx, session, src, f, nil)
 			}
 			return err
 		}
@@ -228,6 +236,11 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		return err
 	}
 	d, err := a.execute(ctx, store, session, src.path, edits, f)
+	if d != nil {
+		if bad := a.writeResults(ctx, session, src, f, d); bad != nil {
+			return bad
+		}
+	}
 	if d != nil && a.ui.json {
 		if bad := a.ui.document(d); bad != nil {
 			return bad
@@ -324,6 +337,7 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 		return edits, err
 	}
 	a.ui.talk("%s also contains what others have edited since step %d", src.name, f.expect.n)
+	src.data, src.program = text, nil
 	return edits, writeFile(src.path, text)
 }
 
@@ -375,10 +389,14 @@ func runExitCode(out *xstate.Outcome, v *api.Verified) error {
 
 func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
 	var stale []string
+	var figure xstate.BlockID // the first block with a picture
 	for i := range out.Blocks {
 		b := &out.Blocks[i]
 		if all || isNews(b) {
 			a.printBlock(i, b, p)
+			if figure == "" && len(provenance.Figures(b.ID, b.Outputs)) > 0 {
+				figure = b.ID
+			}
 		}
 		if len(b.Marks) == 0 || b.Status == state.StatusNew {
 			continue
@@ -405,6 +423,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	for _, name := range out.Overwritten {
 		a.ui.talk("%s was edited since the last run; the program wrote to it again", name)
 	}
+	a.printFigureHint(figure)
 	if step.Run == nil {
 		return
 	}
@@ -490,7 +509,7 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	if reasonText(b.Reason) != status {
 		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
 	}
-	body := a.places.outputs(b.Outputs, nil)
+	body := a.ui.outputs(a.places, b.Outputs, nil, 0)
 	if p.showed(b) {
 		body = notes(b.Outputs)
 	}

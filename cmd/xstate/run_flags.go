@@ -52,7 +52,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 // runFlags are the flags of run.
 type runFlags struct {
 	verify, fresh, all bool
-	merge              bool
+	merge, write       bool
 	restoreFiles       bool
 	always, never      []string
 	timeout            time.Duration

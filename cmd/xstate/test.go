@@ -238,7 +238,7 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 			rows = append(rows, []string{what, t.ID, seconds(t.Seconds), reasonText(t.Reason)})
 		}
 	}
-	a.ui.print("%s", columns(rows))
+	a.ui.table(rows)
 	text := ""
 	if found.Step > 0 {
 		text = fmt.Sprintf("step %d: ", found.Step)

@@ -6,10 +6,12 @@ package main
 //     prefixed "hint: ".
 //   - With --json exactly one document goes to stdout, versioned, and talk is silent: notices are in the document.
 //     An error is {"version":1,"error":{"code","message","hint"}}, and is told on stderr, too.
-//   - Colour, progress and the streaming of output are for terminals only. NO_COLOR is heeded.
+//   - Colour, progress, pictures and the streaming of output are for terminals only. NO_COLOR is heeded.
+//   - Tables fit the terminal: what is long is cut. Elsewhere nothing is cut.
 //   - --quiet silences all talk but errors.
 //   - What a program printed is shown as it is: nothing is cut, wrapped or coloured. Only the places in blocks that
-//     tracebacks and warnings cite become places in the file.
+//     tracebacks and warnings cite become places in the file. And a data frame that is wider than the terminal is cut
+//     there, because a table that the terminal wraps cannot be read.
 //   - Blocks are counted from 1 for people and from 0 in documents.
 //   - Numbers of seconds are for people; documents carry seconds as numbers.
 
@@ -32,6 +34,7 @@ type ui struct {
 	outTerminal bool
 	errTerminal bool
 	colour      bool
+	pictures    protocol
 
 	mu       sync.Mutex // guards both writers and the progress line
 	out, err io.Writer
@@ -41,6 +44,9 @@ type ui struct {
 func newUI(out, errOut io.Writer) *ui {
 	u := &ui{out: out, err: errOut, outTerminal: isTerminal(out), errTerminal: isTerminal(errOut)}
 	u.colour = u.outTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if u.outTerminal {
+		u.pictures = protocolOf(os.Getenv)
+	}
 	return u
 }
 
@@ -100,20 +106,11 @@ func (u *ui) progress(line string) {
 		return
 	}
 	u.clearLocked()
-	if width := u.width(); utf8.RuneCountInString(line) >= width {
+	if width := widthOf(u.err); utf8.RuneCountInString(line) >= width {
 		line = string([]rune(line)[:width-1])
 	}
 	u.line = line
 	io.WriteString(u.err, line)
-}
-
-func (u *ui) width() int {
-	if f, ok := u.err.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 1 {
-			return w
-		}
-	}
-	return 80
 }
 
 func (u *ui) clearLocked() {
@@ -175,33 +172,6 @@ func indent(text, margin string) string {
 		return ""
 	}
 	return margin + strings.ReplaceAll(text, "\n", "\n"+margin) + "\n"
-}
-
-// columns lays rows out under each other; the last column is as it is.
-func columns(rows [][]string) string {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			if i < len(row)-1 {
-				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-			}
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += cell
-			if i < len(row)-1 {
-				line += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
-			}
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
 }
 
 // short cuts a digest for people.

@@ -180,7 +180,7 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 		by = "no block: it comes from the workspace or is built in"
 	}
 	rows = append(rows, []string{margin + "  written by", by, ""})
-	a.ui.write(columns(rows))
+	a.ui.table(rows)
 }
 
 func digestText(d state.Digest) string {

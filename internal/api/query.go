@@ -21,6 +21,21 @@ type QueryBlock struct {
 	Block   *query.BlockView `json:"block"`
 }
 
+// Figures is the document of show --images and --open.
+type Figures struct {
+	Version int              `json:"version"`
+	Session string           `json:"session"`
+	Step    state.StepNumber `json:"step"`
+	Figures []Figure         `json:"figures"`
+}
+
+// Figure is a picture that a block put out, in a file.
+type Figure struct {
+	Block state.BlockID `json:"block"`
+	Media string        `json:"media"` // such as image/png
+	File  string        `json:"file"`
+}
+
 // QueryValue is the document of query --value.
 type QueryValue struct {
 	Answer

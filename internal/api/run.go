@@ -24,6 +24,7 @@ type Run struct {
 	Edits    []Edit           `json:"edits"`             // how the file differed from the session; each is a step
 	Blocks   []Block          `json:"blocks"`            // in program order
 	Verified *Verified        `json:"verified,omitempty"`
+	File     string           `json:"file,omitempty"`    // the notebook that --write changed
 	Notices  []string         `json:"notices,omitempty"` // what the user should know of the store
 	// Overwritten are files that somebody edited since the last run and that the program wrote to.
 	Overwritten []string `json:"overwritten_files,omitempty"`

@@ -21,6 +21,8 @@ def bundle(value):
         ("_repr_svg_", "image/svg+xml"),
         ("_repr_png_", "image/png"),
         ("_repr_latex_", "text/latex"),
+        ("_repr_jpeg_", "image/jpeg"),
+        ("_repr_javascript_", "application/javascript"),
     ):
         try:
             render = getattr(type(value), method, None)  # not on the value, whose __getattr__ may answer to any name

@@ -10,6 +10,8 @@ from .protocol import Adapter
 _GROUPS = ("compute", "display", "future", "io", "mode", "plotting", "styler")  # groups of options
 _FUNCTIONS = (("display", "float_format"), ("styler", "format", "formatter"))  # options that may be functions
 
+_HTML_COLUMNS = 20
+
 
 class Pandas(Adapter):
     packages = ("pandas",)
@@ -42,6 +44,31 @@ class Pandas(Adapter):
                 tree = dict.get(tree, name) if isinstance(tree, dict) else None
             if tree is not None:
                 found[names] = tree
+        return found
+
+    # output
+
+    def bundle(self, value):
+        """Shows at most 20 columns of a wide frame as HTML, as pandas does under Jupyter. In a terminal its default is 0:
+        as many as fit, which for HTML means all."""
+        frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
+        if frame is None or not issubclass(type(value), frame) or value.shape[1] <= _HTML_COLUMNS:
+            return None
+        if getattr(type(value), "_repr_html_", None) is not getattr(frame, "_repr_html_", None):
+            return None
+        options = dict.get(getattr(sys.modules.get("pandas._config.config"), "_global_config", {}), "display")
+        if not isinstance(options, dict) or dict.get(options, "max_columns") != 0:
+            return None
+        found = {"text/plain": repr(value)}
+        dict.__setitem__(options, "max_columns", _HTML_COLUMNS)  # the program sees no change of the option
+        try:
+            html = value._repr_html_()
+        except Exception:
+            html = None
+        finally:
+            dict.__setitem__(options, "max_columns", 0)
+        if html is not None:
+            found["text/html"] = html
         return found
 
     # values

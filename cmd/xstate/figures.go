@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
+)
+
+type showFlags struct {
+	images    string
+	open, all bool
+}
+
+// showFigures writes the pictures that blocks put out last into a folder, and prints their paths. With --open it shows
+// them.
+func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) error {
+	return a.lookAt(ctx, stepFlags{}, func(o *opened, head xstate.StepNumber) error {
+		snap, err := o.session.History().At(ctx, head)
+		if err != nil {
+			return err
+		}
+		views := snap.Blocks
+		if len(blocks) > 0 {
+			b, err := snap.Block(xstate.BlockID(blocks[0]))
+			if err != nil {
+				return err
+			}
+			views = views[b.Index : b.Index+1]
+		}
+		d := api.Figures{Version: api.Version, Session: snap.Session, Step: head, Figures: []api.Figure{}}
+		for i := range views {
+			for _, x := range provenance.Figures(views[i].ID, views[i].Outputs) {
+				path, err := f.write(x)
+				if err != nil {
+					return err
+				}
+				d.Figures = append(d.Figures, api.Figure{Block: views[i].ID, Media: x.Media, File: path})
+			}
+		}
+		if len(d.Figures) == 0 {
+			return &state.Error{
+				Code:    codeNoFigure,
+				Message: "there is no picture in what the program put out",
+				Hint:    "xstate show lists what each block put out; name another block",
+			}
+		}
+		return a.printFigures(d, f.open)
+	})
+}
+
+// write writes a picture into the folder that --images names. Without one it goes to the user's cache, under a name
+// that only this picture has: a viewer may still show an earlier one.
+func (f *showFlags) write(x provenance.Figure) (path string, err error) {
+	folder, name := f.images, x.Name
+	if folder == "" {
+		if folder, err = os.UserCacheDir(); err != nil {
+			return "", unwritten("the user's cache folder", err)
+		}
+		folder = filepath.Join(folder, "xstate", "figures")
+		name = short(string(state.DigestOf(x.Data))) + "-" + name
+	}
+	if path, err = filepath.Abs(filepath.Join(folder, name)); err != nil {
+		return "", err
+	}
+	return path, writeFiles(folder, map[string][]byte{name: x.Data})
+}
+
+func (a *app) printFigures(d api.Figures, open bool) error {
+	if a.ui.json {
+		if err := a.ui.document(d); err != nil {
+			return err
+		}
+	}
+	for _, x := range d.Figures {
+		if !a.ui.json {
+			a.ui.print("%s\n", fromHere(x.File))
+		}
+		if !open {
+			continue
+		}
+		if err := view(x.File); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// view shows a file with the system's viewer. It does not wait for the viewer to end.
+func view(path string) error {
+	args := []string{"xdg-open", path}
+	switch runtime.GOOS {
+	case "darwin":
+		args = []string{"open", path}
+	case "windows":
+		args = []string{"rundll32", "url.dll,FileProtocolHandler", path}
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	if err := cmd.Start(); err != nil {
+		return &state.Error{
+			Code:    codeNoViewer,
+			Message: fmt.Sprintf("%s cannot be started to show %s", args[0], path),
+			Hint:    "open the file with another program, or write it elsewhere: xstate show BLOCK --images DIR",
+			Err:     err,
+		}
+	}
+	return cmd.Process.Release()
+}
+
+// printFigureHint says how to see the picture of a block, if there is one and the terminal cannot show it.
+func (a *app) printFigureHint(block xstate.BlockID) {
+	if block != "" && a.ui.outTerminal && a.ui.pictures == noPictures {
+		a.ui.talk("to see the picture: xstate show %s --open", block)
+	}
+}

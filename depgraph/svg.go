@@ -1,0 +1,127 @@
+package depgraph
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+const svgStyle = `text { font: 12px ui-monospace, monospace; text-anchor: middle; fill: #222 }
+.label { font-size: 9px; fill: #456 }
+.halo { font-size: 9px; fill: none; stroke: #fff; stroke-width: 3px }
+rect { fill: #eef3fa; stroke: #4a7ab5; rx: 5px }
+.module rect { fill: #f6f3ea; stroke: #b59a4a }
+path { fill: none; stroke: #667; stroke-width: 1.2px }
+.dashed { stroke-dasharray: 5 3 }
+.dotted { stroke-dasharray: 1.5 3 }
+`
+
+// maxLabels is the number of edges above which the labels of a drawing would hide each other. The title of an edge,
+// which viewers show under the pointer, always names what it is about.
+const maxLabels = 60
+
+const labelWidth = 5.6 // of a character of a label
+
+// SVG returns a drawing of the graph. Predicted flow is dashed, observed flow is solid, other edges are dotted.
+func (g *Graph) SVG() string {
+	l := newLayout(g)
+	width := 2.0 * margin
+	for _, s := range l.spots {
+		width = max(width, s.x+s.width/2+margin)
+	}
+	for _, e := range l.edges {
+		x, _ := l.middle(&e)
+		width = max(width, x+labelWidth*float64(utf8.RuneCountInString(shortLabel(e.labels)))/2+margin)
+	}
+	height := max(0, len(l.layers)-1)*layerHeight + nodeHeight + 2*margin
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%d" viewBox="0 0 %.0f %d">`+"\n",
+		width, height, width, height)
+	b.WriteString("<title>Dependencies</title>\n<style>\n" + svgStyle + "</style>\n" +
+		`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">` +
+		`<path d="M0,0 L8,4 L0,8 z" style="fill:#667;stroke:none"/></marker></defs>` + "\n")
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" style="fill:#fff;stroke:none"/>`+"\n")
+	for _, e := range l.edges {
+		fmt.Fprintf(&b, `<g><title>%s</title><path class="%s" marker-end="url(#arrow)" d="%s"/></g>`+"\n",
+			svgText(string(e.from)+" → "+string(e.to)+": "+strings.Join(e.labels, ", ")), e.style, l.curve(&e))
+	}
+	for _, id := range append(append([]NodeID{}, g.modules...), g.ids...) {
+		class := "node"
+		if strings.HasPrefix(string(id), "module:") {
+			class = "module"
+		}
+		s := l.spotOf(id)
+		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%d"/>`+
+			`<text x="%.1f" y="%.1f">%s</text></g>`+"\n", class, svgText(string(id)), s.x-s.width/2, s.y()-nodeHeight/2,
+			s.width, nodeHeight, s.x, s.y()+4, svgText(string(id)))
+	}
+	if len(l.edges) <= maxLabels {
+		for _, e := range l.edges {
+			x, y := l.middle(&e)
+			for _, class := range []string{"halo", "label"} { // not every viewer knows paint-order
+				fmt.Fprintf(&b, `<text class="%s" x="%.1f" y="%.1f">%s</text>`+"\n", class, x, y,
+					svgText(shortLabel(e.labels)))
+			}
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+func (s *spot) y() float64 { return margin + nodeHeight/2 + float64(s.layer)*layerHeight }
+
+func (l *layout) spotOf(id NodeID) *spot {
+	return &l.spots[l.index[id]]
+}
+
+// curve returns the path of an edge, which passes each layer upright.
+func (l *layout) curve(e *drawnEdge) string {
+	var b strings.Builder
+	last := &l.spots[e.through[0]]
+	x, y := last.x, last.y()+nodeHeight/2
+	fmt.Fprintf(&b, "M%.1f,%.1f", x, y)
+	for _, i := range e.through[1:] {
+		s := &l.spots[i]
+		top := s.y() - nodeHeight/2
+		fmt.Fprintf(&b, " C%.1f,%.1f %.1f,%.1f %.1f,%.1f", x, (y+top)/2, s.x, (y+top)/2, s.x, top)
+		x, y = s.x, top
+		if s.id == "" {
+			y = s.y() + nodeHeight/2
+			fmt.Fprintf(&b, " L%.1f,%.1f", x, y)
+		}
+	}
+	return b.String()
+}
+
+// middle returns the place of an edge's label: on the line, halfway between two layers.
+func (l *layout) middle(e *drawnEdge) (x, y float64) {
+	k := (len(e.through) - 1) / 2
+	if k+1 >= len(e.through) {
+		k = 0
+	}
+	a, b := &l.spots[e.through[k]], &l.spots[e.through[min(k+1, len(e.through)-1)]]
+	return (a.x + b.x) / 2, (a.y()+b.y())/2 + 3
+}
+
+// shortLabel names the first thing that an edge is about, and counts the others.
+func shortLabel(labels []string) string {
+	text := labels[0]
+	if r := []rune(text); len(r) > 24 {
+		text = string(r[:23]) + "…"
+	}
+	if more := len(labels) - 1; more > 0 {
+		text += fmt.Sprintf(" +%d", more)
+	}
+	return text
+}
+
+// svgText escapes text; XML has no control characters.
+func svgText(text string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0xfffe || r == 0xffff {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?")))
+}

@@ -1,0 +1,80 @@
+"""IPython: its display functions show values as the builtin display does, and values that bring media of their own."""
+
+from .. import original as __builtins__
+import binascii
+import builtins
+import json
+
+from .protocol import Adapter
+
+_WIDGETS = "application/vnd.jupyter.widget-"  # they need a running kernel
+
+
+class IPython(Adapter):
+    packages = ("IPython",)
+
+    def after_import(self):
+        return {"IPython.core.display_functions": _watch}
+
+    def bundle(self, value):
+        """Returns the media of a value that follows IPython's protocol for several media, or for JSON."""
+        media = {}
+        for method, name in (("_repr_mimebundle_", None), ("_repr_json_", "application/json")):
+            render = getattr(type(value), method, None)
+            if not callable(render):
+                continue
+            try:
+                found = render(value) if name else render(value, include=None, exclude=None)
+            except Exception:
+                continue
+            if isinstance(found, tuple):
+                found = found[0]
+            if name and found is not None:
+                found = {name: found}
+            for key, data in found.items() if isinstance(found, dict) else ():
+                if isinstance(key, str) and not key.startswith(_WIDGETS):
+                    media[key] = _text(data)
+        if not media:
+            return None
+        media.setdefault("text/plain", repr(value))
+        return media
+
+
+def _text(data):
+    if isinstance(data, bytes):
+        return binascii.b2a_base64(data, newline=False).decode()
+    return data if isinstance(data, str) else json.dumps(data)
+
+
+class _Media:
+    """A bundle of media that the program made itself."""
+
+    def __init__(self, media):
+        self._media = media
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self._media
+
+
+def _watch(hidden, module):
+    """Without a shell of IPython, its functions print values as text, or make a shell."""
+    show = getattr(builtins, "display", None)
+    if show is None:
+        return  # the program is no notebook: outside of xstate it has no shell either
+
+    def display(*objs, raw=False, display_id=None, **_):
+        for o in objs:
+            show(_Media(o) if raw and isinstance(o, dict) else o)
+        if display_id is not None:
+            return module.DisplayHandle(None if display_id is True else display_id)
+
+    def publish_display_data(data, metadata=None, **_):
+        show(_Media(data))
+
+    for f in (display, publish_display_data):
+        original = getattr(module, f.__name__)
+        f.__qualname__, f.__module__, f.__doc__ = original.__qualname__, original.__module__, original.__doc__
+        setattr(module, f.__name__, f)
+
+
+adapter = IPython()

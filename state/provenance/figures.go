@@ -1,0 +1,78 @@
+package provenance
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Figure is a picture that a block put out.
+type Figure struct {
+	Name  string // of a file: the block, its number among the block's figures, and an ending
+	Media string // such as image/png
+	Data  []byte
+}
+
+// imageEndings are the media types of pictures, with the endings of their files.
+var imageEndings = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
+}
+
+// Figures returns the pictures that a block put out, in order.
+func Figures(block state.BlockID, outputs []state.Output) []Figure {
+	var list []Figure
+	for _, o := range outputs {
+		if f, ok := figureOf(o); ok {
+			f.Name = fmt.Sprintf("%s-%d%s", fileName(string(block)), len(list)+1, f.Name)
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// figureOf returns the picture of an output, named by its ending only. If there are several, it is the first by media
+// type, which prefers pixels to SVG: an SVG may need fonts.
+func figureOf(o state.Output) (Figure, bool) {
+	for _, media := range slices.Sorted(maps.Keys(o.Data)) {
+		ending, ok := imageEndings[media]
+		if !ok {
+			continue
+		}
+		if media == "image/svg+xml" {
+			return Figure{ending, media, []byte(o.Data[media])}, true
+		}
+		if data, err := base64.StdEncoding.DecodeString(strings.TrimSpace(o.Data[media])); err == nil {
+			return Figure{ending, media, data}, true
+		}
+	}
+	return Figure{}, false
+}
+
+var notInFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// fileName is a name without characters that mean something to a file system or in a link.
+func fileName(name string) string {
+	return strings.TrimLeft(notInFileNames.ReplaceAllString(name, "-"), ".-")
+}
+
+// dataURL is a picture as part of a page.
+func dataURL(media string, data []byte) string {
+	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data)
+}
+
+// mediaOf returns the media type of a picture by its name, or "".
+func mediaOf(name string) string {
+	ending := strings.Replace(strings.ToLower(path.Ext(name)), ".jpeg", ".jpg", 1)
+	for media, e := range imageEndings {
+		if e == ending {
+			return media
+		}
+	}
+	return ""
+}
