@@ -254,7 +254,7 @@ func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, o
 	return state.Access{}, entry{}, true
 }
 
-// choose looks for a trace of n that is valid at p. The newest comes first, and those that a time-out stopped come last.
+// choose looks for a trace of n that is valid at p. The newest comes first; those that a time-out stopped come last.
 func (e *Engine) choose(p place, n *node, timeout time.Duration) (choice, error) {
 	traces, err := e.traces(n.code)
 	if err != nil {

@@ -75,8 +75,8 @@ func (e *Engine) announce(path string) error {
 	return err
 }
 
-// saveFiles stores the records of files, if they changed, and clears the journal. A run whose results are discarded does
-// so only at its end: if it is killed, the files are not what the recorded results say.
+// saveFiles stores the records of files, if they changed, and clears the journal. A run whose results are discarded
+// does so only at its end: if it is killed, the files are not what the recorded results say.
 func (w *walk) saveFiles() error {
 	if w.o.Discard {
 		return nil

@@ -56,7 +56,8 @@ func TestSealCoversPlace(t *testing.T) {
 
 // fullBlock has every field set, so that a field that records drop is noticed.
 func fullBlock() Block {
-	reason := Reason{Code: "input-changed", Key: "var:x", Was: DigestOf([]byte("1")), Now: "lineage", By: "b1", Limit: 5}
+	was := DigestOf([]byte("1"))
+	reason := Reason{Code: "input-changed", Key: "var:x", Was: was, Now: "lineage", By: "b1", Limit: 5}
 	return Block{
 		ID: "b", Title: "load", Dialect: python.IPython, Version: DigestOf([]byte("text")),
 		Edited: 1, Status: StatusFailed, RanAt: 2,

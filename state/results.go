@@ -19,8 +19,8 @@ import (
 // a record that cannot be read is a miss, one that cannot be written is dropped, and both add a notice.
 //
 // Writes gather in memory and reach the file in batches without fsync, flushDelay after the first of a batch at the
-// latest. A crash of the process loses at most the last batch; a crash of the machine may lose the file. Other processes
-// write the same file; a batch is applied on top of their writes.
+// latest. A crash of the process loses at most the last batch; a crash of the machine may lose the file. Other
+// processes write the same file; a batch is applied on top of their writes.
 type results struct {
 	note    func(format string, args ...any)
 	path    string

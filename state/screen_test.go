@@ -25,7 +25,11 @@ func TestScreen(t *testing.T) {
 			"one 1\ntwo 1\n\x1b[1A\x1b[2K\x1b[1A\x1b[2Kone 2\ntwo 2\n", "one 2\ntwo 2\n"},
 		{"the cursor is hidden and shown", "\x1b[?25l\rx 1\rx 2\n\x1b[?25h", "x 2\n"},
 		{"colours stay", "\x1b[31mred\x1b[0m\n", "\x1b[31mred\x1b[0m\n"},
-		{"colours of what was overwritten", "\x1b[31mred\x1b[0m\r\x1b[32mgr\x1b[0m\n", "\x1b[32mgr\x1b[0m\x1b[31md\x1b[0m\n"},
+		{
+			"colours of what was overwritten",
+			"\x1b[31mred\x1b[0m\r\x1b[32mgr\x1b[0m\n",
+			"\x1b[32mgr\x1b[0m\x1b[31md\x1b[0m\n",
+		},
 		{"a link stays", "\x1b]8;;http://a\x1b\\b\x1b]8;;\x1b\\\n", "\x1b]8;;http://a\x1b\\b\x1b]8;;\x1b\\\n"},
 		{"characters of several bytes", "\r█▏\r██▌\n", "██▌\n"},
 		{"a carriage return at the end", "a\rb\r", "b"},
@@ -87,7 +91,8 @@ func TestScreenLimit(t *testing.T) {
 
 // TestScreenPieces: the pieces in which a text comes do not matter.
 func TestScreenPieces(t *testing.T) {
-	parts := []string{"a", "bc", "é", "\n", "\n", "\r", "\r\n", "\b", "\x1b[A", "\x1b[2A", "\x1b[B", "\x1b[K", "\x1b[2K",
+	parts := []string{"a", "bc", "é", "\n", "\n", "\r", "\r\n", "\b", "\x1b[A", "\x1b[2A", "\x1b[B", "\x1b[K",
+		"\x1b[2K",
 		"\x1b[31m", "\x1b[0m", "\x1b[?25l", "\x1b[5G", "\x1b[J", "\x1b[C", strings.Repeat("x\n", 70)}
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -151,8 +151,8 @@ func (a *app) printCheck(d api.Check, problems []state.Problem) {
 		a.ui.talk("the store %s is sound: %s", d.Store, plural(d.Sessions, "session"))
 		if lost := d.Results.Recorded - d.Results.Kept; lost > 0 {
 			verb := map[bool]string{true: "is", false: "are"}[lost == 1]
-			a.ui.talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): the next run executes "+
-				"that again", plural(d.Results.Recorded, "result"), lost, verb)
+			a.ui.talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): "+
+				"the next run executes that again", plural(d.Results.Recorded, "result"), lost, verb)
 		}
 	} else {
 		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")

@@ -10,8 +10,8 @@ func (a *app) completionVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "print the completion script of a shell",
-		Long: `Completion prints a script with which a shell completes verbs, flags, and the names of sessions, blocks and
-files. Load it in each shell, as the first example does, or save it once where the shell looks for such scripts. For
+		Long: `Completion prints a script with which a shell completes verbs, flags, and the names of sessions, blocks
+and files. Load it in each shell, as the first example does, or save it once where the shell looks for such scripts. For
 zsh, compinit must be loaded. In bash, the package bash-completion must be installed.`,
 		Example: `  source <(xstate completion bash)
   xstate completion bash > ~/.local/share/bash-completion/completions/xstate

@@ -46,7 +46,12 @@ ambiguous is an error.`,
 	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines since")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "report what would change, and record nothing")
 	flags.BoolVar(&f.run, "run", false, "then run what is affected, like run")
-	flags.DurationVar(&f.timeout, "timeout", 0, "with --run: stop a part of a block that runs longer than this `DURATION`")
+	flags.DurationVar(
+		&f.timeout,
+		"timeout",
+		0,
+		"with --run: stop a part of a block that runs longer than this `DURATION`",
+	)
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	originFlags(cmd, &f.origin)
 	cmd.ValidArgsFunction = a.completePatch

@@ -128,8 +128,8 @@ func inside(folder, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// citation renders the place of a frame: File "p.py", line 12, in clean. Lines of a notebook are those of its cells, and
-// those of a block that is not in the file are its own.
+// citation renders the place of a frame: File "p.py", line 12, in clean. Lines of a notebook are those of its cells,
+// and those of a block that is not in the file are its own.
 func (p *places) citation(f state.Frame, column string) string {
 	in := f.Function
 	if f.Block != "" && in == "<module>" {

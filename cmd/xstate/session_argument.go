@@ -75,7 +75,8 @@ func (a *app) named(cmd *cobra.Command, flag string) {
 			for i, arg := range a.args {
 				words = append(words, quoted(arg))
 				if arg == cmd.Name() {
-					words = append(append(words, strings.Fields(flag+" "+quoted(session))...), quotedAll(a.args[i+1:])...)
+					words = append(words, strings.Fields(flag+" "+quoted(session))...)
+					words = append(words, quotedAll(a.args[i+1:])...)
 					break
 				}
 			}

@@ -42,8 +42,8 @@ unittest does. A test that failed, or that read the clock, the network or anothe
 observes which lines each test executes (in blocks from CPython 3.12 on), for xstate evidence, query --unverified and
 artifact.
 
-Test prints the tests that ran, why, and the reports of those that failed. Exit code 1 means that a test failed. A folder
-without a program needs no session: test makes one for its results.`,
+Test prints the tests that ran, why, and the reports of those that failed. Exit code 1 means that a test failed. A
+folder without a program needs no session: test makes one for its results.`,
 		Example: `  xstate test
   xstate test tests/test_api.py -k login
   xstate test --plan

@@ -236,8 +236,8 @@ func (p *Process) next(events Events) (header json.RawMessage, body []byte, err 
 	}
 }
 
-// died is the error of a process that ended. A full disk on which the driver could not write its own files is no failure
-// of the program.
+// died is the error of a process that ended. A full disk on which the driver could not write its own files is no
+// failure of the program.
 func (p *Process) died(err error) error {
 	if p.full != "" {
 		return state.DiskFull(p.full, syscall.ENOSPC)

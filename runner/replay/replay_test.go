@@ -60,7 +60,7 @@ func TestReplay(t *testing.T) {
 			for _, run := range found.Runs {
 				for _, d := range run.Divergences {
 					if d.Cause == replay.CausePackage && packaged(files) {
-						continue // a package that is not installed, but lies in the workspace: a replay does not have it
+						continue // it is not installed, but lies in the workspace: a replay does not have it
 					}
 					if !marked[d.Block] {
 						t.Errorf(

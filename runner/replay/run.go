@@ -81,8 +81,8 @@ func (x *replaying) guard() *runner.Guard {
 	}
 }
 
-// serveEffects serves the nodes that must not execute, those whose recorded result did not follow from their inputs, and
-// those that a time-out stopped: how far they come depends on the machine.
+// serveEffects serves the nodes that must not execute, those whose recorded result did not follow from their inputs,
+// and those that a time-out stopped: how far they come depends on the machine.
 func (x *replaying) serveEffects() {
 	for _, ref := range x.order {
 		rec := x.recorded[ref]

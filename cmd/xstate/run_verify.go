@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/state"
+)
+
+func (a *app) verify(
+	ctx context.Context,
+	s *xstate.Session,
+	step xstate.StepNumber,
+	have *xstate.Outcome,
+	f runFlags,
+) (*api.Verified, error) {
+	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
+		a.ui.progress("xstate: runs everything from scratch, to verify")
+	}
+	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.timeout})
+	if ctx.Err() != nil {
+		return nil, &state.Error{
+			Code:    codeInterrupted,
+			Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step),
+			Hint:    "run it again with --verify",
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if found, err = replay.Attribute(ctx, s.Subject(), step, found); err != nil {
+		return nil, err
+	}
+	v := &api.Verified{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
+	for _, d := range found {
+		if len(d.Marks) > 0 {
+			v.Explained = append(v.Explained, d)
+		} else {
+			v.Differences = append(v.Differences, d)
+		}
+	}
+	v.Equal = len(v.Differences) == 0
+	said, err := replay.Confirm(ctx, s.Subject(), step, found, f.origin.WithoutCost())
+	if err != nil {
+		return nil, err
+	}
+	v.Step = said.Number
+	if !a.ui.json {
+		a.printVerified(v)
+	}
+	return v, nil
+}
+
+func (a *app) printVerified(v *api.Verified) {
+	for _, d := range v.Explained {
+		a.ui.talk(
+			"block %s, %s: differs from a run from scratch, as a volatile block may (%s)",
+			d.Block,
+			d.What,
+			strings.Join(d.Marks, ", "),
+		)
+	}
+	if len(v.Differences) == 0 {
+		text := "equal to a run from scratch"
+		if len(v.Explained) > 0 {
+			text += " but for what is volatile"
+		}
+		a.ui.talk("verified: %s (%s)", text, plural(v.Blocks, "block"))
+		return
+	}
+	d := v.Differences[0]
+	where := d.What
+	if d.Block != "" {
+		where = "block " + string(d.Block) + ", " + d.What
+	}
+	a.ui.say("xstate: not equal to a run from scratch: " + where + "\n")
+	a.ui.write(differenceText(d))
+	if n := len(v.Differences) - 1; n > 0 {
+		a.ui.say("xstate: and " + plural(n, "more difference") + " (--json has them all)\n")
+	}
+	a.ui.say("hint: --fresh runs everything again and records that; please report the program\n")
+}
+
+// differenceText renders a difference as a unified diff from the run from scratch to the incremental one.
+func differenceText(d replay.Difference) string {
+	return patch.Unified("from scratch", "incremental", line(d.Want), line(d.Have), 3)
+}
+
+func line(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
