@@ -217,6 +217,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Session:    s.name,
 		Workspace:  s.options.Workspace,
 		File:       s.options.File,
+		Imports:    python.ImportsOf(s.options.File),
 		Language:   s.python,
 		Seed:       s.meta.Seed,
 		Observe:    s.options.Observe,

@@ -24,6 +24,7 @@ type Config struct {
 	Session   string // separates what killed sessions of one store leave
 	Workspace string // the folder the program runs in; absolute
 	File      string // the program's own file, for __file__; "" when it has none
+	Imports   kernel.ImportBase
 	Language  kernel.Language
 	Seed      uint64   // of random number generators, for programs that do not seed them
 	Observe   string   // see kernel.Launch
@@ -69,6 +70,16 @@ type Engine struct {
 	kept      map[state.Digest]bool       // contents of files that were offered to the store, see keepInput
 }
 
+// identity names the interpreter, and where imports begin if that is not the workspace.
+func identity(cfg Config, environ map[string]string) string {
+	text, i := cfg.Language.Identity(environ), cfg.Imports
+	rel, err := filepath.Rel(cfg.Workspace, i.Folder)
+	if i.Folder == "" || err == nil && rel == "." && i.Package == "" {
+		return text
+	}
+	return fmt.Sprintf("%s, imports from %q in package %q", text, rel, i.Package)
+}
+
 // New returns an engine. No interpreter is started until one is needed.
 func New(cfg Config) (*Engine, error) {
 	workspace, err := filepath.EvalSymlinks(cfg.Workspace)
@@ -85,7 +96,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	return &Engine{
 		cfg:     cfg,
-		options: keyOptions{cfg.Language, cfg.Language.Semantics(), cfg.Language.Identity(environ), cfg.Observe},
+		options: keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
 			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files,
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
@@ -173,7 +184,8 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	k, err := e.cfg.Language.Start(ctx, kernel.Launch{
 		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool,
 		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
-		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
+		Imports: e.cfg.Imports,
+		Store:   store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
 	})
 	if err != nil {
 		return err

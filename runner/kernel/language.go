@@ -85,6 +85,7 @@ type Launch struct {
 	Environ map[string]string // of the program, as Environ returned it
 	Folder  string            // the folder the program runs in; absolute
 	File    string            // the program's own file; "" when it has none
+	Imports ImportBase        // where imports begin
 	// Arguments are those of the program, without its name. Stdin is a file with its standard input; "": that is empty
 	Arguments []string
 	Stdin     string
@@ -94,6 +95,12 @@ type Launch struct {
 	Observe   string             // forces a way to observe, see the language; "" leaves the choice to the kernel
 	Dialects  []depgraph.Dialect // of the program's blocks
 	Guard     *Guard             // nil: the program may do what it likes
+}
+
+// ImportBase says where the imports of a program begin.
+type ImportBase struct {
+	Folder  string // in which modules are looked for first; absolute; "" is the folder that the program runs in
+	Package string // that relative imports start from; "" where the program is no module of a package
 }
 
 // TestLaunch is what a process that runs tests needs to start.

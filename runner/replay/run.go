@@ -41,6 +41,9 @@ func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 	cfg.Store, cfg.Workspace, cfg.Guard, cfg.Anew = x.store, x.folder, x.guard(), true
 	if rel, err := filepath.Rel(x.config.Workspace, cfg.File); cfg.File != "" && err == nil && filepath.IsLocal(rel) {
 		cfg.File = filepath.Join(x.folder, rel)
+		if rel, err := filepath.Rel(x.config.Workspace, cfg.Imports.Folder); err == nil && filepath.IsLocal(rel) {
+			cfg.Imports.Folder = filepath.Join(x.folder, rel)
+		}
 	}
 	if run := x.step.Run; run != nil {
 		cfg.Invocation = runner.Invocation{Arguments: run.Arguments, Stdin: run.Stdin}

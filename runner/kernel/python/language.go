@@ -148,6 +148,8 @@ func environList(environ map[string]string) []string {
 type options struct {
 	File      string        `json:"file,omitempty"`
 	Arguments []string      `json:"arguments,omitempty"`
+	Imports   string        `json:"imports"` // the folder in which modules are looked for first
+	Package   string        `json:"package,omitempty"`
 	Stdin     string        `json:"stdin,omitempty"`
 	Folder    string        `json:"folder"`
 	Spool     string        `json:"spool"`
@@ -163,7 +165,8 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	p, err := i.start(ctx, "main", l.Driver, kernel.Command{
 		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
 		Options: options{
-			File: l.File, Arguments: l.Arguments, Stdin: l.Stdin,
+			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
+			Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 		},

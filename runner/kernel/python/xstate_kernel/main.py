@@ -79,6 +79,8 @@ class Kernel:
         namespace["__builtins__"] = builtins
         if options.get("file"):
             namespace["__file__"] = options["file"]
+        if options.get("package"):
+            namespace["__package__"] = options["package"]
         weakref.finalize(self, int).detach()  # the first call registers with atexit, and the program did not do that
         preset = {k: namespace[k] for k in bindings.PRESET if k in namespace}
         self.execution = None
@@ -89,7 +91,7 @@ class Kernel:
             builtins.display = self.display
         # before the first snapshot of hidden state
         started.start(options.get("file") or "", options.get("arguments") or (), options.get("stdin"))
-        sys.path.insert(0, options["folder"])
+        sys.path.insert(0, options["imports"])
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep
         os.chdir(options["folder"])
