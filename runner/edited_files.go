@@ -12,8 +12,8 @@ import (
 // If a node reads the file before the program writes it, the edit is an input, as in a fresh run: a log that the
 // program appends to, a configuration that it writes only where there is none. Otherwise the file is a result, and a
 // run would put the program's content in place of the edit. Such a run is refused before anything executes. The traces
-// show which of the two holds. Where they do not, because a node is new, the run overwrites the file as a fresh run would,
-// and reports it.
+// show which of the two holds. Where they do not, because a node is new, the run overwrites the file as a fresh run
+// would, and reports it.
 
 // CodeFileEdited is the code of the error of a run that would overwrite an edited result.
 const CodeFileEdited state.Code = "file-edited"

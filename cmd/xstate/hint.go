@@ -108,7 +108,7 @@ func (p *places) fileHint(e *state.ExecError) string {
 		return hint
 	}
 	if _, err := os.Stat(name); err == nil {
-		hint += fmt.Sprintf("; there is one in %s, where the command runs", here)
+		hint += fmt.Sprintf("; there is one in %s: --workdir . --session NAME runs the program there", here)
 	}
 	return hint
 }

@@ -68,9 +68,11 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 	if err != nil {
 		return err
 	}
-	o := sessionOptions(src, python)
-	o.Invocation = in
-	err = a.planIn(ctx, store, src, blocks, o)
+	o, err := a.sessionOptions(ctx, store, src, python, "")
+	if err == nil {
+		o.Invocation = in
+		err = a.planIn(ctx, store, src, blocks, o)
+	}
 	a.notices(store)
 	if bad := store.Close(); err == nil {
 		err = bad

@@ -90,6 +90,8 @@ itself: run exits with 0 after sys.exit(0), and with 1 after any other code, whi
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
 	a.completeBlockFlags(cmd, "always", "never")
+	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
+		"(default: the file's; for a module with relative imports, the one that holds its package)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	a.completeSessions(cmd)
 	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")
@@ -139,7 +141,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		return err
 	}
 	if !found { // and nothing is to be made where nothing can run
-		if err := findPython(f.python, folder); err != nil {
+		if err := findPython(f.python, src.workdir(f.workdir)); err != nil {
 			return err
 		}
 		if _, err := src.blocks(); err != nil {
@@ -182,7 +184,11 @@ func (a *app) runName(storeDir string, src *source) string {
 
 // runSession opens the session of a run; it makes one only for a file that is a program.
 func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
-	name, o := a.runName(store.State().Dir(), src), sessionOptions(src, f.python)
+	name := a.runName(store.State().Dir(), src)
+	o, err := a.sessionOptions(ctx, store, src, f.python, f.workdir)
+	if err != nil {
+		return nil, err
+	}
 	o.Invocation = f.invocation
 	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, os.Getenv); err != nil {
 		return nil, err
@@ -195,14 +201,6 @@ func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, 
 		return nil, err
 	}
 	return store.Session(ctx, name, o)
-}
-
-func sessionOptions(src *source, python string) xstate.SessionOptions {
-	o := xstate.SessionOptions{Workspace: filepath.Dir(src.path), Python: python}
-	if filepath.Ext(src.path) == ".py" {
-		o.File = src.path
-	}
-	return o
 }
 
 func (a *app) notices(store *xstate.Store) {

@@ -58,7 +58,7 @@ type runFlags struct {
 	timeout            time.Duration
 	jobs               int
 	memory, budget     byteSize
-	python             string
+	python, workdir    string
 	expect             optionalStep
 	origin             xstate.Origin
 	given              invocationFlags
