@@ -139,11 +139,9 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err := s.keepStdin(); err != nil {
 		return nil, Step{}, err
 	}
-	files, err := s.history.Files(ctx)
-	if err != nil {
+	if err := s.setFiles(ctx); err != nil {
 		return nil, Step{}, err
 	}
-	s.engine.SetFiles(files)
 	volatile, err := s.history.VaryingCode(ctx)
 	if err != nil {
 		return nil, Step{}, err

@@ -152,8 +152,31 @@ func (s *Session) start(ctx context.Context) error {
 		return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, query.RecordFiles, files)
 	}
 	cfg.Relatives = func() ([]map[string]state.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
-	s.engine, err = runner.New(cfg)
+	if s.engine, err = runner.New(cfg); err != nil {
+		return err
+	}
 	s.invoked = cfg.Invocation
+	return s.forgetFiles(ctx)
+}
+
+// setFiles passes the engine the records of the files that the program writes.
+func (s *Session) setFiles(ctx context.Context) error {
+	files, err := s.history.Files(ctx)
+	if err != nil {
+		return err
+	}
+	s.engine.SetFiles(files)
+	return s.forgetFiles(ctx)
+}
+
+// forgetFiles makes the engine forget what the last run left in files, if that run had other arguments. The files then
+// belong to the workspace as it is, as they do where Python starts a program twice: nothing restores or removes them.
+func (s *Session) forgetFiles(ctx context.Context) error {
+	var last runner.Invocation
+	found, err := s.store.state.SessionRecord(ctx, s.name, query.RecordInvocation, &last)
+	if found && !slices.Equal(last.Arguments, s.invoked.Arguments) {
+		s.engine.ForgetFiles()
+	}
 	return err
 }
 

@@ -63,11 +63,9 @@ func (s *Session) RunIfChanged(
 	if err := s.keepStdin(); err != nil {
 		return done, false, err
 	}
-	files, err := s.history.Files(ctx)
-	if err != nil {
+	if err := s.setFiles(ctx); err != nil {
 		return done, false, err
 	}
-	s.engine.SetFiles(files)
 	codes, err := s.history.VaryingCode(ctx)
 	if err != nil || !sameCodes(codes, r.Codes) {
 		return done, false, err

@@ -174,5 +174,8 @@
 // reads the bytes between them, and the end if it met it (stdin:FROM-TO$). So an edited block continues where the block
 // before it stopped, and another content matters only to the nodes that looked at what differs.
 //
+// A run with other arguments is another use of the program: what the last one left in files is part of the workspace
+// (Engine.ForgetFiles). Otherwise "p.py save a.txt" and then "p.py save b.txt" would remove a.txt.
+//
 // Other parts state their own arguments: Planner, speculator, NotServedError (replays), Pin, Preconditions and Suite.
 package runner
