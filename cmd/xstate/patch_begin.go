@@ -85,7 +85,7 @@ func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, 
 		o.remove = dir
 	}
 	if o.store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}}); err == nil {
-		so, bad := a.sessionOptions(ctx, o.store, &source{path: path}, f.python, "")
+		so, bad := a.sessionOptions(ctx, o.store, &source{path: path}, f.python, "", nil)
 		if err = bad; err == nil {
 			if o.session, err = o.store.Session(ctx, name, so); err == nil {
 				return o, nil

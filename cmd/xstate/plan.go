@@ -68,9 +68,8 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 	if err != nil {
 		return err
 	}
-	o, err := a.sessionOptions(ctx, store, src, python, "")
+	o, err := a.sessionOptions(ctx, store, src, python, "", in)
 	if err == nil {
-		o.Invocation = in
 		err = a.planIn(ctx, store, src, blocks, o)
 	}
 	a.notices(store)

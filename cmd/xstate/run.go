@@ -92,7 +92,8 @@ sys.exit(0), and with 1 after any other code, which it prints.`,
 	)
 	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
-		"(default: the file's; for a module with relative imports, the one that holds its package)")
+		"(default: the file's; for a module with relative imports, the one that holds its package;\n"+
+		"this one, if an argument names a file that is found only from here)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	a.completeSessions(cmd)
 	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")
@@ -142,7 +143,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		return err
 	}
 	if !found { // and nothing is to be made where nothing can run
-		if err := findPython(f.python, src.workdir(f.workdir)); err != nil {
+		if err := findPython(f.python, src.workdir(f.workdir, nil)); err != nil {
 			return err
 		}
 		if _, err := src.blocks(); err != nil {
@@ -186,11 +187,10 @@ func (a *app) runName(storeDir string, src *source) string {
 // runSession opens the session of a run; it makes one only for a file that is a program.
 func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
 	name := a.runName(store.State().Dir(), src)
-	o, err := a.sessionOptions(ctx, store, src, f.python, f.workdir)
+	o, err := a.sessionOptions(ctx, store, src, f.python, f.workdir, f.invocation)
 	if err != nil {
 		return nil, err
 	}
-	o.Invocation = f.invocation
 	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, os.Getenv); err != nil {
 		return nil, err
 	}

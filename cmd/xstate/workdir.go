@@ -3,30 +3,55 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // workdir returns the folder that a program without a session runs in: the one asked for, else that of its file. A
-// module of a package that imports relatively runs in the folder that holds the package, as with "python -m".
-func (s *source) workdir(asked string) string {
-	if path, err := filepath.Abs(asked); asked != "" && err == nil {
-		return path
+// module of a package that imports relatively runs in the folder that holds the package, as with "python -m". Where an
+// argument names a file that is found only from the current folder, the program runs there, as every script of Python
+// does.
+func (s *source) workdir(asked string, arguments []string) string {
+	here, err := filepath.Abs(asked)
+	if asked != "" && err == nil {
+		return here
 	}
+	folder := filepath.Dir(s.path)
 	if root, pkg := python.PackageOf(s.path); pkg != "" {
-		return root
+		folder = root
 	}
-	return filepath.Dir(s.path)
+	if err == nil && foundOnlyHere(arguments, folder) != "" {
+		return here
+	}
+	return folder
+}
+
+// foundOnlyHere returns the first argument that names a file from the current folder and none from another; "" when
+// there is none.
+func foundOnlyHere(arguments []string, other string) string {
+	for _, name := range arguments {
+		_, here := os.Stat(name)
+		if _, there := os.Stat(filepath.Join(other, name)); here == nil && there != nil && !filepath.IsAbs(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // sessionOptions returns the options that open a program's session. The session keeps the folder that it began in.
 func (a *app) sessionOptions(
-	ctx context.Context, store *xstate.Store, src *source, python, asked string,
+	ctx context.Context, store *xstate.Store, src *source, python, asked string, in *runner.Invocation,
 ) (xstate.SessionOptions, error) {
-	o := xstate.SessionOptions{Workspace: src.workdir(asked), Python: python}
+	var arguments []string
+	if in != nil {
+		arguments = in.Arguments
+	}
+	o := xstate.SessionOptions{Workspace: src.workdir(asked, arguments), Python: python, Invocation: in}
 	if filepath.Ext(src.path) == ".py" {
 		o.File = src.path
 	}
@@ -41,8 +66,12 @@ func (a *app) sessionOptions(
 	rel, err := filepath.Rel(begun.Workspace, src.path)
 	holds := err == nil && filepath.IsLocal(rel)
 	switch {
-	case asked == "" && holds:
+	case asked == "" && (holds || a.session == ""):
 		o.Workspace = begun.Workspace
+		if name := foundOnlyHere(arguments, o.Workspace); name != "" {
+			a.ui.talk("the program runs in %s, where there is no %s; --workdir . --session NAME runs it here",
+				fromHere(o.Workspace), name)
+		}
 	case asked == "":
 		o.Workspace = filepath.Dir(src.path)
 	case !sameFolder(begun.Workspace, o.Workspace):
