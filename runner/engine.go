@@ -127,7 +127,9 @@ func (e *Engine) SetFiles(files map[string]state.FileRecord) {
 // ForgetFiles drops the records of the files that are as the program left them: they count as files of the workspace.
 // Those that somebody edited stay recorded, so that a run does not overwrite them unasked.
 func (e *Engine) ForgetFiles() {
-	maps.DeleteFunc(e.cfg.Files, func(name string, r state.FileRecord) bool { return e.baseState.OnDisk(name) == r.Left })
+	maps.DeleteFunc(e.cfg.Files, func(name string, r state.FileRecord) bool {
+		return e.baseState.OnDisk(name) == r.Left
+	})
 }
 
 func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
