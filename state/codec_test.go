@@ -87,7 +87,7 @@ func fullTrace() Trace {
 		BindOrder: []string{"z", "-q"},
 		Outputs: DigestOf(
 			[]byte("out"),
-		), Err: &ExecError{Type: "E"}, Marks: []string{"clock"},
+		), Err: &ExecError{Type: "E"}, Ending: &Ending{Code: 3, Err: &ExecError{Type: "S"}}, Marks: []string{"clock"},
 		CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")), Limit: 5, Once: true,
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
