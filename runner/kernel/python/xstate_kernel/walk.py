@@ -24,6 +24,7 @@ from .fingerprint_record import Fingerprint
 from .unsupported import Opaque
 from .walk_code import Code
 from .walk_containers import Containers, Deep
+from .walk_unordered import Unordered
 
 IMMUTABLE_TYPES = {
     range,
@@ -52,7 +53,7 @@ def _dump(atom):
     return marshal.dumps(atom, 2)  # version 2: no references, no interning marks
 
 
-class Walk(Containers, Code):
+class Walk(Containers, Unordered, Code):
     """One traversal. An explicit stack, so that depth costs memory and not the interpreter's stack."""
 
     def __init__(self, owner, outer=None):
@@ -70,6 +71,9 @@ class Walk(Containers, Code):
         # Id of the __dict__ of an instance → its place, which is the same whether it exists yet or not: that of the
         # instance, inverted.
         self.dicts = {}
+        self.pending, self.deferred = [], 0  # sets to be written last, see walk_unordered.py: number, elements
+        self.units = {}  # id of an element of such a set → its unit
+        self.tied = None  # the first ordinal that may be that of another object, as elements have equal colours
 
     def put(self, data):
         self.h.update(data)
@@ -129,8 +133,16 @@ class Walk(Containers, Code):
             self.fp.ids[id(o)] = self.seen.get(id(o), 0)
 
     def run(self, root):
+        self.stack.append(root)
+        self.drain()
+        while self.pending:
+            self.settle()
+        self.fp.ids.update(self.dicts)
+        self.place_by_colours()
+
+    def drain(self):
+        """Writes what is on the stack, and all that it reaches but elements of deferred sets."""
         stack = self.stack
-        stack.append(root)
         while stack:
             o = stack.pop()
             t = type(o)
@@ -148,7 +160,6 @@ class Walk(Containers, Code):
                 self.module(o)
             else:
                 self.other(o, t)
-        self.fp.ids.update(self.dicts)
 
     def note_module_state(self):
         """Writes the places where the value contains an object of a workspace module. An equal list that belongs only

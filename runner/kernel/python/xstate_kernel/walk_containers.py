@@ -196,7 +196,8 @@ class Containers:
             sets.empty(o)
         if sets.addressed(items):
             self.fp.shuffled |= len(items) > 1
-            self.unordered(items, tag)
+            if mutable or tag != b"f" or not self.mark(o):  # a few frozensets nest in more ways than could be written
+                self.defer(items, tag)
             return
         self.fp.sets = True
         self.put(tag + marshal.dumps(sets.table(o), 2))
@@ -206,18 +207,6 @@ class Containers:
             return
         self.keep.append(items)
         self.graph(items)
-
-    def unordered(self, items, tag):
-        """Writes elements whose order differs each time."""
-        parts = []
-        for item in items:
-            sub = type(self)(self.owner, self)
-            sub.run(item)
-            parts.append(sub.h.digest())
-            self.absorb(sub.fp)
-        parts.sort()
-        self.put(b"%su%d;" % (tag, len(parts)))
-        self.put(marshal.dumps(parts, 2))
 
     def absorb(self, fp):
         for i, place in fp.ids.items():
