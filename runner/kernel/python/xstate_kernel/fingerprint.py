@@ -15,12 +15,16 @@ lineage, and assumes that every node that reads it changes it.
 from . import original as __builtins__
 import sys
 import warnings
+from itertools import count
 
 from . import code_owner, identity, memory, started
 from .reach import Reach
 from .unsupported import Opaque
 from .walk import Walk
 from .walk_containers import members
+
+
+_MRO = type.__dict__["__mro__"].__get__
 
 
 class Fingerprinter:
@@ -32,10 +36,49 @@ class Fingerprinter:
         self.dotted = set()  # dotted names of modules that the program imported
         self.shared = {}  # workspace module → id of a mutable object that it holds → place, see module_state.py
         self.arrays = memory.Arrays()
-        self.reached = None  # while no code of the program runs: id of an opaque value → its fingerprint
+        # While no code of the program runs; else None.
+        self.reached = None  # id of an opaque value → its fingerprint
+        self.of_classes = None  # id of a class of the program → itself, its fingerprint, the order of what that reaches
+
+    def begin(self):
+        """Begins a time in which no code of the program runs: what is fingerprinted stays the same."""
+        self.reached, self.of_classes = {}, {}
+
+    def end(self):
+        self.reached = self.of_classes = None
 
     def of(self, value):
         """Fingerprints a value. It never raises: a value that it cannot write is marked opaque."""
+        if issubclass(type(value), type) and code_owner.kind_of(value.__module__) == code_owner.PROGRAM:
+            return self._class(value)[1]
+        return self._of(value)
+
+    def _class(self, c):
+        """Returns a class of the program, its fingerprint, and id → number of the classes and functions that it
+        reaches.
+
+        A base class may reach the classes that are derived from it, which it registers. Then all reach the same, and
+        one walk does for all: the digest of such a class is that of its base, and where the walk from there meets it.
+        Else a program that registers N classes, one by one, walks N**3 of them."""
+        found = self.of_classes and self.of_classes.get(id(c))
+        if found:
+            return found
+        fp = numbers = None
+        root = next(b for b in reversed(_MRO(c)) if code_owner.kind_of(b.__module__) == code_owner.PROGRAM)
+        if root is not c:
+            _, of_root, numbers = self._class(root)
+            if not of_root.opaque and id(c) in numbers:
+                fp = of_root.of_part(numbers[id(c)])
+                self.classes[fp.digest] = c
+        if fp is None:
+            fp = self._of(c)
+            numbers = dict(zip(fp.soft, count()))
+        found = c, fp, numbers
+        if self.of_classes is not None:
+            self.of_classes[id(c)] = found
+        return found
+
+    def _of(self, value):
         walk = Walk(self)
         fp = walk.fp
         walk.levels = [] if type(value) in (list, dict) else None
@@ -71,7 +114,7 @@ class Fingerprinter:
         """Forgets the classes with such a fingerprint, under every digest that they had. which is a predicate.
 
         To fingerprint a class that changed adds its present digest. Returns the digests."""
-        doomed = {id(c) for c in list(self.classes.values()) if which(self.of(c))}
+        doomed = {i for i, c in {id(c): c for c in self.classes.values()}.items() if which(self.of(c))}
         gone = [d for d, c in self.classes.items() if id(c) in doomed]
         for d in gone:
             del self.classes[d]

@@ -1,6 +1,7 @@
 """What is known of a value: its digest, and what the digest leaves out."""
 
 from . import original as __builtins__
+from . import blake2b
 
 
 class Fingerprint:
@@ -53,6 +54,14 @@ class Fingerprint:
         self.nan = False  # it holds a NaN beside those in arrays
         self.handles = set()  # descriptors of open files that an opaque value reaches, see handles.py
         self.levels = None  # of a large container of containers and immutable values: what they hold, see graph
+
+    def of_part(self, number):
+        """Returns the fingerprint of a part that reaches all that the value reaches."""
+        found = Fingerprint()
+        for name in Fingerprint.__slots__:
+            setattr(found, name, getattr(self, name))
+        found.digest = blake2b(("%s %d" % (self.digest, number)).encode(), digest_size=20).hexdigest()
+        return found
 
     def reached(self):
         return self.ids.keys() | self.copied.keys()

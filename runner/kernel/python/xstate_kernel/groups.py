@@ -33,6 +33,7 @@ class Groups:
         self._places = {}  # (a, b) → digest of where they share, "" if they do not
         self._bodies = {}  # id of a class or function → what it holds, see _body
         self.changed = set()  # ids of classes and functions whose contents changed
+        self.checked = set()  # those of which altered knows, since code of the program ran
 
     def put(self, name, fp):
         was = self.prints.get(name)
@@ -86,9 +87,13 @@ class Groups:
         return o.__qualname__ if isinstance(o, types.FunctionType) else self._class(o)
 
     def altered(self, fp):
-        """Returns the names of the classes and functions of fp that changed since the last call."""
+        """Returns the names of the classes and functions of fp that changed since the last call, in which no code of
+        the program has run since."""
         found = set()
         for i, o in fp.soft.items():
+            if i in self.checked:
+                continue
+            self.checked.add(i)
             body = _body(o)
             if self._bodies.get(i) != body:
                 self._bodies[i] = body

@@ -251,17 +251,18 @@ class NodeRun:
         """Computes digests of what the node bound or may have changed."""
         printer, see = self.kernel.printer, self.observation
         parts = self.bindings.parts(self.changed, self.modules.others)
-        printer.reached = {}
+        printer.begin()
+        self.kernel.groups.checked.clear()
         try:
             found = self.writes.fingerprint_writes(
                 self.start, self.reads & self.start.keys(), self.certain, self.failed, parts
             )
+            self.writes.values_before = {}
+            altered = {*found.pop("altered", ()), *self.modules.module_state.altered}
+            see.take(found)
+            see.unparked, see.classes = self.writes.obsolete()
         finally:
-            printer.reached = None
-        self.writes.values_before = {}
-        altered = {*found.pop("altered", ()), *self.modules.module_state.altered}
-        see.take(found)
-        see.unparked, see.classes = self.writes.obsolete()
+            printer.end()
         see.altered = sorted(altered | {"*"} if self.modules.lists_subclasses else altered)
         see.absent = sorted(n for n in self.reads if n not in self.start and n not in SPECIAL)
 

@@ -169,6 +169,7 @@ class Writes:
             n += 1
         if n:
             self.printer.twins[id(value)] = value, n
+            self.printer.of_classes.clear()  # it is written under another name
 
     def same_class(self, name, value, fp):
         """Keeps the old object of a class that is defined again to the same effect, so that isinstance is true for old
@@ -260,7 +261,9 @@ class Writes:
         gone = []
         if made:
             gone = self.printer.forget_classes(rests)
-            for d in [d for d, c in self.old_classes.items() if rests(self.printer.of(c))]:
+            kept = {id(c): c for c in self.old_classes.values()}
+            doomed = {i for i, c in kept.items() if rests(self.printer.of(c))}
+            for d in [d for d, c in self.old_classes.items() if id(c) in doomed]:
                 del self.old_classes[d]
         return self._bindings.forget_those(rests), gone
 
