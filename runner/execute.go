@@ -581,11 +581,11 @@ func (x *execution) follow(after *programState, t *state.Trace) {
 	x.followModules(after, t)
 	m.followOpen(t)
 	m.aliases = map[pair]state.Digest{}
+	digests := groupDigests{of: after}
 	for name := range names {
 		delete(m.bound, name)
 		if after.keys[depgraph.Var(name)].digest != state.Absent {
-			j, _ := after.groupDigest(name)
-			m.bind(after, j, []string{name})
+			m.bind(after, digests.get(name), []string{name})
 		}
 	}
 	for name, value := range x.seen.Environ {

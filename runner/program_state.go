@@ -324,19 +324,17 @@ func (p *programState) group(name string) []string {
 	if len(p.aliases) == 0 {
 		return []string{name}
 	}
+	near := make(map[string][]string, len(p.aliases))
+	for pr := range p.aliases {
+		near[pr[0]] = append(near[pr[0]], pr[1])
+		near[pr[1]] = append(near[pr[1]], pr[0])
+	}
 	seen := map[string]bool{name: true}
 	for todo := []string{name}; len(todo) > 0; {
 		n := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for pr := range p.aliases {
-			other := ""
-			switch n {
-			case pr[0]:
-				other = pr[1]
-			case pr[1]:
-				other = pr[0]
-			}
-			if other != "" && !seen[other] {
+		for _, other := range near[n] {
+			if !seen[other] {
 				seen[other] = true
 				todo = append(todo, other)
 			}
@@ -360,6 +358,27 @@ func (p *programState) groupDigest(name string) (groupDigest, []string) {
 		fmt.Fprintf(&b, "%q\n", []string(s))
 	}
 	return groupDigest(state.DigestOf([]byte(b.String()))), names
+}
+
+// groupDigests has the digests of groups by their names, as long as the program's state does not change. It visits a
+// group once: names may all be in one group, and to find it takes the square of their number.
+type groupDigests struct {
+	of    *programState
+	known map[string]groupDigest
+}
+
+func (g *groupDigests) get(name string) groupDigest {
+	if j, is := g.known[name]; is {
+		return j
+	}
+	j, names := g.of.groupDigest(name)
+	if g.known == nil {
+		g.known = map[string]groupDigest{}
+	}
+	for _, n := range names {
+		g.known[n] = j
+	}
+	return j
 }
 
 // writer returns the last node that wrote one of the names. They share objects as they do since then.

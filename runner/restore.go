@@ -119,7 +119,7 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 			groups[b.groupDigest] = append(groups[b.groupDigest], name)
 		} // else it stays, as nearly all do
 	}
-	req := kernel.Binding{}
+	req, digests := kernel.Binding{}, groupDigests{of: p}
 	for _, j := range slices.Sorted(maps.Keys(groups)) {
 		slices.Sort(groups[j])
 		for _, set := range parts(j, groups[j]) {
@@ -130,9 +130,8 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 			}
 			for _, name := range set {
 				if kept[name] {
-					now, _ := p.groupDigest(name)
 					b := m.bound[name]
-					b.groupDigest = now
+					b.groupDigest = digests.get(name)
 					m.bound[name] = b
 				} else {
 					req.Unbind = append(req.Unbind, name)
@@ -156,7 +155,13 @@ func (w *walk) project(p *programState, set []string) map[string]bool {
 	kept, done := map[string]bool{}, map[string]bool{}
 	set, writers := slices.Clone(set), map[string]int{}
 	for _, name := range set {
-		writers[name] = p.writer(p.group(name))
+		if _, is := writers[name]; !is {
+			group := p.group(name)
+			last := p.writer(group)
+			for _, n := range group {
+				writers[n] = last
+			}
+		}
 	}
 	slices.SortStableFunc(set, func(a, b string) int { return cmp.Compare(writers[a], writers[b]) })
 	for _, name := range set {
@@ -258,7 +263,7 @@ func defined(p *programState, name string) int {
 // closure returns the names that have a value at p among those wanted and those that the code of their values may
 // load, sorted.
 func (w *walk) closure(p *programState, namesToBind []string) []string {
-	seen := map[string]bool{}
+	seen, grouped := map[string]bool{}, map[string]bool{}
 	todo := slices.Clone(namesToBind)
 	for len(todo) > 0 {
 		name := todo[len(todo)-1]
@@ -271,7 +276,11 @@ func (w *walk) closure(p *programState, namesToBind []string) []string {
 			continue
 		}
 		seen[name] = true
+		if grouped[name] {
+			continue
+		}
 		for _, n := range p.group(name) {
+			grouped[n] = true
 			info := p.keys[depgraph.Var(n)].info
 			if info == nil {
 				continue

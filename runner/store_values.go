@@ -135,11 +135,13 @@ type deferral struct {
 
 // storeWrites stores the values that the node wrote, if they cost enough to compute.
 func (x *execution) storeWrites(ctx context.Context, after *programState, t *state.Trace) error {
-	done := map[groupDigest]bool{}
+	// Each group is visited once: all classes that one base class registers are one group, and a node writes all.
+	stored, done, before := map[groupDigest]bool{}, map[string]bool{}, map[string]bool{}
 	writes := slices.Clone(t.Writes)
 	for _, a := range t.Writes { // names that shared with a rebound name form another group now
-		if a.Key.Space() == "var" {
+		if a.Key.Space() == "var" && !before[a.Key.Name()] {
 			for _, n := range x.pos.group(a.Key.Name()) {
+				before[n] = true
 				if k := depgraph.Var(n); n != a.Key.Name() && after.keys[k].digest != state.Absent {
 					writes = append(writes, state.Access{Key: k, Digest: after.keys[k].digest})
 				}
@@ -149,14 +151,17 @@ func (x *execution) storeWrites(ctx context.Context, after *programState, t *sta
 	for _, a := range writes {
 		switch a.Key.Space() {
 		case "var":
-			if a.Digest == state.Absent {
+			if a.Digest == state.Absent || done[a.Key.Name()] {
 				continue
 			}
 			j, names := after.groupDigest(a.Key.Name())
-			if done[j] {
+			for _, n := range names {
+				done[n] = true
+			}
+			if stored[j] {
 				continue
 			}
-			done[j] = true
+			stored[j] = true
 			if err := x.storeGroupIfWorth(ctx, after, t, j, names); err != nil {
 				return err
 			}
@@ -229,10 +234,10 @@ func (x *execution) unhanded(name string) int64 {
 
 // unstored returns how many seconds it takes to compute what t read and the store does not have.
 func (p *programState) unstored(l *ledger, t *state.Trace) (seconds float64) {
-	seen := map[groupDigest]bool{}
+	seen, digests := map[groupDigest]bool{}, groupDigests{of: p}
 	for _, a := range t.Reads {
 		if a.Key.Space() == "var" && a.Digest != state.Absent {
-			if j, _ := p.groupDigest(a.Key.Name()); !seen[j] {
+			if j := digests.get(a.Key.Name()); !seen[j] {
 				seen[j] = true
 				seconds += l.again[j]
 			}

@@ -152,11 +152,11 @@ func StoredValues(store *state.Store, blocks []state.ProgramBlock, yield func(st
 				continue
 			}
 			p.apply(n, &t)
+			digests := groupDigests{of: p}
 			for _, a := range t.Writes { // values in between: a block that is edited later starts from them
 				d := a.Digest
 				if a.Key.Space() == "var" && d != state.Absent {
-					j, _ := p.groupDigest(a.Key.Name())
-					d = state.Digest(j)
+					d = state.Digest(digests.get(a.Key.Name()))
 				}
 				if err := each(d); err != nil {
 					return err

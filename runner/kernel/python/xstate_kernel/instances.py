@@ -80,6 +80,11 @@ def _is_bare(t):
     )
 
 
+def record(t):
+    """Reports whether instances of t are tuples that hold nothing but their items: as those of a NamedTuple."""
+    return bool(simple(t) and base(t) is tuple and not t.__dictoffset__)
+
+
 def custom(t):
     """Reports whether pickling an instance of t would run code of the user's."""
     found = _custom.get(t)

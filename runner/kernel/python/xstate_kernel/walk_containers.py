@@ -5,7 +5,7 @@ import gc
 import marshal
 import sys
 import weakref
-from itertools import chain, compress, count
+from itertools import chain, compress, count, repeat
 from operator import invert, not_
 
 from . import atoms, attributes, blake2b, code_owner, instances, sets
@@ -13,7 +13,9 @@ from .atoms import ATOMS
 from .unsupported import Opaque
 
 _DEEP = 16  # levels
-_OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
+# Kinds in graph: atoms have 0, dates and times the next, classes from _FIRST on.
+_TIMES = {kind: 1 + n for n, kind in enumerate(("date", "datetime", "time", "timedelta"))}
+_OTHER, _CODES, _FIRST = 5, {list: 6, tuple: 7, dict: 8}, 9
 _CONSTANTS = frozenset(
     (
         "datetime.date",
@@ -84,16 +86,22 @@ class Containers:
             if found <= ATOMS:
                 self.atoms(inner, kinds)
                 break
+            found = sorted(found, key=kinds.index)
+            times = {k: args for k in found if k.__module__ == "datetime" for args in (_times(k, inner),) if args}
             codes = {
-                k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in sorted(found, key=kinds.index)
+                k: 0 if k in ATOMS else _TIMES[k.__name__] if k in times else _CODES.get(k) or self.plain(k, others)
+                for k in found
             }
             marks = list(map(codes.__getitem__, kinds))
             self.put(marshal.dumps(marks, 2) if max(codes.values()) > 255 else bytes(marks))
+            for k, args in times.items():
+                self.put(marshal.dumps(args, 2))
+                self.origin_of("datetime", code_owner.LIBRARY)
             if 0 in codes.values():
                 plain = list(compress(inner, map(not_, marks)))
                 self.atoms(plain, list(map(type, plain)))
             if self.levels and not all(
-                c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()
+                c < _FIRST and (c != _OTHER or _constant(k)) for k, c in codes.items()
             ):
                 self.levels = None
             if _OTHER in codes.values():
@@ -154,7 +162,10 @@ class Containers:
         return found
 
     def attributes(self, group):
-        """Returns how many attributes plain instances of a class have, their values and their names."""
+        """Returns how many attributes plain instances of a class have, their values and their names. Instances of a
+        class derived from tuple have items instead."""
+        if issubclass(type(group[0]), tuple):
+            return list(map(tuple.__len__, group)), chain.from_iterable(map(tuple.__iter__, group))
         if any(map(weakref.getweakrefcount, group)):
             for o in group:
                 self.watched(o)
@@ -176,11 +187,14 @@ class Containers:
         return _of_dicts(self.fresh(dicts))
 
     def plain(self, kind, others):
-        """Returns the code of a class of the program whose instances consist only of attributes, or _OTHER."""
+        """Returns the code of a class of the program whose instances consist only of attributes or only of items, or
+        _OTHER."""
         code = self.codes.get(kind)
         if code is None:
             code = _OTHER
-            if code_owner.kind_of(kind.__module__) == code_owner.PROGRAM and instances.bare(kind):
+            if code_owner.kind_of(kind.__module__) == code_owner.PROGRAM and (
+                instances.bare(kind) or instances.record(kind)
+            ):
                 code = _FIRST + len(self.codes)
                 others.append(kind)
             self.codes[kind] = code
@@ -295,6 +309,14 @@ def members(level, attributes_of=None):
 
 def _of_dicts(group):
     return list(map(len, group)), chain.from_iterable(map(dict.values, group)), chain.from_iterable(group)
+
+
+def _times(kind, objects):
+    """Returns what makes the objects of one of the types of datetime, or None if they have time zones."""
+    if kind is not getattr(sys.modules["datetime"], kind.__name__, None) or kind.__name__ not in _TIMES:
+        return None
+    args = [made[1] for made in map(kind.__reduce_ex__, [o for o in objects if type(o) is kind], repeat(4))]
+    return args if ATOMS.issuperset(map(type, chain.from_iterable(args))) else None
 
 
 def _constant(kind):
