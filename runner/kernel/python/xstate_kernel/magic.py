@@ -79,11 +79,11 @@ class Magic:
         if start is not None:
             _report(*start)
 
-    def timeit(self, code, opts=""):
+    def timeit(self, code, opts="", setup="pass"):
         import timeit
 
         self._mark("clock")
-        timer = timeit.Timer(code, globals=self._namespace)
+        timer = timeit.Timer(code, setup, globals=self._namespace)
         options = opts.split() if isinstance(opts, str) else list(opts)
         number = _option(options, "-n")
         repeat = _option(options, "-r") or 3
