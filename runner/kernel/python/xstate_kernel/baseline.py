@@ -19,9 +19,9 @@ import traceback
 import types
 import warnings
 
-from . import adapters, display, frames, magic, shutdown, streams
+from . import adapters, display, frames, magic, shell, shutdown, streams
 
-_PRESET = ("__name__", "__doc__", "__file__")
+_PRESET = ("__name__", "__doc__", "__file__", "get_ipython")
 _SPECIAL = frozenset(
     (
         "__package__",
@@ -45,6 +45,8 @@ class Baseline:
         self.ns["__builtins__"] = builtins
         if options.get("file"):
             self.ns["__file__"] = options["file"]
+        if options.get("ipython"):
+            self.ns["get_ipython"] = shell.get_ipython
         self.preset = {k: self.ns[k] for k in _PRESET if k in self.ns}
         self.nested = []  # code with nested code, each with its tree and flags
         self.recorder = streams.Recorder(channel, outputs)

@@ -37,6 +37,7 @@ from . import (
     observe,
     observe_files,
     sets,
+    shell,
     shutdown,
     spill,
     started,
@@ -81,6 +82,8 @@ class Kernel:
             namespace["__file__"] = options["file"]
         if options.get("package"):
             namespace["__package__"] = options["package"]
+        if options.get("ipython"):
+            namespace["get_ipython"] = shell.get_ipython
         weakref.finalize(self, int).detach()  # the first call registers with atexit, and the program did not do that
         preset = {k: namespace[k] for k in bindings.PRESET if k in namespace}
         self.execution = None
