@@ -70,7 +70,7 @@ var constructs = map[string]kernel.Construct{
 	"eval": kernel.Observed, "exec": kernel.Observed, "compile": kernel.Observed, "query @": kernel.Observed,
 	"eval_str": kernel.Observed, "annotation": kernel.Observed, "__main__": kernel.Observed,
 	"import *": kernel.Observed, "get_ipython": kernel.Observed, "%timeit": kernel.Observed,
-	"getattr":  kernel.Observed, "setattr": kernel.Observed, "delattr": kernel.Observed, "__import__": kernel.Observed,
+	"getattr": kernel.Observed, "setattr": kernel.Observed, "delattr": kernel.Observed, "__import__": kernel.Observed,
 	"sys.modules": kernel.ReachesModules, "__subclasses__": kernel.ListsClasses,
 }
 

@@ -47,6 +47,7 @@ class Baseline:
             self.ns["__file__"] = options["file"]
         if options.get("ipython"):
             self.ns["get_ipython"] = shell.get_ipython
+            display.pretty(())
         self.preset = {k: self.ns[k] for k in _PRESET if k in self.ns}
         self.nested = []  # code with nested code, each with its tree and flags
         self.recorder = streams.Recorder(channel, outputs)
@@ -54,7 +55,9 @@ class Baseline:
         sys.stdin = sys.__stdin__ = open(os.devnull)
         builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: None)
         if options.get("ipython"):
-            builtins.display = lambda *objects, **_: [self.recorder.rich("display", display.bundle(o)) for o in objects]
+            builtins.display = lambda *objects, **_: [
+                self.recorder.rich("display", display.bundle(o, display.pretty)) for o in objects
+            ]
         sys.argv = [options.get("file") or ""]
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
@@ -133,7 +136,7 @@ class Baseline:
 
                 value = asyncio.get_event_loop_policy().get_event_loop().run_until_complete(value)
             if shown and value is not None and not request.get("quiet"):
-                self.recorder.rich("result", display.bundle(value))
+                self.recorder.rich("result", display.bundle(value, display.text_of(request)))
 
     def bound(self):
         return bound(self.ns, self.preset)

@@ -68,7 +68,7 @@ class Execution:
                 self.evaluate(code)
                 value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
-                    self.recorder.rich("result", display.bundle(value))
+                    self.recorder.rich("result", display.bundle(value, display.text_of(request)))
                 kept.append(value)
                 del value
                 if request.get("last"):
