@@ -183,6 +183,9 @@ func cellRegions(t *text, marks []cellMarker, list []stmt, broken bool) []region
 	}
 	for i := range out {
 		own := within(list, t.begin(out[i].first), t.finish(out[i].last))
+		if exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
+			out[i].block.Dialect = IPython
+		}
 		if broken {
 			own = describe(&out[i], t)
 		}
@@ -217,6 +220,16 @@ func describe(r *region, t *text) []stmt {
 		r.block.Dialect = IPython
 	}
 	return list
+}
+
+// shellCall is how nbconvert writes magics and shell commands into a script. A script that only asks whether there is a
+// get_ipython is not one: there is none under Python.
+var shellCall = regexp.MustCompile(
+	`(?m)^(?:[\w.]+ *= *)?get_ipython\(\)\.(?:run_line_magic|run_cell_magic|magic|system|getoutput)\(`)
+
+// exported reports whether code calls the shell of IPython as an exported notebook does.
+func exported(code []byte) bool {
+	return bytes.Contains(code, []byte("get_ipython")) && shellCall.Match(code)
 }
 
 func hasMagic(t *text, first, last int) bool {

@@ -34,6 +34,11 @@ func scriptRegions(t *text, list []stmt) []region {
 		first, _, _ := t.trim(free, it.first)
 		out = append(out, region{first: first, last: it.last, block: Block{Title: it.defines, Dialect: Python}})
 	}
+	for i := range out {
+		if exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
+			out[i].block.Dialect = IPython
+		}
+	}
 	if n := len(out); n > 0 {
 		_, out[n-1].last, _ = t.trim(out[n-1].last, t.lines()-1) // only comments can follow the last statement
 	}

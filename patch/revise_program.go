@@ -454,7 +454,8 @@ func (r *reviser) insertAt(i int, s Section) error {
 // dialect returns the dialect of a new block.
 func (r *reviser) dialect(text string) string {
 	t := newText([]byte(text))
-	if r.on.File != nil && r.on.File.Kind == KindNotebook || !parses(t.code) && hasMagic(t, 0, t.lines()-1) {
+	if r.on.File != nil && r.on.File.Kind == KindNotebook || exported(t.code) ||
+		!parses(t.code) && hasMagic(t, 0, t.lines()-1) {
 		return IPython
 	}
 	return Python

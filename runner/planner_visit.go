@@ -69,6 +69,9 @@ func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 		for _, name := range n.facts.Defines {
 			found.writes[depgraph.Var(name)] = poison
 		}
+		if p.get(figuresKey).digest != state.Absent {
+			found.writes[figuresKey] = state.Absent
+		}
 	case d.trace != nil:
 		p.noEnding(&d.trace.Trace)
 		for _, w := range d.trace.Writes {

@@ -193,7 +193,11 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 	var b strings.Builder
 	fmt.Fprintf(&b, "xstate trace 1\nsemantics %s\ninterpreter %s\nobserve %q\n", o.semantics, o.interpreter, o.observe)
 	fmt.Fprintf(&b, "future %q\n", n.future)
-	fmt.Fprintf(&b, "shown %v\nlast %v\n", n.facts.Expr && n.last && !n.unit.facts.Quiet, n.last)
+	shown := n.facts.Expr && n.last && !n.unit.facts.Quiet
+	fmt.Fprintf(&b, "shown %v\nlast %v\n", shown, n.last)
+	if shown && n.unit.Dialect != "" && string(n.unit.Dialect) != o.language.Name() {
+		fmt.Fprintf(&b, "dialect %s\n", n.unit.Dialect) // it says how a result is shown
+	}
 	if n.index == 0 {
 		if opening := o.language.Opening(n.text()); opening != "" {
 			b.WriteString(opening + "\n")

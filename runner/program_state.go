@@ -500,7 +500,8 @@ func (p *programState) mark(t *state.Trace, marks []string) {
 	}
 }
 
-// fail makes p the state after node i failed in block, or was blocked by it. What the node defines is poisoned.
+// fail makes p the state after node i failed in block, or was blocked by it. What the node defines is poisoned. Figures
+// that its block has begun are shown with the failure.
 func (p *programState) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
 		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
@@ -508,6 +509,9 @@ func (p *programState) fail(i int, block state.BlockID, defines []string) {
 		delete(p.lifetimeSensitive, name)
 		delete(p.bindOrder, name)
 		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
+	}
+	if p.get(figuresKey).digest != state.Absent {
+		p.keys[figuresKey] = entry{writer: i}
 	}
 }
 

@@ -66,9 +66,15 @@ func (p *places) moduleHint(e *state.ExecError) string {
 		p.python.Path, name)
 }
 
+// shellNames are names in which IPython keeps results and inputs: they depend on what was run by hand, and when.
+var shellNames = []string{"_", "__", "___", "Out", "In", "_i", "_ii", "_iii"}
+
 // nameHint names the later block that defines a name.
 func (p *places) nameHint(e *state.ExecError) string {
 	name := p.python.Missing(e)
+	if slices.Contains(shellNames, name) {
+		return fmt.Sprintf("IPython's %s is not there: give the result a name, and use that", name)
+	}
 	at := slices.IndexFunc(p.blocks, func(b placedBlock) bool { return b.id == e.Block })
 	if name == "" || at < 0 {
 		return ""

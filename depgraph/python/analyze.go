@@ -138,32 +138,41 @@ func (w *walker) statements(g grain) {
 		}
 	}
 	for c := w.child(0); c < w.end(0); c = w.next(c) {
-		kind := depgraph.KindStatement
-		switch w.sym(c) {
-		case pytree.Semicolon:
-			continue
-		case pytree.ImportStatement, pytree.ImportFromStatement, pytree.FutureImportStatement:
-			kind = depgraph.KindImport
-		case pytree.FunctionDefinition, pytree.ClassDefinition, pytree.DecoratedDefinition:
-			kind = w.definition(c)
-		default:
-			if run == 0 {
-				run = c
-				w.beginNode()
-			}
-			last = c
-			w.stmt(c)
-			if g == eachStatement {
-				flush()
-			}
+		if w.sym(c) == pytree.Semicolon {
 			continue
 		}
-		flush()
-		w.beginNode()
+		if kind, alone := w.kindOf(c); alone {
+			flush()
+			w.beginNode()
+			w.stmt(c)
+			w.endNode(kind, c, c)
+			continue
+		}
+		if run == 0 {
+			run = c
+			w.beginNode()
+		}
+		last = c
 		w.stmt(c)
-		w.endNode(kind, c, c)
+		if g == eachStatement {
+			flush()
+		}
 	}
 	flush()
+}
+
+// kindOf returns the kind of a statement, and whether it is a node alone: imports and definitions are. The function of
+// a %%timeit cell belongs to the call that times it.
+func (w *walker) kindOf(c uint32) (kind depgraph.Kind, alone bool) {
+	switch w.sym(c) {
+	case pytree.ImportStatement, pytree.ImportFromStatement, pytree.FutureImportStatement:
+		return depgraph.KindImport, true
+	case pytree.FunctionDefinition:
+		return w.definition(c), !strings.HasPrefix(w.src(c), "def "+kernelPrefix)
+	case pytree.ClassDefinition, pytree.DecoratedDefinition:
+		return w.definition(c), true
+	}
+	return depgraph.KindStatement, false
 }
 
 func (w *walker) beginNode() {

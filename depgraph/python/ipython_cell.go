@@ -21,8 +21,8 @@ func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 	switch name {
 	case "time", "prun", "memit":
 		call = "__xstate__.cell_time()"
-		if args != "" {
-			call += "; " + args
+		if _, stmt := cutTimeOptions(name, args); stmt != "" {
+			call += "; " + stmt
 		}
 		python, err := translateBody(body, line)
 		return before + call + below[:min(1, len(below))] + python, err
@@ -35,8 +35,7 @@ func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 		return before + wrap(call+":", python), err
 	case "timeit":
 		python, err := translateBody(body, line)
-		run := fmt.Sprintf("\n__xstate__.timeit(__xstate_cell__, %s)", quote(args))
-		return before + wrap("def __xstate_cell__():", python) + run, err
+		return before + timeitCell(args, python), err
 	case "bash", "sh":
 		call = fmt.Sprintf("__xstate__.bash(%s)", quote(body))
 	case "writefile", "file":
@@ -52,6 +51,18 @@ func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 		call = fmt.Sprintf("__xstate__.cell_magic(%s, %s, %s)", quote(name), quote(args), quote(body))
 	}
 	return before + call + below, nil
+}
+
+// timeitCell translates %%timeit. The body runs in a function, so that it binds nothing. What follows the options runs
+// untimed and first, in the same function; only source can say that without another line above the body.
+func timeitCell(args, python string) string {
+	opts, setup := cutOptions(args, "nrp")
+	if setup != "" {
+		return fmt.Sprintf("__xstate__.timeit(%s, %s, %s)", quote(python), quote(opts), quote(setup)) +
+			strings.Repeat("\n", strings.Count(python, "\n")+1)
+	}
+	run := fmt.Sprintf("\n__xstate__.timeit(__xstate_cell__, %s); del __xstate_cell__", quote(opts))
+	return wrap("def __xstate_cell__():", python) + run
 }
 
 // cellBody returns the text below the first line.

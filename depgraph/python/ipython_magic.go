@@ -59,8 +59,8 @@ func escapeStatement(text string) (string, *depgraph.SyntaxError) {
 	if text[0] == '%' {
 		switch name {
 		case "time", "prun", "memit":
-			if expression(args) == "" {
-				return timedStatement(args), nil
+			if _, stmt := cutTimeOptions(name, args); expression(stmt) == "" {
+				return timedStatement(stmt), nil
 			}
 		case "xdel":
 			return "del " + strings.TrimPrefix(args, "-n "), nil
@@ -83,8 +83,9 @@ func escapeValue(text string) (string, *depgraph.SyntaxError) {
 	name, args := cutMagic(text)
 	switch name {
 	case "time", "prun", "memit":
-		if e := expression(args); e != "" {
-			return fmt.Sprintf("__xstate__.timed(__xstate__.clock(), (%s))%s", e, quiet(args)), nil
+		_, stmt := cutTimeOptions(name, args)
+		if e := expression(stmt); e != "" {
+			return fmt.Sprintf("__xstate__.timed(__xstate__.clock(), (%s))%s", e, quiet(stmt)), nil
 		}
 		return "", &depgraph.SyntaxError{Msg: "%" + name + " of a statement has no value"}
 	case "timeit":
@@ -137,7 +138,7 @@ func timedStatement(stmt string) string {
 // timeit translates %timeit. The timed code runs in a function, so that an assignment binds nothing; for an assignment,
 // only the value is timed. Any other statement is passed as source and marked dynamic.
 func timeit(args string) string {
-	opts, stmt := cutOptions(args)
+	opts, stmt := cutOptions(args, "nrp")
 	e := expression(stmt)
 	if e == "" {
 		e = assigned(stmt)
@@ -148,11 +149,23 @@ func timeit(args string) string {
 	return fmt.Sprintf("__xstate__.timeit(%s, %s)", quote(stmt), quote(opts))
 }
 
-// cutOptions splits "-n 10 -r3 stmt".
-func cutOptions(args string) (opts, rest string) {
+// cutTimeOptions splits the arguments of %time, %prun and %memit. What they only print is not printed here.
+func cutTimeOptions(name, args string) (opts, rest string) {
+	switch name {
+	case "time":
+		rest, _ = strings.CutPrefix(args, "--no-raise-error")
+		return "", strings.TrimLeft(rest, " ")
+	case "prun":
+		return cutOptions(args, "lsTD")
+	}
+	return cutOptions(args, "rt")
+}
+
+// cutOptions splits "-n 10 -r3 stmt". The options in the set have a value.
+func cutOptions(args, valued string) (opts, rest string) {
 	rest = args
 	for strings.HasPrefix(rest, "-") && len(rest) > 1 && isNameRune(rune(rest[1])) {
-		takes := strings.ContainsRune("nrpst", rune(rest[1]))
+		takes := strings.ContainsRune(valued, rune(rest[1]))
 		word, after, _ := strings.Cut(rest, " ")
 		after = strings.TrimLeft(after, " ")
 		if takes && len(word) == 2 {

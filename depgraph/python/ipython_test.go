@@ -45,7 +45,14 @@ func TestTranslate(t *testing.T) {
 		{"cell time", "%%time\nx = 1\n%pwd", "__xstate__.cell_time()\nx = 1\n__xstate__.pwd()"},
 		{"cell time below blank lines", "\n%%time\nx = 1", "\n__xstate__.cell_time()\nx = 1"},
 		{"cell timeit", "%%timeit -n 1\nx = f()\nif x:\n  y",
-			"def __xstate_cell__():\n x = f()\n if x:\n   y\n__xstate__.timeit(__xstate_cell__, \"-n 1\")"},
+			"def __xstate_cell__():\n x = f()\n if x:\n   y\n" +
+				"__xstate__.timeit(__xstate_cell__, \"-n 1\"); del __xstate_cell__"},
+		{"cell timeit of nothing", "%%timeit\n# no",
+			"def __xstate_cell__(): pass\n# no\n__xstate__.timeit(__xstate_cell__, \"\"); del __xstate_cell__"},
+		{"cell timeit with a setup", "%%timeit -n 1 y = f()\ny + 1",
+			"__xstate__.timeit(\"y + 1\", \"-n 1\", \"y = f()\")\n"},
+		{"options of a profile", "%%prun -s cumtime -q\nx = 1", "__xstate__.cell_time()\nx = 1"},
+		{"profile of a statement", "%prun -l 5 x = 1", "with __xstate__.time(): x = 1"},
 		{"capture", "%%capture out\ns = '''a\nb'''\n", "with __xstate__.capture() as out:\n s = '''a\nb'''\n"},
 		{"capture of nothing", "%%capture\n# no", "with __xstate__.capture(): pass\n# no"},
 		{"bash", "%%bash\necho \"a\"\n", "__xstate__.bash(\"echo \\\"a\\\"\\n\")\n\n"},
@@ -84,6 +91,9 @@ func TestTranslateNames(t *testing.T) {
 		{"%%capture out\nx = y", []string{"out", "x"}, []string{"y"}, nil},
 		{"%reset -f", nil, nil, []string{"%reset"}},
 		{"%timeit del x", nil, nil, []string{"%timeit"}},
+		{"%%timeit\nx = 1", nil, nil, nil},
+		{"%%timeit\nx = f(y)\nx", nil, []string{"f", "y"}, nil},
+		{"%%timeit x = y\nf(x)", nil, nil, []string{"%timeit"}},
 		{"display(x)", nil, []string{"display", "x"}, nil},
 	} {
 		f, err := Analyze([]byte(test.src), IPython)

@@ -35,6 +35,9 @@ func (w *walker) function(i uint32) {
 		}
 	}
 	w.open(functionScope, id, w.nodes[i].Start)
+	if strings.HasPrefix(w.src(name), kernelPrefix) { // its own call follows
+		w.all[w.cur].timing = max(w.all[w.all[w.cur].parent].timing, both)
+	}
 	saved := w.flow
 	w.flow = flow{function: true, async: async}
 	w.parameters(params)

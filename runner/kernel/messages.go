@@ -20,8 +20,9 @@ type Node struct {
 	Future   []string `json:"future,omitempty"` // features of the language in force
 	Expr     bool     `json:"expr,omitempty"`   // the value of its last expression is its result
 	Quiet    bool     `json:"quiet,omitempty"`  // the result is not shown
-	Last     bool     `json:"last,omitempty"`   // of its block
-	First    bool     `json:"first,omitempty"`  // of the program: a string at its beginning documents the program
+	Dialect  string   `json:"dialect,omitempty"`
+	Last     bool     `json:"last,omitempty"`  // of its block
+	First    bool     `json:"first,omitempty"` // of the program: a string at its beginning documents the program
 
 	// Def: the node only defines, and the code nested in it does not run.
 	Def bool `json:"definition,omitempty"`

@@ -82,7 +82,7 @@ func (b *Baseline) Run(
 	}
 	header := map[string]any{
 		"op": "run", "filename": "<" + string(block.ID) + ">", "future": facts.Features, "first": place == 0,
-		"quiet": facts.Quiet,
+		"quiet": facts.Quiet, "dialect": string(block.Dialect),
 	}
 	var outputs state.Screen
 	b.process.Begin()

@@ -3,7 +3,6 @@ package python
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	source "github.com/xstate-engine/xstate/depgraph/python"
@@ -16,11 +15,7 @@ const printing = `for name, text in ("stdout", "one"), ("stderr", "two"), ("stdo
 
 // TestConformance: the kernels of every interpreter to test with keep the contract of package kernel.
 func TestConformance(t *testing.T) {
-	pythons := []string{"python3"}
-	if list := os.Getenv("XSTATE_TEST_PYTHONS"); list != "" {
-		pythons = filepath.SplitList(list)
-	}
-	for _, name := range pythons {
+	for _, name := range pythons() {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)

@@ -11,14 +11,10 @@ import (
 // TestKernel runs the scripts of testdata, each of which judges a part of the kernel by a simpler way to do the same,
 // in every interpreter to test with (see the root package's tests).
 func TestKernel(t *testing.T) {
-	pythons := []string{"python3"}
-	if list := os.Getenv("XSTATE_TEST_PYTHONS"); list != "" {
-		pythons = filepath.SplitList(list)
-	}
 	for _, script := range []struct{ name, needs string }{{"groups.py", ""}, {"identities.py", ""},
 		{"distinctions.py", ""}, {"attributes.py", ""}, {"sets.py", ""}, {"instructions.py", ""},
 		{"arrays.py", "numpy"}, {"figures.py", "matplotlib"}} {
-		for _, python := range pythons {
+		for _, python := range pythons() {
 			t.Run(script.name+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 				if exec.Command(python, "-c", "import "+script.needs).Run() != nil && script.needs != "" {
 					t.Skip("no " + script.needs)

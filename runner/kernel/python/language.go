@@ -69,8 +69,8 @@ func (i Interpreter) Opening(text []byte) string {
 var constructs = map[string]kernel.Construct{
 	"eval": kernel.Observed, "exec": kernel.Observed, "compile": kernel.Observed, "query @": kernel.Observed,
 	"eval_str": kernel.Observed, "annotation": kernel.Observed, "__main__": kernel.Observed,
-	"import *": kernel.Observed,
-	"getattr":  kernel.Observed, "setattr": kernel.Observed, "delattr": kernel.Observed, "__import__": kernel.Observed,
+	"import *": kernel.Observed, "get_ipython": kernel.Observed, "%timeit": kernel.Observed,
+	"getattr": kernel.Observed, "setattr": kernel.Observed, "delattr": kernel.Observed, "__import__": kernel.Observed,
 	"sys.modules": kernel.ReachesModules, "__subclasses__": kernel.ListsClasses,
 }
 

@@ -19,9 +19,9 @@ import traceback
 import types
 import warnings
 
-from . import adapters, display, frames, magic, shutdown, streams
+from . import adapters, display, frames, magic, shell, shutdown, streams
 
-_PRESET = ("__name__", "__doc__", "__file__")
+_PRESET = ("__name__", "__doc__", "__file__", "get_ipython")
 _SPECIAL = frozenset(
     (
         "__package__",
@@ -45,6 +45,9 @@ class Baseline:
         self.ns["__builtins__"] = builtins
         if options.get("file"):
             self.ns["__file__"] = options["file"]
+        if options.get("ipython"):
+            self.ns["get_ipython"] = shell.get_ipython
+            display.pretty(())
         self.preset = {k: self.ns[k] for k in _PRESET if k in self.ns}
         self.nested = []  # code with nested code, each with its tree and flags
         self.recorder = streams.Recorder(channel, outputs)
@@ -52,7 +55,9 @@ class Baseline:
         sys.stdin = sys.__stdin__ = open(os.devnull)
         builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: None)
         if options.get("ipython"):
-            builtins.display = lambda *objects, **_: [self.recorder.rich("display", display.bundle(o)) for o in objects]
+            builtins.display = lambda *objects, **_: [
+                self.recorder.rich("display", display.bundle(o, display.pretty)) for o in objects
+            ]
         sys.argv = [options.get("file") or ""]
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
@@ -131,7 +136,7 @@ class Baseline:
 
                 value = asyncio.get_event_loop_policy().get_event_loop().run_until_complete(value)
             if shown and value is not None and not request.get("quiet"):
-                self.recorder.rich("result", display.bundle(value))
+                self.recorder.rich("result", display.bundle(value, display.text_of(request)))
 
     def bound(self):
         return bound(self.ns, self.preset)

@@ -2,7 +2,7 @@
 
 from . import original as __builtins__
 
-PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
+PRESET = ("__name__", "__doc__", "__file__", "get_ipython")  # names like others, that have a value before the program
 SPECIAL = frozenset(
     (
         "__package__",

@@ -9,12 +9,25 @@ from . import adapters
 _ATOMS = (int, str, float, bool, type(None), bytes, complex)
 
 
-def bundle(value):
-    """Returns media type → text for a value; images in base64."""
+def pretty(value):
+    """Returns the text of a value in a notebook."""
+    from .pretty import pretty  # plain programs do not need it
+
+    return pretty(value)
+
+
+def text_of(request):
+    """Returns the function that writes the result of a node as text."""
+    return pretty if request.get("dialect") == "ipython" else repr
+
+
+def bundle(value, text=repr):
+    """Returns media type → text for a value; images in base64. text writes the value as text."""
     own = adapters.bundle(value)
     if own is not None:
+        own.setdefault("text/plain", text(value))
         return own
-    found = {"text/plain": repr(value)}
+    found = {"text/plain": text(value)}
     for method, media in (
         ("_repr_html_", "text/html"),
         ("_repr_markdown_", "text/markdown"),

@@ -68,11 +68,17 @@ class Execution:
                 self.evaluate(code)
                 value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
-                    self.recorder.rich("result", display.bundle(value))
+                    self.recorder.rich("result", display.bundle(value, display.text_of(request)))
                 kept.append(value)
                 del value
                 if request.get("last"):
                     adapters.show_figures(self.recorder)
+            except Exception:
+                self.show_begun()
+                raise
+            except KeyboardInterrupt:
+                adapters.close_figures()  # drawing may be what takes so long
+                raise
             finally:
                 self._process.suspend()
                 self._hidden.collector.pause()
@@ -89,6 +95,14 @@ class Execution:
             kept.append(e)
         self.release(kept, name, error["line"] if error else line)
         return error
+
+    def show_begun(self):
+        """Shows the figures of a node that failed, as Jupyter does after an error."""
+        if os.getpid() == self.pid:
+            try:
+                adapters.show_figures(self.recorder)
+            except Exception:  # they may be why it failed
+                adapters.close_figures()
 
     def child_failed(self, e):
         """Ends a forked child with an exception, as the interpreter does."""

@@ -1,6 +1,7 @@
 """__xstate__: what the translated magics and shell escapes of notebooks call."""
 
 from . import original as __builtins__
+import ast
 import importlib
 import io
 import os
@@ -8,14 +9,39 @@ import shlex
 import sys
 import time
 
+from .shell import UsageError
+
+# Line magics that configure a front end, or show its own state: nothing to do here.
+_FRONT_END = frozenset(
+    """matplotlib autoreload config precision gui colors xmode pdb pprint doctest_mode automagic alias unalias
+    history hist notebook lsmagic magic quickref page tb logstart logstop logon logoff logstate store macro save edit
+    load loadpy recall rep rerun debug psearch pdoc pdef pfile psource pinfo pinfo2 dirs pushd popd dhist bookmark
+    rehashx killbgscripts lprun mprun watermark reload sql tensorboard config_profile conda_env code_wrap subshell
+    pycat profile unload_ext reload_ext""".split()
+)
+# Extensions that only configure a front end.
+_NO_EFFECT = frozenset(
+    """autoreload IPython.extensions.autoreload storemagic IPython.extensions.storemagic tensorboard
+    tensorboard.notebook google.colab.data_table nb_black lab_black jupyter_black memory_profiler line_profiler
+    watermark sql autotime""".split()
+)
+
+_TIMED = """def inner(_it, _timer):
+    pass
+    _t0 = _timer()
+    for _i in _it:
+        pass
+    return _timer() - _t0
+"""
+
 
 class Magic:
     def __init__(self, recorder, namespace, mark):
-        self._recorder, self._namespace, self._mark = recorder, namespace, mark
+        self._recorder, self._namespace, self.mark = recorder, namespace, mark
         self._cell_start = None
 
     def magic(self, name, args=""):
-        """Line magics that only configure a front end: nothing to do here."""
+        """Line magics that only the driver handles."""
         if (
             name == "matplotlib"
             and args
@@ -29,6 +55,8 @@ class Magic:
             return self.reset()
         if name == "run":
             return self.run_file(args)
+        if name == "load_ext":
+            return self.load_extension(args)
         if name == "ls":
             return self.system("ls " + args)
         if name == "pylab":
@@ -38,6 +66,23 @@ class Magic:
                 "from pylab import *\nfrom numpy import *",
                 self._namespace,
             )
+        elif name not in _FRONT_END:
+            raise UsageError("Line magic function `%%%s` not found." % name)
+
+    def load_extension(self, name):
+        """%load_ext: there is no shell that an extension could extend. One that is not installed is an error."""
+        name = name.strip().strip("'\"")
+        if name not in _NO_EFFECT:
+            importlib.import_module(name)
+
+    def execute(self, code):
+        exec(code, self._namespace)
+
+    def evaluate(self, code):
+        return eval(code, self._namespace)
+
+    def bind(self, names, value):
+        self._namespace.update(dict.fromkeys(names, value))
 
     def cell_magic(self, name, args, body):
         """Cell magics whose body is not Python and that only show something."""
@@ -56,22 +101,22 @@ class Magic:
         elif name in ("perl", "ruby", "script"):
             self._run((args.split() if name == "script" else [name]) + ["-e" if name != "script" else "-c", body])
         else:
-            raise ValueError("the cell magic %%%%%s is not supported" % name)
+            raise UsageError("Cell magic `%%%%%s` not found." % name)
 
     def clock(self):
         return time.perf_counter(), time.process_time()
 
     def timed(self, start, value):
-        self._mark("clock")
+        self.mark("clock")
         _report(*start)
         return value
 
     def time(self):
-        self._mark("clock")
+        self.mark("clock")
         return _Timer()
 
     def cell_time(self):
-        self._mark("clock")
+        self.mark("clock")
         self._cell_start = self.clock()
 
     def end_cell(self):
@@ -79,11 +124,13 @@ class Magic:
         if start is not None:
             _report(*start)
 
-    def timeit(self, code, opts=""):
+    def timeit(self, code, opts="", setup="pass"):
         import timeit
 
-        self._mark("clock")
-        timer = timeit.Timer(code, globals=self._namespace)
+        self.mark("clock")
+        timer = timeit.Timer(code if callable(code) else "pass", globals=self._namespace)
+        if not callable(code):
+            timer.inner = self._timed_function(code, setup)
         options = opts.split() if isinstance(opts, str) else list(opts)
         number = _option(options, "-n")
         repeat = _option(options, "-r") or 3
@@ -94,6 +141,15 @@ class Magic:
             (u, s) for u, s in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)) if best * s >= 1 or u == "ns"
         )
         print("%.3g %s per loop (best of %d, %d loops each)" % (best * scale, unit, repeat, number))
+
+    def _timed_function(self, code, setup):
+        """Makes the function that timeit calls. Timer makes it itself, out of sight of the kernel."""
+        tree, made = ast.parse(_TIMED), {}
+        function = tree.body[0]
+        function.body[2].body = ast.parse(code).body or [ast.Pass()]
+        function.body[:1] = ast.parse(setup).body
+        exec(compile(ast.fix_missing_locations(tree), "<timeit>", "exec", dont_inherit=True), self._namespace, made)
+        return made["inner"]
 
     def capture(self):
         return Captured()
@@ -142,18 +198,46 @@ class Magic:
         return os.getcwd()
 
     def who(self, *_):
-        print("  ".join(sorted(n for n in self._namespace if not n.startswith("_"))))
+        print("  ".join(sorted(n for n in self._namespace if not n.startswith("_") and n != "get_ipython")))
 
     def reset(self, *_):
-        for name in [n for n in self._namespace if not n.startswith("__")]:
+        for name in [n for n in self._namespace if not n.startswith("__") and n != "get_ipython"]:
             del self._namespace[name]
 
     def run_file(self, args):
-        """%run: executes a script in a namespace of its own, then binds here what it defined."""
+        """%run: executes a script in a namespace of its own, then binds here what it defined. -i: it sees the names
+        of here, -n: its __name__ is not __main__, -e: its exit is no error, -t: its time is shown."""
         import runpy
 
-        found = runpy.run_path(args.split()[0], run_name="__main__")
+        words = shlex.split(args)
+        options = set()
+        while words and words[0].startswith("-") and not os.path.exists(words[0]):
+            options.add(words.pop(0))
+        if not words:
+            raise UsageError("%%run needs the name of a file: %run " + args)
+        unknown = options - {"-i", "-n", "-e", "-t", "-G"}
+        if unknown:
+            raise UsageError("%%run does not take %s here" % " ".join(sorted(unknown)))
+        path = words[0]
+        if not os.path.exists(path) and os.path.exists(path + ".py"):
+            path += ".py"
+        if not os.path.exists(path):
+            raise OSError("File `%r` not found." % path)
+        names = {k: v for k, v in self._namespace.items() if not k.startswith("__")} if "-i" in options else None
+        own_name = os.path.splitext(os.path.basename(path))[0] if "-n" in options else "__main__"
+        began, before = self.clock(), sys.argv
+        sys.argv = [path, *words[1:]]
+        try:
+            found = runpy.run_path(path, names, own_name)
+        except SystemExit:
+            if "-e" not in options:
+                raise
+            found = {}
+        finally:
+            sys.argv = before
         self._namespace.update((k, v) for k, v in found.items() if not k.startswith("__"))
+        if "-t" in options:
+            self.timed(began, None)
 
     def system(self, command):
         self._run(["sh", "-c", _with_interpreter(command)])

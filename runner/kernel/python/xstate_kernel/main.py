@@ -37,6 +37,7 @@ from . import (
     observe,
     observe_files,
     sets,
+    shell,
     shutdown,
     spill,
     started,
@@ -81,6 +82,9 @@ class Kernel:
             namespace["__file__"] = options["file"]
         if options.get("package"):
             namespace["__package__"] = options["package"]
+        if options.get("ipython"):
+            namespace["get_ipython"] = shell.get_ipython
+            display.pretty(())  # imports what it needs before the program can observe that
         weakref.finalize(self, int).detach()  # the first call registers with atexit, and the program did not do that
         preset = {k: namespace[k] for k in bindings.PRESET if k in namespace}
         self.execution = None
@@ -150,7 +154,7 @@ class Kernel:
 
     def display(self, *objects, **_):
         for o in objects:
-            self.recorder.rich("display", display.bundle(o))
+            self.recorder.rich("display", display.bundle(o, display.pretty))
 
     def serve(self):
         while True:

@@ -138,7 +138,7 @@ class NodeRun:
             self.error = self.execution.execute(self.code, self.tail, request, self.filename)
         if os.getpid() != self.execution.pid:
             shutdown.run(int(self.error is not None))  # a forked child must not continue the kernel's loop
-        if request.get("last"):
+        if request.get("last") or self.error is not None:
             builtins.__xstate__.end_cell()
         kernel.recorder.end()
         seconds = time.perf_counter() - began

@@ -34,10 +34,7 @@ class IPython(Adapter):
             for key, data in found.items() if isinstance(found, dict) else ():
                 if isinstance(key, str) and not key.startswith(_WIDGETS):
                     media[key] = _text(data)
-        if not media:
-            return None
-        media.setdefault("text/plain", repr(value))
-        return media
+        return media or None
 
 
 def _text(data):

@@ -129,7 +129,7 @@ class Matplotlib(Adapter):
         figure = sys.modules.get("matplotlib.figure")
         if figure is None or not issubclass(type(value), figure.Figure):
             return None
-        return {"text/plain": repr(value), "image/png": _png(value)}
+        return {"image/png": _png(value)}
 
     def open_figures(self):
         pyplot = sys.modules.get("matplotlib.pyplot")
