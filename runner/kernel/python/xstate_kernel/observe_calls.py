@@ -124,7 +124,7 @@ def _watch_descriptors(files):
                     files.descriptors.pop(fd, None)
             found = original(fd, *args, **kwargs)
             if original is replaces and files.active:
-                files.on_descriptor_set(found)
+                files.on_descriptor(found)
             return found
 
         return named(wrapper, original)
