@@ -25,11 +25,12 @@ type EditedFile struct {
 }
 
 // editedFiles returns the files of the program that now have another content than the last run left. Deleted files do
-// not count: nothing is lost where they are written again.
+// not count: nothing is lost where they are written again. Nor does a folder where the program left nothing.
 func (e *Engine) editedFiles() map[string]state.Digest {
 	found := map[string]state.Digest{}
 	for name, r := range e.cfg.Files {
-		if now := e.baseState.OnDisk(name); now != r.Left && now != state.Absent && now != basestate.Directory {
+		now := e.baseState.OnDisk(name)
+		if made := now == basestate.Directory && r.Left == state.Absent; !made && now != r.Left && now != state.Absent {
 			found[name] = now
 		}
 	}

@@ -132,7 +132,7 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 		if err != nil && now == basestate.Directory {
 			return nil // there is something in it that is not the program's: the directory stays
 		}
-		if err != nil && !os.IsNotExist(err) {
+		if err != nil && !os.IsNotExist(err) && !errors.Is(err, syscall.ENOTDIR) { // a file may be where its folder was
 			return fmt.Errorf("take back a file that the program wrote: %w", err)
 		}
 	case first != "" && first != name:
@@ -151,6 +151,9 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return fmt.Errorf("put back a file: %w", err)
 		}
+		if err := emptyFolder(name, path, now); err != nil {
+			return err
+		}
 		if target, ok := strings.CutPrefix(string(want.digest), basestate.Symlink); ok {
 			_ = os.Remove(path)
 			if err := os.Symlink(target, path); err != nil {
@@ -167,6 +170,18 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 	}
 	w.left(name, e.cfg.Files[name], want.digest)
 	return nil
+}
+
+// emptyFolder removes a folder in the place of a file. What others put into it stays, and is an error.
+func emptyFolder(name, path string, now state.Digest) error {
+	if now != basestate.Directory || os.Remove(path) == nil {
+		return nil
+	}
+	return &state.Error{
+		Code:    CodeFileEdited,
+		Message: fmt.Sprintf("%s is a folder with other files now, where the program has a file", name),
+		Hint:    "move or rename the folder, then run again",
+	}
 }
 
 // putContent makes a regular file of the content wanted: in place where the interpreter has it open, so that its handle

@@ -63,10 +63,8 @@ func (a *app) sessionOptions(
 	if err != nil {
 		return o, err
 	}
-	rel, err := filepath.Rel(begun.Workspace, src.path)
-	holds := err == nil && filepath.IsLocal(rel)
 	switch {
-	case asked == "" && (holds || a.session == ""):
+	case asked == "" && a.keepsFolder(store.State().Dir(), begun.Workspace, src.path):
 		o.Workspace = begun.Workspace
 		if name := foundOnlyHere(arguments, o.Workspace); name != "" {
 			a.ui.talk("the program runs in %s, where there is no %s; --workdir . --session NAME runs it here",
@@ -82,6 +80,20 @@ func (a *app) sessionOptions(
 		}
 	}
 	return o, nil
+}
+
+// keepsFolder reports whether a session still runs in the folder that it began in. What moves with its store is found
+// there. A name that the user chose may mean a file that was copied elsewhere, where the folder is another one.
+func (a *app) keepsFolder(storeDir, folder, path string) bool {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return false
+	}
+	return a.session == "" || holds(folder, path) || holds(filepath.Dir(storeDir), path)
+}
+
+func holds(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func sameFolder(a, b string) bool {

@@ -128,7 +128,10 @@ def module_class(module):
         return PROGRAM
     path = getattr(module, "__file__", None)
     if path is None:
-        paths = list(getattr(module, "__path__", None) or ())
+        try:
+            paths = list(getattr(module, "__path__", None) or ())
+        except KeyError:  # a package without __init__.py asks its parent, whose import has failed
+            paths = list(module.__path__._path)
         if not paths:
             return LIBRARY  # built in
         return LIBRARY if is_library_path(os.path.join(str(paths[0]), "x")) else WORKSPACE

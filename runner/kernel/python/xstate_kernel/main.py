@@ -125,6 +125,7 @@ class Kernel:
             self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard")
         )
         self.files.on_child = self.recorder.child_starts
+        self.files.on_descriptor = self.recorder.descriptor_set
         self.hidden.quietly = self.files.quietly
         started.running, started.looked = lambda: self.files.active, libraries.looked
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)

@@ -122,12 +122,16 @@ def _watch_descriptors(files):
                     files.marks.add("unobserved descriptor")
                 if original in ends:
                     files.descriptors.pop(fd, None)
-            return original(fd, *args, **kwargs)
+            found = original(fd, *args, **kwargs)
+            if original is replaces and files.active:
+                files.on_descriptor(found)
+            return found
 
         return named(wrapper, original)
 
-    opens_file, ends, writes = (
+    opens_file, replaces, ends, writes = (
         os.open,
+        os.dup2,
         (os.close, os.fdopen),
         (os.write, os.writev, os.pwrite, os.pwritev, os.ftruncate),
     )

@@ -41,6 +41,12 @@ class Files:
 
     duration = "clock"  # the mark of a node that measures a duration
 
+    def on_child(self):
+        """Is called when a child process starts. The kernel puts a function of its own here, tests run without."""
+
+    def on_descriptor(self, fd):
+        """Is called when another file is put in the place of a descriptor, likewise."""
+
     def __init__(self, spool, store, folder, on_code, refusing=None):
         self._guard = refusing and guard.guard_of(refusing)
         self._home = threading.get_ident()

@@ -113,15 +113,16 @@ class Stdin(io.TextIOBase):
 
     def __init__(self):
         self.buffer = Bytes()
-        self._codec, self._translates = ("utf-8", "strict"), True
+        self._codec, self._translates = ("utf-8", "strict"), False  # outside of Windows, as Python opens it
 
     encoding = property(lambda self: self._codec[0])
     errors = property(lambda self: self._codec[1])
     closed = property(lambda self: self.buffer.closed)
 
-    def reconfigure(self, *, encoding=None, errors=None, newline=None, line_buffering=None, write_through=None):
+    def reconfigure(self, *, encoding=None, errors=None, newline=..., line_buffering=None, write_through=None):
         self._codec = encoding or self._codec[0], errors or ("strict" if encoding else self._codec[1])
-        self._translates = self._translates and newline is None
+        if newline is not ...:
+            self._translates = newline is None
 
     def rest(self):
         """Returns what is left, without reading it."""

@@ -15,6 +15,7 @@ back.
 
 from . import original as __builtins__
 from _thread import get_ident
+import codecs
 import fcntl
 import io
 import mmap
@@ -37,13 +38,18 @@ _STREAMS = ("stdout", "stderr")
 class Native:
     """The file behind descriptor 1 or 2."""
 
-    def __init__(self, file, fd, lseek=os.lseek, write=os.write, pread=os.pread):
+    def __init__(self, file, fd, lseek=os.lseek, write=os.write, pread=os.pread, fstat=os.fstat):
         self._file = file
-        self._lseek, self._write, self._pread = lseek, write, pread  # not as the kernel wraps them later
+        self._lseek, self._write, self._pread, self._fstat = lseek, write, pread, fstat  # not as they are wrapped later
         self.seen = 0  # bytes
         fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)
         os.set_inheritable(file, False)
         os.dup2(file, fd)
+        self._fd, self.elsewhere = fd, False  # whether the node has put another file in its place
+
+    def redirected(self):
+        """Finds out whether the descriptor is another file now."""
+        self.elsewhere = not os.path.samestat(self._fstat(self._file), self._fstat(self._fd))
 
     def put(self, data):
         try:
@@ -161,6 +167,12 @@ class Recorder:
         for stream in STREAMS:
             stream.left = 0
 
+    def descriptor_set(self, fd):
+        """Makes the text of Python code follow a descriptor that the node, for a while, puts another file in place of."""
+        if fd in (1, 2):
+            self._native[fd - 1].redirected()
+            self.look()
+
     def child_starts(self):
         """Makes all writes of the node look at the files: from here on a child process may write to them."""
         self._always = True
@@ -168,7 +180,7 @@ class Recorder:
 
     def write(self, stream, data):
         """Takes text of a stream, 0 or 1, where it is not enough to put it into the memory."""
-        if self._forked:
+        if self._forked or self._native[stream].elsewhere:
             while data:
                 data = data[os.write(stream + 1, data) :]
             return
@@ -272,9 +284,11 @@ class Recorder:
                 stream.flush()
             except Exception:
                 pass
+        _end_characters()
         self._send_all()
         for native in self._native:
             native.clear()
+            native.elsewhere = False
         self._active = False
         self.look()
 
@@ -333,19 +347,37 @@ class Stream(io.TextIOBase):
     def reconfigure(self, **_):
         pass
 
+    def detach(self):
+        return self.buffer
+
 
 class _Bytes(io.RawIOBase):
+    raw = property(lambda self: self)
+
     def __init__(self, stream):
         self._stream = stream
 
     def writable(self):
         return True
 
+    def fileno(self):
+        return self._stream.fileno()
+
     def write(self, data):
-        self._stream.write(bytes(data).decode("utf-8", "replace"))
-        return len(data)
+        with memoryview(data) as view:
+            self._stream.write(_begun[self._stream.name].decode(view.tobytes()))
+            return view.nbytes
 
 
+def _end_characters():
+    """Shows what is left of a character that was written in part."""
+    for stream in STREAMS:
+        stream.write(_begun[stream.name].decode(b"", True))
+
+
+# The bytes of a character may come in several writes: programs copy files in pieces. What waits for the rest is no
+# attribute of a stream, for it is no part of a value that holds the stream.
+_begun = {"<%s>" % name: codecs.getincrementaldecoder("utf-8")("replace") for name in _STREAMS}
 STREAMS = Stream(0), Stream(1)  # sys.stdout and sys.stderr of the program
 # What the streams write to. It is no attribute of theirs: who holds a stream would share it with all who hold one.
 _recorder = _put = _home = None

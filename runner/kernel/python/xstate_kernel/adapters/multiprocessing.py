@@ -1,0 +1,32 @@
+"""multiprocessing: a child that is no fork runs the program's file again, as a module with another name.
+
+No audit event tells that such a child starts: neither where the library starts it, nor where a server forks it."""
+
+from .. import original as __builtins__
+import os
+import sys
+
+from .protocol import Adapter
+
+
+def _watch(hidden, module):
+    prepare = module.get_preparation_data
+
+    def get_preparation_data(name):
+        sys.audit("subprocess.Popen", module.get_executable(), [], None, None)
+        path = getattr(sys.modules["__main__"], "__file__", None)
+        if path is not None:
+            sys.audit("open", path, "r", os.O_RDONLY)
+        return prepare(name)
+
+    module.get_preparation_data = get_preparation_data
+
+
+class Multiprocessing(Adapter):
+    packages = ("multiprocessing",)
+
+    def after_import(self):
+        return {"multiprocessing.spawn": _watch}
+
+
+adapter = Multiprocessing()
