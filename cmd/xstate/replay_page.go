@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -223,26 +223,18 @@ func writersOf(x *replay.Report, programs map[xstate.StepNumber]*query.Snapshot)
 	return tableOrNone(rows)
 }
 
-// pictureMedia are the media that a page shows as they are.
-var pictureMedia = []string{"image/png", "image/jpeg", "image/gif"}
-
 // picturesOf are the pictures of outputs, in the page itself.
 func picturesOf(list []state.Output) []template.URL {
 	var found []template.URL
-	for _, o := range list {
-		for _, media := range pictureMedia {
-			data := strings.Join(strings.Fields(o.Data[media]), "")
-			if _, err := base64.StdEncoding.DecodeString(data); err == nil && data != "" {
-				found = append(found, template.URL("data:"+media+";base64,"+data))
-			}
-		}
+	for _, f := range provenance.Figures("", list) {
+		found = append(found, template.URL(f.URL()))
 	}
 	return found
 }
 
 func withoutPictures(list []state.Output) []state.Output {
 	return slices.DeleteFunc(slices.Clone(list), func(o state.Output) bool {
-		return slices.ContainsFunc(pictureMedia, func(media string) bool { return o.Data[media] != "" })
+		return len(provenance.Figures("", []state.Output{o})) > 0
 	})
 }
 

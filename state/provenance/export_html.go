@@ -82,7 +82,7 @@ func (d *document) page() ([]byte, error) {
 				if data == nil {
 					return ""
 				}
-				return dataURL(media, data)
+				return Figure{Media: media, Data: data}.URL()
 			})
 			if err != nil {
 				return nil, err
@@ -140,7 +140,7 @@ func richHTML(o state.Output) (pageOutput, error) {
 		return pageOutput{HTML: template.HTML(safeHTML(page, none))}, nil
 	}
 	if f, ok := figureOf(o); ok {
-		return pageOutput{Image: template.URL(dataURL(f.Media, f.Data)), Text: text}, nil
+		return pageOutput{Image: template.URL(f.URL()), Text: text}, nil
 	}
 	if said, ok := o.Data["text/markdown"]; ok {
 		page, err := markdownHTML(said, none)

@@ -61,9 +61,9 @@ func fileName(name string) string {
 	return strings.TrimLeft(notInFileNames.ReplaceAllString(name, "-"), ".-")
 }
 
-// dataURL is a picture as part of a page.
-func dataURL(media string, data []byte) string {
-	return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data)
+// URL returns the picture as part of a page (RFC 2397).
+func (f Figure) URL() string {
+	return "data:" + f.Media + ";base64," + base64.StdEncoding.EncodeToString(f.Data)
 }
 
 // mediaOf returns the media type of a picture by its name, or "".
