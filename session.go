@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -189,6 +190,12 @@ func (s *Session) invocation(ctx context.Context) (in runner.Invocation, err err
 	return in, err
 }
 
+// isScript reports whether the session's file is a script.
+func (s *Session) isScript() bool {
+	data, err := os.ReadFile(s.options.File)
+	return err == nil && patch.IsScript(data)
+}
+
 // withDigest returns an invocation with the digest of its standard input.
 func withDigest(in *runner.Invocation) (*runner.Invocation, error) {
 	if in == nil || in.StdinFile == "" || in.Stdin != "" {
@@ -241,6 +248,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Workspace:  s.options.Workspace,
 		File:       s.options.File,
 		Imports:    python.ImportsOf(s.options.File),
+		Script:     s.isScript(),
 		Language:   s.python,
 		Seed:       s.meta.Seed,
 		Observe:    s.options.Observe,

@@ -72,3 +72,14 @@ func guess(data []byte) string {
 	}
 	return ""
 }
+
+// IsScript reports whether the content of a .py file is a script, a program without cells.
+func IsScript(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		if _, ok := parseMarker(bytes.TrimRight(line, "\r\n")); ok { // it may be in a string
+			p, err := Parse("a.py", data)
+			return err == nil && p.Kind == KindScript
+		}
+	}
+	return true
+}

@@ -24,13 +24,15 @@ type EditedFile struct {
 	By   state.BlockID `json:"by"`   // the block that writes it
 }
 
-// editedFiles returns the files of the program that now have another content than the last run left. Deleted files do
-// not count: nothing is lost where they are written again. Nor does a folder where the program left nothing.
+// editedFiles returns the files of the program that somebody edited since the last run, or earlier if no run wrote them
+// since. Deleted files do not count: nothing is lost where they are written again. Nor does a folder where the program
+// left nothing.
 func (e *Engine) editedFiles() map[string]state.Digest {
 	found := map[string]state.Digest{}
 	for name, r := range e.cfg.Files {
 		now := e.baseState.OnDisk(name)
-		if made := now == basestate.Directory && r.Left == state.Absent; !made && now != r.Left && now != state.Absent {
+		made := now == basestate.Directory && r.Left == state.Absent
+		if edited := now != r.Left || r.Edited && now == r.Base; edited && !made && now != state.Absent {
 			found[name] = now
 		}
 	}

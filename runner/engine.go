@@ -25,6 +25,7 @@ type Config struct {
 	Workspace string // the folder the program runs in; absolute
 	File      string // the program's own file, for __file__; "" when it has none
 	Imports   kernel.ImportBase
+	Script    bool // see kernel.Launch
 	Language  kernel.Language
 	Seed      uint64   // of random number generators, for programs that do not seed them
 	Observe   string   // see kernel.Launch
@@ -70,9 +71,13 @@ type Engine struct {
 	kept      map[state.Digest]bool       // contents of files that were offered to the store, see keepInput
 }
 
-// identity names the interpreter, and where imports begin if that is not the workspace.
+// identity names the interpreter, and says whether the program is a script and where imports begin elsewhere than in the
+// workspace.
 func identity(cfg Config, environ map[string]string) string {
 	text, i := cfg.Language.Identity(environ), cfg.Imports
+	if cfg.Script {
+		text += ", script"
+	}
 	rel, err := filepath.Rel(cfg.Workspace, i.Folder)
 	if i.Folder == "" || err == nil && rel == "." && i.Package == "" {
 		return text
@@ -192,8 +197,8 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	k, err := e.cfg.Language.Start(ctx, kernel.Launch{
 		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool,
 		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
-		Imports: e.cfg.Imports,
-		Store:   store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
+		Imports: e.cfg.Imports, Script: e.cfg.Script,
+		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
 	})
 	if err != nil {
 		return err

@@ -211,7 +211,7 @@ func (x *execution) request() kernel.Node {
 	req := kernel.Node{
 		Text: n.text(), ID: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
 		Expr: n.facts.Expr && n.last, Quiet: n.unit.facts.Quiet, Dialect: string(n.unit.Dialect),
-		Last: n.last, First: n.index == 0,
+		Last: n.last && !x.walk.e.cfg.Script, First: n.index == 0,
 		Def:    n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
 		Import: n.facts.Kind == depgraph.KindImport,
 		Uses:   append([]string{}, uses...), Certain: n.facts.Certain,

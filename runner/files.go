@@ -53,7 +53,7 @@ func (e *Engine) adoptEdits() error {
 		if err := e.keepBase(name, now); err != nil {
 			return fmt.Errorf("keep %s as it was edited: %w", name, err)
 		}
-		r = state.FileRecord{Base: now, Left: now}
+		r = state.FileRecord{Base: now, Left: now, Edited: now != state.Absent}
 		r.Mode, r.Time = e.baseState.Attributes(name)
 		e.cfg.Files[name] = r
 	}

@@ -99,7 +99,7 @@ func (e *Engine) protectEdited(ctx context.Context, blocks []state.ProgramBlock,
 	}
 	for _, f := range plan.Edited {
 		r := e.cfg.Files[f.Name]
-		r.Left = e.baseState.OnDisk(f.Name)
+		r.Left, r.Edited = e.baseState.OnDisk(f.Name), false
 		e.cfg.Files[f.Name] = r
 	}
 	return nil
@@ -331,7 +331,8 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 			b.Status = state.StatusNew
 			return b
 		}
-		if out.Reason.Code != state.ReasonReused && !explained {
+		after := out.Reason.Code == state.ReasonBlocked && out.Reason.By == string(u.ID) // its own failure
+		if out.Reason.Code != state.ReasonReused && !after && !explained {
 			b.Reason, explained = out.Reason, true
 		}
 		for _, m := range out.AllMarks {

@@ -6,4 +6,6 @@ type FileRecord struct {
 	Left Digest `cbor:"left,omitempty"` // what the last run left on disk
 	Mode Digest `cbor:"mode,omitempty"` // of the base, see basestate.ModeDigest
 	Time int64  `cbor:"time,omitempty"` // of the last change of the base, in nanoseconds
+	// Edited says that the base is what somebody made of the file after the program wrote it.
+	Edited bool `cbor:"edited,omitempty"`
 }

@@ -122,6 +122,8 @@ func (p *places) fileHint(e *state.ExecError) string {
 // diedHint says how to learn why an interpreter died.
 func diedHint(message string) string {
 	switch {
+	case strings.Contains(message, "signal 15"):
+		return "somebody ended the interpreter; --fresh or --always BLOCK tries again"
 	case strings.Contains(message, "signal 9"):
 		return "the system kills processes that take too much memory"
 	case strings.Contains(message, "killed by signal"):

@@ -127,7 +127,14 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		if errors.As(err, &value) {
 			err = fmt.Errorf("%q is no value for --%s", value.GetValue(), value.GetFlag().Name)
 		}
-		return &usageError{err: err, hint: cmd.CommandPath() + " --help lists the flags"}
+		hint := cmd.CommandPath() + " --help lists the flags"
+		if cmd.Name() == "run" && value == nil {
+			hint += "; those of the program follow --: xstate run FILE -- --flag"
+		}
+		if value != nil && value.GetFlag().Value.Type() == "duration" {
+			hint = "name the unit, as in --" + value.GetFlag().Name + " 5s"
+		}
+		return &usageError{err: err, hint: hint}
 	})
 	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
 	root.PersistentFlags().

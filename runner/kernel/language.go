@@ -86,6 +86,8 @@ type Launch struct {
 	Folder  string            // the folder the program runs in; absolute
 	File    string            // the program's own file; "" when it has none
 	Imports ImportBase        // where imports begin
+	// Script says that the program is a script and has no cells: figures stay open from block to block.
+	Script bool
 	// Arguments are those of the program, without its name. Stdin is a file with its standard input; "": that is empty
 	Arguments []string
 	Stdin     string

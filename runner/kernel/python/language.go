@@ -150,6 +150,7 @@ type options struct {
 	Arguments []string      `json:"arguments,omitempty"`
 	Imports   string        `json:"imports"` // the folder in which modules are looked for first
 	Package   string        `json:"package,omitempty"`
+	Script    bool          `json:"script,omitempty"`
 	Stdin     string        `json:"stdin,omitempty"`
 	Folder    string        `json:"folder"`
 	Spool     string        `json:"spool"`
@@ -166,6 +167,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
+			Script:    l.Script,
 			Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,

@@ -90,6 +90,8 @@ class Kernel:
         self.execution = None
         self.recorder = streams.Recorder(channel, outputs)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
+        if options.get("script"):
+            adapters.begin_script(self.recorder)
         builtins.__xstate__ = magic.Magic(self.recorder, namespace, lambda mark: self.files.marks.add(mark))
         if options.get("ipython"):
             builtins.display = self.display

@@ -207,6 +207,12 @@ def show_figures(recorder):
         a.show_figures(recorder)
 
 
+def begin_script(recorder):
+    """Says that the program is a script: its figures stay open, and are put out where the program asks for that."""
+    for a in _DRAWING:
+        a.recorder = recorder
+
+
 def close_figures():
     """Closes all figures."""
     for a in _DRAWING:

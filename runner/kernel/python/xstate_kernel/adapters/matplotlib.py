@@ -20,6 +20,8 @@ class Matplotlib(Adapter):
     known_containers = ("matplotlib._pylab_helpers",)
     usual_environ = (("MPLBACKEND", b"Agg"),)
 
+    recorder = None  # of the output of a script
+
     def __init__(self):
         self._colors = None  # the number of named colours just after the import of matplotlib
         self._colormaps = {}  # colormaps that the program registered, by name
@@ -46,7 +48,20 @@ class Matplotlib(Adapter):
         return self.options, self.colors
 
     def after_import(self):
-        return {"matplotlib": self._watch}
+        return {"matplotlib": self._watch, "matplotlib.pyplot": self._watch_show}
+
+    def _watch_show(self, _, module):
+        """Makes pyplot.show put out the open figures of a script. Without a screen it does nothing else, so they stay."""
+        if self.recorder is None:
+            return
+        original = module.show
+
+        def show(*args, **named):
+            original(*args, **named)
+            self.put_out(self.recorder)
+
+        show.__module__, show.__qualname__, show.__doc__ = original.__module__, original.__qualname__, original.__doc__
+        module.show = show
 
     def _watch(self, hidden, module):
         hidden.begin(self.options)
@@ -136,11 +151,15 @@ class Matplotlib(Adapter):
         return list(pyplot.get_fignums()) if pyplot is not None and hasattr(pyplot, "get_fignums") else []
 
     def show_figures(self, recorder):
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        for number in self.open_figures():
-            figure = pyplot.figure(number)
-            recorder.rich("display", {"text/plain": repr(figure), "image/png": _png(figure)})
+        self.put_out(recorder)
         self.close_figures()
+
+    def put_out(self, recorder):
+        """Sends the open figures as output. The current one stays the current one."""
+        helper = sys.modules.get("matplotlib._pylab_helpers")
+        for manager in helper.Gcf.get_all_fig_managers() if helper is not None else ():
+            figure = manager.canvas.figure
+            recorder.rich("display", {"text/plain": repr(figure), "image/png": _png(figure)})
 
     def close_figures(self):
         """Closes all figures. They keep a canvas that draws, which since 3.11 a closed figure does not."""
