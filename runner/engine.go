@@ -71,7 +71,7 @@ type Engine struct {
 	kept      map[state.Digest]bool       // contents of files that were offered to the store, see keepInput
 }
 
-// identity names the interpreter, and says whether the program is a script and where imports begin elsewhere than in the
+// identity names the interpreter. It says whether the program is a script, and where imports begin, unless that is the
 // workspace.
 func identity(cfg Config, environ map[string]string) string {
 	text, i := cfg.Language.Identity(environ), cfg.Imports
