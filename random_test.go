@@ -445,7 +445,7 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	}
 	out, step, err := p.session.Run(
 		ctx,
-		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent},
+		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent, RestoreFiles: true},
 		xstate.Origin{},
 	)
 	if err != nil {
@@ -493,7 +493,8 @@ func (p *player) interrupted(v version) error {
 }
 
 func (p *player) verify() ([]replay.Difference, error) {
-	out, _, err := p.session.Run(context.Background(), runner.RunOptions{Timeout: 2 * time.Minute}, xstate.Origin{})
+	o := runner.RunOptions{Timeout: 2 * time.Minute, RestoreFiles: true}
+	out, _, err := p.session.Run(context.Background(), o, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
@@ -568,5 +569,8 @@ func needless(o *xstate.Outcome) string {
 // executed reports whether a node ran. One that failed in a way that may not happen again (an import that does not
 // resolve, see runner's transient) leaves no trace, is tried each time, and does not count.
 func executed(n runner.NodeOutcome) bool {
+	if t := n.Result(); t != nil && t.Once { // a failure that proves nothing is tried again
+		return false
+	}
 	return n.Status == state.StatusRan || n.Status == state.StatusFailed && n.Seconds > 0 && n.Trace != ""
 }

@@ -94,7 +94,7 @@ func (s *settling) run() (settled bool, ran []string) {
 	if _, err := s.session.LoadFile(ctx, "prog.py", data, xstate.Origin{}); err != nil {
 		s.Fatal(err)
 	}
-	out, _, err := s.session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+	out, _, err := s.session.Run(ctx, runner.RunOptions{RestoreFiles: true}, xstate.Origin{})
 	if err != nil {
 		s.Fatal(err)
 	}

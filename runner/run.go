@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -84,23 +85,26 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	return out, nil
 }
 
-// protectEdited refuses a run that would overwrite edited results. With restore it gives the edits up.
+// protectEdited refuses a run that would overwrite edited results. With restore, edits become part of the base. A folder
+// in the place of a file does not: the program could not write the file.
 func (e *Engine) protectEdited(ctx context.Context, blocks []state.ProgramBlock, restore bool) error {
 	if len(e.editedFiles()) == 0 {
 		return nil
 	}
 	plan, err := e.Plan(ctx, blocks)
+	if err == nil && len(plan.Edited) > 0 && !restore {
+		err = editedError(plan.Edited)
+	}
 	if err != nil {
 		return err
 	}
 	e.baseState.Begin()
-	if len(plan.Edited) > 0 && !restore {
-		return editedError(plan.Edited)
-	}
 	for _, f := range plan.Edited {
-		r := e.cfg.Files[f.Name]
-		r.Left, r.Edited = e.baseState.OnDisk(f.Name), false
-		e.cfg.Files[f.Name] = r
+		if now := e.baseState.OnDisk(f.Name); !basestate.IsFile(now) {
+			r := e.cfg.Files[f.Name]
+			r.Left = now
+			e.cfg.Files[f.Name] = r
+		}
 	}
 	return nil
 }

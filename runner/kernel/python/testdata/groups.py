@@ -47,6 +47,7 @@ for turn in range(3000):
         changed.add(i)
     if name in prints and rng.random() < 0.5:
         soft = prints[name].soft
+        groups.checked.clear()  # code of the program ran
         if groups.altered(prints[name]) != {"code %d" % i for i in changed & soft.keys()}:
             sys.exit("%d: %s: what changed: %s of %s" % (turn, name, changed, list(soft)))
         changed -= soft.keys()
