@@ -85,8 +85,8 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	return out, nil
 }
 
-// protectEdited refuses a run that would overwrite edited results. With restore, edits become part of the base. A folder
-// in the place of a file does not: the program could not write the file.
+// protectEdited refuses a run that would overwrite edited results. With restore, edits become part of the base. But a
+// folder in the place of a file does not: the program could not write the file.
 func (e *Engine) protectEdited(ctx context.Context, blocks []state.ProgramBlock, restore bool) error {
 	if len(e.editedFiles()) == 0 {
 		return nil
