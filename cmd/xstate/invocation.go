@@ -74,7 +74,7 @@ func (f *invocationFlags) invocation(own io.Reader) (in *runner.Invocation, done
 	return in, done, nil
 }
 
-// keepInput copies what comes to a file, and returns the file.
+// keepInput copies from to a temporary file and returns its path. The caller removes the file.
 func keepInput(from io.Reader) (path string, err error) {
 	f, err := os.CreateTemp("", "xstate-stdin-")
 	if err != nil {

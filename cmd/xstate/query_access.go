@@ -73,8 +73,8 @@ const (
 	groupLoaded  = "libraries, which it loads"
 )
 
-// group names the keys that are like each other to people; "" is of a key that stands for itself, as what another
-// node wrote does.
+// group returns the name of the group that a key is shown in. It is "" for a key with a row of its own, such as one that
+// another node wrote.
 func group(x query.AccessView) string {
 	if x.By != "" {
 		return ""
