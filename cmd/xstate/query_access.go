@@ -73,8 +73,8 @@ const (
 	groupLoaded  = "libraries, which it loads"
 )
 
-// group returns the name of the group that a key is shown in. It is "" for a key with a row of its own, such as one that
-// another node wrote.
+// group returns the name of the group that a key is shown in. It is "" for a key with a row of its own, such as one
+// that another node wrote.
 func group(x query.AccessView) string {
 	if x.By != "" {
 		return ""
