@@ -57,11 +57,12 @@ var layers = []layer{
 		"runner", "runner/kernel", "runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
 		"state/provenance", "runner/replay", "."}},
+	{folder: "internal/serve"},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
 		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay",
 		".",
 		"bench",
-		"internal/api"}},
+		"internal/api", "internal/serve"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Exec is the document of exec: what one call did, and no more.
+type Exec struct {
+	Version int              `json:"version"`
+	Session string           `json:"session"`
+	Step    state.StepNumber `json:"step"`   // the step that records the run
+	Block   state.BlockID    `json:"block"`  // the block that the code became; the last one if it became several
+	Action  string           `json:"action"` // append, replace, or unchanged: the block had this text already
+	// Decision says why the code replaces a block or is a new one; absent where the caller said so.
+	Decision *patch.Decision  `json:"decision,omitempty"`
+	Status   string           `json:"status"`            // of Block: ran, reused, failed, blocked or not-reached
+	Text     string           `json:"text"`              // what Block printed and its value, clipped to the budget
+	Result   *string          `json:"result"`            // text of the last expression of Block; null if there is none
+	Error    *state.ExecError `json:"error"`             // of Block; null if it did not fail
+	Blocks   []Block          `json:"blocks"`            // those that this call executed, outputs clipped to the budget
+	Stale    []state.BlockID  `json:"stale"`             // blocks that are not up to date after the call: blocked
+	Files    []ExecFile       `json:"files"`             // pictures, and texts that were clipped
+	Clipped  bool             `json:"clipped"`           // a text in this document is not the whole text
+	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
+
+	Ran        int `json:"ran"` // number of blocks, like the next four
+	Reused     int `json:"reused"`
+	Failed     int `json:"failed"`
+	Blocked    int `json:"blocked"`
+	NotReached int `json:"not_reached"`
+
+	Seconds       float64  `json:"seconds"`        // spent executing
+	Saved         float64  `json:"saved_seconds"`  // recorded cost of what was reused
+	ResultSeconds float64  `json:"result_seconds"` // from the call to its last output
+	SettleSeconds float64  `json:"settle_seconds"` // from the last output to the recorded step
+	ExitCode      *int     `json:"exit_code,omitempty"`
+	Notices       []string `json:"notices,omitempty"` // what the user should know of the store
+}
+
+// ExecFile is a picture, or the whole of a text that was clipped.
+type ExecFile struct {
+	Block state.BlockID `json:"block"`
+	Media string        `json:"media"` // such as image/png or text/plain
+	File  string        `json:"file"`  // an absolute path
+	URI   string        `json:"uri"`   // xstate://session/SESSION/step/STEP/block/BLOCK/output/INDEX, for MCP
+	Bytes int           `json:"bytes"`
+}
+
+// Event is a line of exec --json-lines and run --json-lines. The last one is done or error.
+type Event struct {
+	Version int           `json:"version"`
+	Event   string        `json:"event"`             // started, begin, output, end, done or error
+	Run     string        `json:"run,omitempty"`     // id of the run, for interrupt; of started
+	Block   state.BlockID `json:"block,omitempty"`   // of begin, output and end
+	Output  *state.Output `json:"output,omitempty"`  // of output: text as it comes, or display data
+	Status  string        `json:"status,omitempty"`  // of end
+	Seconds float64       `json:"seconds,omitempty"` // of end
+	Error   *Error        `json:"error,omitempty"`   // of error
+	Exec    *Exec         `json:"exec,omitempty"`    // of done, by exec
+	Result  *Run          `json:"result,omitempty"`  // of done, by run
+}

@@ -1,0 +1,22 @@
+package serve
+
+import (
+	"context"
+	"io"
+)
+
+// Call is one call of a verb.
+type Call struct {
+	Args    []string // without the name of the program
+	Folder  string   // the caller's working directory; absolute
+	Environ []string // of the caller, NAME=value
+	Stdin   io.Reader
+	Stdout  io.Writer // results: text, one JSON document, or one JSON event a line
+	Stderr  io.Writer // remarks for people
+}
+
+// Doer carries out calls. The calls of several goroutines do not disturb each other.
+type Doer interface {
+	// Do carries out a call and returns its exit code. Cancelling ctx interrupts what the call runs.
+	Do(ctx context.Context, c Call) (exit int)
+}
