@@ -26,6 +26,7 @@ from . import (
     socket,
     started,
     stdlib,
+    sympy,
     typing,
     warnings,
 )
@@ -52,6 +53,7 @@ ALL = (
     multiprocessing.adapter,
     asyncio.adapter,
     started.adapter,
+    sympy.adapter,
     *stdlib.ADAPTERS,
 )
 

@@ -1,0 +1,24 @@
+"""SymPy: expressions never change. What they compute about themselves is a cache, and so is what facts they looked up.
+"""
+
+from .. import original as __builtins__
+import sys
+
+from .protocol import Adapter
+
+
+class Sympy(Adapter):
+    packages = ("sympy",)
+
+    def constant(self, kind):
+        basic = sys.modules.get("sympy.core.basic")
+        return basic is not None and issubclass(kind, basic.Basic)
+
+    def fingerprint(self, walk, o, kind):
+        if kind.__name__ != "FactRules":  # one object, made by the import, whose default dictionaries grow when read
+            return False
+        walk.put(b"N%s.%s;" % (kind.__module__.encode(), kind.__name__.encode()))
+        return True
+
+
+adapter = Sympy()
