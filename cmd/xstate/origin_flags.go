@@ -26,7 +26,11 @@ var originFields = []struct {
 		func(_ caller, o *xstate.Origin, s string) error { o.Agent = s; return nil },
 	},
 	{"model", "the `NAME` of the model", func(_ caller, o *xstate.Origin, s string) error { o.Model = s; return nil }},
-	{"call-id", "the `ID` of the model call", func(_ caller, o *xstate.Origin, s string) error { o.CallID = s; return nil }},
+	{
+		"call-id",
+		"the `ID` of the model call",
+		func(_ caller, o *xstate.Origin, s string) error { o.CallID = s; return nil },
+	},
 	{"action", "the `NAME` of the action", func(_ caller, o *xstate.Origin, s string) error { o.Action = s; return nil }},
 	{"reason", "a `TEXT` that says why", func(_ caller, o *xstate.Origin, s string) error { o.Reason = s; return nil }},
 	{

@@ -143,7 +143,7 @@ func planOfNew(session string, blocks []patch.Block) *api.Plan {
 
 // planned takes a planned program, whose blocks are those of the file, to be the one whose places are shown.
 func (a *app) planned(d *api.Plan, src *source, blocks []patch.Block) {
-	a.places = &places{file: src.path, folder: filepath.Dir(src.path)}
+	a.places = &places{caller: a.caller, file: src.path, folder: filepath.Dir(src.path)}
 	for i := range d.Blocks {
 		b := &d.Blocks[i]
 		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, blocks[i].Dialect, blocks[i].Source})

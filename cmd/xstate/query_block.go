@@ -40,7 +40,7 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, f 
 
 // placesIn takes the program that a snapshot shows to be the one whose places are shown.
 func (a *app) placesIn(o *opened, s *query.Snapshot) {
-	a.places = &places{file: o.file, folder: o.session.Folder()}
+	a.places = &places{caller: a.caller, file: o.file, folder: o.session.Folder()}
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})

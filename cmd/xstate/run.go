@@ -82,8 +82,9 @@ sys.exit(0), and with 1 after any other code, which it prints.`,
 	f.given.add(flags)
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
-	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
-		"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
+	flags.Var(a.pythonPath(&f.python), "python",
+		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
+			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
 	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+

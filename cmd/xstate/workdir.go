@@ -51,7 +51,9 @@ func (a *app) sessionOptions(
 	if in != nil {
 		arguments = in.Arguments
 	}
-	o := xstate.SessionOptions{Workspace: src.workdir(asked, arguments), Python: python, Invocation: in, Environ: a.environ}
+	o := xstate.SessionOptions{
+		Workspace: src.workdir(asked, arguments), Python: python, Invocation: in, Environ: a.environ,
+	}
 	if filepath.Ext(src.path) == ".py" {
 		o.File = src.path
 	}
