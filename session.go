@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -67,7 +68,7 @@ func (s *Session) History() *query.History { return s.history }
 func (s *Session) Subject() *replay.Subject {
 	return &replay.Subject{
 		History: s.history,
-		Named:   s.options.Python != "" || lookup(s.options.Environ, "XSTATE_PYTHON") != "",
+		Named:   s.options.Python != "" || kernel.Getenv(s.options.Environ, "XSTATE_PYTHON") != "",
 		Chosen:  s.options.Python != "",
 		Config: func(ctx context.Context, any bool) (runner.Config, error) {
 			own := *s
@@ -229,12 +230,12 @@ func (s *Session) keepStdin() error {
 
 // config returns the configuration of an engine of this session, without the files that the program writes.
 func (s *Session) config(ctx context.Context) (runner.Config, error) {
-	environ := func(name string) string { return lookup(s.options.Environ, name) }
+	environ := func(name string) string { return kernel.Getenv(s.options.Environ, name) }
 	path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace, environ)
 	if err != nil {
 		return runner.Config{}, err
 	}
-	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
+	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, s.options.Workspace, s.options.Environ); err != nil {
 		return runner.Config{}, err
 	}
 	in, err := s.invocation(ctx)
@@ -254,15 +255,6 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Observe:    s.options.Observe,
 		Environ:    s.options.Environ,
 	}, nil
-}
-
-func lookup(environ []string, name string) string {
-	for i := len(environ) - 1; i >= 0; i-- {
-		if n := len(name); len(environ[i]) > n && environ[i][n] == '=' && environ[i][:n] == name {
-			return environ[i][n+1:]
-		}
-	}
-	return ""
 }
 
 // relatives returns the file records of the other versions of the program in this workspace.

@@ -12,7 +12,7 @@ import (
 // interpreter is that of the tests.
 func interpreter(t testing.TB) py.Interpreter {
 	t.Helper()
-	found, err := py.Identify(t.Context(), t.TempDir(), measuredPython(t), func(string) string { return "" })
+	found, err := py.Identify(t.Context(), t.TempDir(), measuredPython(t), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

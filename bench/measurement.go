@@ -322,5 +322,5 @@ func FindInterpreter(ctx context.Context, asked string) (py.Interpreter, error) 
 	if err != nil {
 		return py.Interpreter{}, err
 	}
-	return py.Identify(ctx, os.TempDir(), path, os.Getenv)
+	return py.Identify(ctx, os.TempDir(), path, "", os.Environ())
 }

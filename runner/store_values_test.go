@@ -42,7 +42,7 @@ func textBlock(id, source string) state.ProgramBlock {
 func storing(t testing.TB, dir string) *Engine {
 	t.Helper()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
-	found, err := python.Identify(t.Context(), store.Dir(), withPandas(t), os.Getenv)
+	found, err := python.Identify(t.Context(), store.Dir(), withPandas(t), "", os.Environ())
 	if err != nil {
 		t.Fatal(err)
 	}

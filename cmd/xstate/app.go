@@ -10,6 +10,7 @@ import (
 
 // app is what the verbs share.
 type app struct {
+	caller
 	ui      *ui
 	args    []string
 	entered bool                        // a verb was found, and its flags and arguments are in order

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,7 +71,7 @@ stale. Declare it again to say that it is right for what is there now.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.kind, "kind", "", "the kind: code, tests, docs, example or data")
 	flags.StringSliceVar(&f.needs, "needs", nil, "the `NAME` of an artifact that it depends on; may be repeated")
-	originFlags(cmd, &f.origin)
+	a.originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
 }
 
@@ -83,7 +82,7 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 			hint: "the kinds are: code, tests, docs, example, data",
 		}
 	}
-	folder, err := os.Getwd()
+	folder, err := a.here()
 	if err != nil {
 		return err
 	}
@@ -159,7 +158,7 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	if len(unrecorded) > 0 {
 		a.ui.talk(
 			"%s has edits that no step has; they do not count here: %s",
-			fromHere(o.file),
+			o.fromHere(o.file),
 			strings.Join(unrecorded, ", "),
 		)
 	}
@@ -283,6 +282,6 @@ fails if another artifact contains or needs it.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	originFlags(cmd, &origin)
+	a.originFlags(cmd, &origin)
 	return a.ofSession(cmd)
 }

@@ -48,7 +48,7 @@ With --recorded nothing is executed, and bisect lists the edits that it may be.`
 	flags.Var(&f.bad, "bad", "the `STEP` to end with (default: the last)")
 	flags.BoolVar(&f.o.Recorded, "recorded", false, "execute nothing")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
 	return a.ofSession(cmd)
 }
 
@@ -72,10 +72,10 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 
 func (a *app) printBisection(x *replay.Bisection) {
 	for _, e := range x.Between {
-		a.ui.table([][]string{entryRow(e)})
+		a.ui.table([][]string{a.entryRow(e)})
 	}
 	if len(x.Between) == 0 {
-		a.ui.table([][]string{entryRow(*x.First)})
+		a.ui.table([][]string{a.entryRow(*x.First)})
 		a.ui.print("%s", probeText("before", &x.Good, &x.Bad))
 		a.ui.print("%s", probeText("since", &x.Bad, &x.Good))
 	} else {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +47,7 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 			}
 		}
 	}
-	folder, err := os.Getwd()
+	folder, err := a.here()
 	if err != nil {
 		return err
 	}

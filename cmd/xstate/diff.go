@@ -112,13 +112,13 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 		return side{o.session, n}, err
 	}
 	name, step, given := strings.Cut(text, "@")
-	b := opened{store: o.store, session: o.session}
+	b := opened{caller: o.caller, store: o.store, session: o.session}
 	if name != "" {
-		found, err := sessionOf(ctx, o.store, name)
+		found, err := o.sessionOf(ctx, o.store, name)
 		if err != nil {
 			return side{}, err
 		}
-		if b.session, err = o.store.Existing(ctx, found, xstate.SessionOptions{}); err != nil {
+		if b.session, err = o.store.Existing(ctx, found, xstate.SessionOptions{Environ: o.environ}); err != nil {
 			return side{}, err
 		}
 	}

@@ -144,10 +144,10 @@ func editedResults(ctx context.Context, o *opened, e *provenance.Evidence) ([]st
 
 // fileOrName makes of a file that is named from the working directory one that is named from the workspace.
 func fileOrName(o *opened, of string) string {
-	if info, err := os.Stat(of); err != nil || !info.Mode().IsRegular() {
+	if info, err := o.stat(of); err != nil || !info.Mode().IsRegular() {
 		return of
 	}
-	path, err := filepath.Abs(of)
+	path, err := o.abs(of)
 	if err != nil {
 		return of
 	}
@@ -167,7 +167,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 		a.ui.write(string(data))
 		return nil
 	}
-	path, err := filepath.Abs(f.out)
+	path, err := a.abs(f.out)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func evidenceBytes(ctx context.Context, o *opened, e *provenance.Evidence, f evi
 	if f.key == "" {
 		return statement.Bytes()
 	}
-	text, err := readKey(f.key)
+	text, err := o.readKey(f.key)
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +220,8 @@ func evidenceBytes(ctx context.Context, o *opened, e *provenance.Evidence, f evi
 	return statement.Sign(ctx, key)
 }
 
-func readKey(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+func (c caller) readKey(path string) ([]byte, error) {
+	text, err := c.readFile(path)
 	if err != nil {
 		return nil, &state.Error{
 			Code:    codeUnreadable,
@@ -281,7 +281,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 						fmt.Sprintf("step %d", p.Step.Number),
 						string(p.Block),
 						"version " + short(string(p.Version)),
-						p.Step.Time.Local().Format(timeFormat),
+						p.Step.Time.In(a.zone()).Format(timeFormat),
 					},
 					originText(p.Step.Origin),
 				)...)
@@ -289,7 +289,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 	})
 	a.evidenceList("runs", func(add func(...string)) {
 		for _, r := range e.Runs {
-			add(entryRow(r)...)
+			add(a.entryRow(r)...)
 		}
 	})
 	a.evidenceList("checks", func(add func(...string)) {

@@ -48,7 +48,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 			hint: "xstate evidence verify FILE --key pub.pem",
 		}
 	}
-	text, err := readKey(f.key)
+	text, err := a.readKey(f.key)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(path)
+	data, err := a.readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &state.Error{
 			Code:    codeNoFile,
@@ -72,7 +72,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	}
 	files, differs := []api.VerifiedFile{}, false
 	if f.folder != "" {
-		files, differs = compareFiles(st, f.folder)
+		files, differs = compareFiles(st, a.path(f.folder))
 	}
 	if a.ui.json {
 		err = a.ui.document(

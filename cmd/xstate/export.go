@@ -137,7 +137,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
 		doc := api.Export{Version: api.Version, Session: o.session.Name(), Step: n, Format: f.format}
 		if f.out != "" {
-			if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) && !f.force {
+			if _, err := os.Lstat(a.path(f.out)); !errors.Is(err, fs.ErrNotExist) && !f.force {
 				return &state.Error{
 					Code:    codeFileExists,
 					Message: fmt.Sprintf("the file %s exists already", f.out),
@@ -167,13 +167,13 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 
 func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
 	options := provenance.ExportOptions{NoOutputs: f.noOutputs}
-	if src, err := readSource(o.file); err == nil {
+	if src, err := o.readSource(o.file); err == nil {
 		options.Data = src.data
 		options.Program, _ = patch.Parse(src.name, src.data) // what cannot be read has no texts
-		options.Open = f.opener(filepath.Dir(src.path))
+		options.Open = f.opener(o.caller, filepath.Dir(src.path))
 	}
 	if provenance.Format(f.format) == provenance.FormatAgentTrace {
-		options.File = fromRoot(o.file)
+		options.File = o.fromRoot(o.file)
 	}
 	folder := f.imageFolder()
 	if folder != "" {
@@ -184,7 +184,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		return err
 	}
 	if options.Images != nil {
-		if err := writeFiles(folder, options.Images.Files); err != nil {
+		if err := writeFiles(a.path(folder), options.Images.Files); err != nil {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		a.ui.write(string(data))
 		return nil
 	}
-	if doc.File, err = filepath.Abs(f.out); err != nil {
+	if doc.File, err = a.abs(f.out); err != nil {
 		return err
 	}
 	return writeFile(doc.File, data)
@@ -219,8 +219,8 @@ func (f *exportFlags) link(folder string) string {
 
 // opener reads the pictures that texts of the program's file link to. A document beside that file keeps these links,
 // and then the opener is nil.
-func (f *exportFlags) opener(folder string) func(string) ([]byte, error) {
-	out, err := filepath.Abs(filepath.Dir(f.out))
+func (f *exportFlags) opener(c caller, folder string) func(string) ([]byte, error) {
+	out, err := c.abs(filepath.Dir(f.out))
 	if f.format != string(provenance.FormatHTML) && err == nil && out == folder {
 		return nil
 	}
@@ -244,7 +244,7 @@ func writeFiles(folder string, files map[string][]byte) error {
 }
 
 // fromRoot is a path from the root of the repository that it lies in, else from the working directory.
-func fromRoot(path string) string {
+func (c caller) fromRoot(path string) string {
 	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
 		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
 			if rel, err := filepath.Rel(folder, path); err == nil {
@@ -252,7 +252,7 @@ func fromRoot(path string) string {
 			}
 		}
 		if folder == filepath.Dir(folder) {
-			return filepath.ToSlash(fromHere(path))
+			return filepath.ToSlash(c.fromHere(path))
 		}
 	}
 }
@@ -270,7 +270,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		}
 		return err
 	}
-	path, err := filepath.Abs(f.out)
+	path, err := a.abs(f.out)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 
@@ -38,7 +36,7 @@ func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) err
 		d := api.Figures{Version: api.Version, Session: snap.Session, Step: head, Figures: []api.Figure{}}
 		for i := range views {
 			for _, x := range provenance.Figures(views[i].ID, views[i].Outputs) {
-				path, err := f.write(x)
+				path, err := f.write(o.caller, x)
 				if err != nil {
 					return err
 				}
@@ -58,19 +56,19 @@ func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) err
 
 // write writes a picture into the folder that --images names. Without one it goes to the user's cache, under a name
 // that only this picture has: a viewer may still show an earlier one.
-func (f *showFlags) write(x provenance.Figure) (path string, err error) {
+func (f *showFlags) write(c caller, x provenance.Figure) (path string, err error) {
 	folder, name := f.images, x.Name
 	if folder == "" {
-		if folder, err = os.UserCacheDir(); err != nil {
+		if folder, err = c.cacheDir(); err != nil {
 			return "", unwritten("the user's cache folder", err)
 		}
 		folder = filepath.Join(folder, "xstate", "figures")
 		name = short(string(state.DigestOf(x.Data))) + "-" + name
 	}
-	if path, err = filepath.Abs(filepath.Join(folder, name)); err != nil {
+	if path, err = c.abs(filepath.Join(folder, name)); err != nil {
 		return "", err
 	}
-	return path, writeFiles(folder, map[string][]byte{name: x.Data})
+	return path, writeFiles(filepath.Dir(path), map[string][]byte{name: x.Data})
 }
 
 func (a *app) printFigures(d api.Figures, open bool) error {
@@ -81,12 +79,12 @@ func (a *app) printFigures(d api.Figures, open bool) error {
 	}
 	for _, x := range d.Figures {
 		if !a.ui.json {
-			a.ui.print("%s\n", fromHere(x.File))
+			a.ui.print("%s\n", a.fromHere(x.File))
 		}
 		if !open {
 			continue
 		}
-		if err := view(x.File); err != nil {
+		if err := a.view(x.File); err != nil {
 			return err
 		}
 	}
@@ -94,7 +92,7 @@ func (a *app) printFigures(d api.Figures, open bool) error {
 }
 
 // view shows a file with the system's viewer. It does not wait for the viewer to end.
-func view(path string) error {
+func (c caller) view(path string) error {
 	args := []string{"xdg-open", path}
 	switch runtime.GOOS {
 	case "darwin":
@@ -102,7 +100,7 @@ func view(path string) error {
 	case "windows":
 		args = []string{"rundll32", "url.dll,FileProtocolHandler", path}
 	}
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := c.command(context.Background(), args[0], args[1:]...)
 	if err := cmd.Start(); err != nil {
 		return &state.Error{
 			Code:    codeNoViewer,

@@ -34,7 +34,7 @@ continue with xstate run NEW. Otherwise the session has no file of its own: xsta
 	}
 	cmd.Flags().SortFlags = false
 	at.flags(cmd)
-	originFlags(cmd, &origin)
+	a.originFlags(cmd, &origin)
 	return a.ofSession(cmd)
 }
 
@@ -46,7 +46,7 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 		}
 		path, text := "", []byte(nil)
 		if slices.Contains(programKinds, filepath.Ext(name)) {
-			if path, err = filepath.Abs(name); err != nil {
+			if path, err = a.abs(name); err != nil {
 				return err
 			}
 			if text, err = o.forkText(ctx, n, path); err != nil {
@@ -70,7 +70,7 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 		}
 		a.ui.talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
 		if path != "" {
-			a.ui.talk("its program is in %s", fromHere(path))
+			a.ui.talk("its program is in %s", a.fromHere(path))
 		} else {
 			a.ui.talk("continue with xstate run FILE --session %s", made.Name)
 		}
@@ -84,12 +84,12 @@ func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string)
 	if _, err := os.Lstat(path); err == nil {
 		return nil, &state.Error{
 			Code:    codeFileExists,
-			Message: fmt.Sprintf("the file %s exists already", fromHere(path)),
+			Message: fmt.Sprintf("the file %s exists already", o.fromHere(path)),
 			Hint:    "choose another name, or move the file away",
 		}
 	}
 	var data []byte
-	if src, err := readSource(o.file); err == nil && filepath.Ext(o.file) == filepath.Ext(path) {
+	if src, err := o.readSource(o.file); err == nil && filepath.Ext(o.file) == filepath.Ext(path) {
 		data = src.data
 	}
 	return o.session.History().Text(ctx, n, path, data)

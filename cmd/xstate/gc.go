@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -40,7 +39,7 @@ nodes read and wrote) are freed when nothing else is left. Programs may run at t
 }
 
 func (a *app) gc(ctx context.Context, o state.CollectOptions) (err error) {
-	folder, err := os.Getwd()
+	folder, err := a.here()
 	if err != nil {
 		return err
 	}

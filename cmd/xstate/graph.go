@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -64,7 +63,7 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 			return err
 		}
 		if format == "svg" {
-			dot = pictureOf(ctx, dot, d.Graph)
+			dot = o.pictureOf(ctx, dot, d.Graph)
 		}
 		a.ui.text(dot)
 		return nil
@@ -74,8 +73,8 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 var graphFormats = []string{"dot", "mermaid", "svg", "json"}
 
 // pictureOf returns a graph as SVG, by Graphviz if it is there and does it.
-func pictureOf(ctx context.Context, dot string, g *depgraph.Graph) string {
-	cmd := exec.CommandContext(ctx, "dot", "-Tsvg")
+func (c caller) pictureOf(ctx context.Context, dot string, g *depgraph.Graph) string {
+	cmd := c.command(ctx, "dot", "-Tsvg")
 	cmd.Stdin = strings.NewReader(dot)
 	if svg, err := cmd.Output(); err == nil && len(svg) > 0 {
 		return string(svg)

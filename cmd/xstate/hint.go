@@ -109,11 +109,11 @@ func (p *places) fileHint(e *state.ExecError) string {
 		return ""
 	}
 	hint := fmt.Sprintf("the program runs in %s, and there is no %s", p.folder, name)
-	here, err := os.Getwd()
+	here, err := p.here()
 	if err != nil || here == p.folder {
 		return hint
 	}
-	if _, err := os.Stat(name); err == nil {
+	if _, err := p.stat(name); err == nil {
 		hint += fmt.Sprintf("; there is one in %s: --workdir . --session NAME runs the program there", here)
 	}
 	return hint

@@ -32,7 +32,7 @@ Code in an archive runs when its program runs, and when its values are loaded: i
 }
 
 func (a *app) importArchive(ctx context.Context, name string) (err error) {
-	file, err := os.Open(name)
+	file, err := os.Open(a.path(name))
 	if err != nil {
 		return &state.Error{
 			Code:    codeNoFile,
@@ -56,7 +56,7 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err // and make no store
 	}
-	folder, err := os.Getwd()
+	folder, err := a.here()
 	if err != nil {
 		return err
 	}

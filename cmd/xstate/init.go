@@ -47,16 +47,16 @@ func (a *app) init(ctx context.Context, args []string, f initFlags) error {
 	var names []string
 	if f.example {
 		var err error
-		if names, err = layOut(folder); err != nil {
+		if names, err = a.layOut(folder); err != nil {
 			return err
 		}
 	}
-	dir, err := filepath.Abs(filepath.Join(folder, xstate.StoreName))
+	dir, err := a.abs(filepath.Join(folder, xstate.StoreName))
 	if err != nil {
 		return err
 	}
 	if a.store != "" {
-		if dir, _, err = a.storeDir(folder); err != nil {
+		if dir, _, err = a.storeDir(a.path(folder)); err != nil {
 			return err
 		}
 	}

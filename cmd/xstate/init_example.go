@@ -19,14 +19,14 @@ const exampleFolder = "xstate-example"
 var example embed.FS
 
 // layOut writes the example into a folder, and returns the names of its files. It overwrites none.
-func layOut(folder string) (names []string, err error) {
+func (c caller) layOut(folder string) (names []string, err error) {
 	files, err := example.ReadDir("example")
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
 		path := filepath.Join(folder, f.Name())
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(c.path(path)); !errors.Is(err, fs.ErrNotExist) {
 			return nil, &state.Error{
 				Code:    codeFileExists,
 				Message: fmt.Sprintf("the file %s exists already", path),
@@ -35,7 +35,7 @@ func layOut(folder string) (names []string, err error) {
 		}
 		names = append(names, f.Name())
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	if err := os.MkdirAll(c.path(folder), 0o777); err != nil {
 		return nil, unwritten(folder, err)
 	}
 	for _, name := range names {
@@ -43,7 +43,7 @@ func layOut(folder string) (names []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := writeFile(filepath.Join(folder, name), data); err != nil {
+		if err := writeFile(filepath.Join(c.path(folder), name), data); err != nil {
 			return nil, err
 		}
 	}

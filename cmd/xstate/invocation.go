@@ -43,11 +43,11 @@ func programArguments(cmd *cobra.Command, args []string) (own, program []string)
 
 // with calls act with the FILE of a verb, and with how its program is to be started.
 func (f *invocationFlags) with(
-	cmd *cobra.Command, args []string, act func(name string, in *runner.Invocation) error,
+	c caller, cmd *cobra.Command, args []string, act func(name string, in *runner.Invocation) error,
 ) error {
 	own, program := programArguments(cmd, args)
 	f.arguments = program
-	in, done, err := f.invocation(cmd.InOrStdin())
+	in, done, err := f.invocation(c, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,10 @@ func (f *invocationFlags) with(
 }
 
 // invocation returns it for a session. own is the standard input of xstate. done removes what it needed.
-func (f *invocationFlags) invocation(own io.Reader) (in *runner.Invocation, done func(), err error) {
-	in, done = &runner.Invocation{Arguments: f.arguments, StdinFile: f.stdin}, func() {}
+func (f *invocationFlags) invocation(c caller, own io.Reader) (in *runner.Invocation, done func(), err error) {
+	in, done = &runner.Invocation{Arguments: f.arguments, StdinFile: c.path(f.stdin)}, func() {}
 	if f.stdin == "-" {
-		if in.StdinFile, err = keepInput(own); err != nil {
+		if in.StdinFile, err = keepInput(c.tempDir(), own); err != nil {
 			return nil, done, err
 		}
 		done = func() { os.Remove(in.StdinFile) }
@@ -75,8 +75,8 @@ func (f *invocationFlags) invocation(own io.Reader) (in *runner.Invocation, done
 }
 
 // keepInput copies from to a temporary file and returns its path. The caller removes the file.
-func keepInput(from io.Reader) (path string, err error) {
-	f, err := os.CreateTemp("", "xstate-stdin-")
+func keepInput(folder string, from io.Reader) (path string, err error) {
+	f, err := os.CreateTemp(folder, "xstate-stdin-")
 	if err != nil {
 		return "", err
 	}

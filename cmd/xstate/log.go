@@ -53,7 +53,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 		}
 		var rows [][]string
 		for _, e := range entries {
-			rows = append(rows, entryRow(e))
+			rows = append(rows, a.entryRow(e))
 			for _, name := range forks[e.Number] {
 				rows = append(rows, []string{"  forked", "", "", name})
 			}

@@ -26,7 +26,7 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 	}
 	var steps []ownStep
 	for _, s := range family {
-		session, err := o.store.Existing(ctx, s.Name, xstate.SessionOptions{})
+		session, err := o.store.Existing(ctx, s.Name, xstate.SessionOptions{Environ: a.environ})
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 	if a.ui.json {
 		return a.ui.document(graphDocument(o.session.Name(), family, steps))
 	}
-	a.ui.table(drawn(steps, origins(family)))
+	a.ui.table(a.drawn(steps, origins(family)))
 	if more > len(steps) {
 		a.ui.talk("%s before these; --limit 0 lists all", plural(more-len(steps), "step"))
 	}
@@ -100,7 +100,7 @@ func origins(family []state.Session) map[state.ForkPoint][]string {
 
 // drawn draws steps, newest first: a lane for each session, from its last step down to the step after which it was
 // forked.
-func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
+func (c caller) drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 	var rows [][]string
 	var lanes []string
 	for _, s := range steps {
@@ -127,7 +127,7 @@ func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 				lanes = slices.Delete(lanes, i, i+1)
 			}
 		}
-		row := entryRow(s.Entry)
+		row := c.entryRow(s.Entry)
 		lane := strings.Repeat("| ", at) + "*" + strings.Repeat(" |", len(lanes)-at-1)
 		rows = append(rows, slices.Insert(row, 0, lane, s.session.Name))
 	}

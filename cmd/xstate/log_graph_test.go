@@ -50,7 +50,7 @@ func TestDrawn(t *testing.T) {
 *      main  step 1
 `
 	var rows [][]string
-	for _, row := range drawn(steps, origins(all)) {
+	for _, row := range (caller{}).drawn(steps, origins(all)) {
 		rows = append(rows, row[:min(3, len(row))])
 	}
 	if d := cmp.Diff(strings.TrimPrefix(want, "\n"), columns(rows)); d != "" {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/xstate-engine/xstate/internal/serve"
 )
 
 func main() {
@@ -21,40 +23,53 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program; it returns the exit code.
-func run(args []string, in io.Reader, out, errOut io.Writer) (code int) {
-	a := &app{ui: newUI(out, errOut), args: args}
-	a.ui.json = slices.Contains(args, "--json") // also for errors found before the flags are read
+// run carries out a call of this process; it returns the exit code.
+func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	folder, _ := os.Getwd() // a verb that needs it reports that it is gone
+	return commands{}.Do(ctx, serve.Call{
+		Args: args, Folder: folder, Environ: os.Environ(), Stdin: in, Stdout: out, Stderr: errOut,
+	})
+}
+
+// interruptible returns a context that the first interrupt cancels, as does the end of the terminal; the second ends
+// the process at once.
+func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	told := context.AfterFunc(ctx, stop)
+	return ctx, func() { told(); stop() }
+}
+
+// commands carries out calls of verbs in this process.
+type commands struct{}
+
+// Do implements serve.Doer.
+func (commands) Do(ctx context.Context, call serve.Call) (code int) {
+	from := callerOf(call)
+	a := &app{caller: from, ui: newUI(from, call.Stdout, call.Stderr), args: call.Args}
+	a.ui.json = slices.Contains(call.Args, "--json") // also for errors found before the flags are read
 	defer func() {
 		if r := recover(); r != nil {
 			code = a.ui.fail(fmt.Errorf("internal error: %v", r))
 		}
 	}()
-	ctx, stop := a.interruptible(context.Background())
-	defer stop()
+	told := context.AfterFunc(ctx, func() {
+		if a.ui.errTerminal {
+			a.ui.talk("stopping what runs; interrupt again to end at once")
+		}
+	})
+	defer told()
 	root := a.root()
-	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errOut)
+	root.SetArgs(call.Args)
+	root.SetIn(call.Stdin)
+	root.SetOut(call.Stdout)
+	root.SetErr(call.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.entered {
 		err = usage(err)
 	}
 	return a.ui.fail(err)
-}
-
-// interruptible returns a context that the first interrupt cancels, as does the end of the terminal; the second ends
-// the process at once.
-func (a *app) interruptible(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	told := context.AfterFunc(ctx, func() {
-		stop()
-		if a.ui.errTerminal {
-			a.ui.talk("stopping what runs; interrupt again to end at once")
-		}
-	})
-	return ctx, func() { told(); stop() }
 }
 
 // helpVerb is the help that cobra makes, except that it fails for what is no verb.

@@ -221,7 +221,7 @@ func verbHex(ts *testscript.TestScript, _ bool, args []string) {
 
 // TestHelp holds the help text of every verb.
 func TestHelp(t *testing.T) {
-	a := &app{ui: newUI(&bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{ui: newUI(caller{}, &bytes.Buffer{}, &bytes.Buffer{})}
 	root := a.root()
 	var verbs [][]string
 	var walk func(*cobra.Command, []string)
@@ -247,7 +247,7 @@ func TestHelp(t *testing.T) {
 
 // TestVerbsHaveExamples: a verb without an example is not done.
 func TestVerbsHaveExamples(t *testing.T) {
-	a := &app{ui: newUI(&bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{ui: newUI(caller{}, &bytes.Buffer{}, &bytes.Buffer{})}
 	for _, c := range a.root().Commands() {
 		if c.Example == "" || c.Long == "" {
 			t.Errorf("xstate %s has example %q and long help %q, want both", c.Name(), c.Example, c.Long)
@@ -296,7 +296,7 @@ func TestExitCodes(t *testing.T) {
 // TestProgressLine: the line says which block runs, how long it has, and how long it took last time.
 func TestProgressLine(t *testing.T) {
 	var out, errOut bytes.Buffer
-	u := newUI(&out, &errOut)
+	u := newUI(caller{}, &out, &errOut)
 	p := newProgress(u)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p.now = func() time.Time { return start }
@@ -322,7 +322,7 @@ func TestProgressLine(t *testing.T) {
 // TestVerified: the first difference is shown as a diff, and the exit code is 4; what is explained is only told.
 func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
-	a := &app{ui: newUI(&out, &errOut)}
+	a := &app{ui: newUI(caller{}, &out, &errOut)}
 	v := &api.Verified{Blocks: 3,
 		Differences: []replay.Difference{
 			{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"},

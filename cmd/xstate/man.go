@@ -21,10 +21,11 @@ func (a *app) manVerb() *cobra.Command {
 		Hidden:  true,
 		Args:    takes(1, 1, "one DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o777); err != nil {
+			folder := a.path(args[0])
+			if err := os.MkdirAll(folder, 0o777); err != nil {
 				return unwritten(args[0], err)
 			}
-			return writePages(cmd.Root(), args[0])
+			return writePages(cmd.Root(), folder)
 		},
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 // opened is a session that there is, with its store.
 type opened struct {
+	caller
 	store   *xstate.Store
 	session *xstate.Session
 	file    string // the session's file; it may be gone
@@ -39,7 +40,7 @@ func (o *opened) head(ctx context.Context) (xstate.StepNumber, error) {
 
 // blocks are those of the session's file as it is now; nil when there is none that can be read.
 func (o *opened) blocks() []patch.Block {
-	src, err := readSource(o.file)
+	src, err := o.readSource(o.file)
 	if err != nil {
 		return nil
 	}
@@ -117,13 +118,13 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 	}
 	name, err := a.choose(ctx, store)
 	if err == nil {
-		file, so := sessionFile(dir, name), xstate.SessionOptions{Python: python}
+		file, so := sessionFile(dir, name), xstate.SessionOptions{Python: python, Environ: a.environ}
 		if filepath.Ext(file) == ".py" {
 			so.File = file // as a run of it has
 		}
 		var session *xstate.Session
 		if session, err = store.Existing(ctx, name, so); err == nil {
-			return &opened{store: store, session: session, file: file}, nil
+			return &opened{caller: a.caller, store: store, session: session, file: file}, nil
 		}
 	}
 	return nil, errors.Join(err, store.Close())
@@ -131,12 +132,12 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 
 // folderOf is the folder whose store is meant: that of the program's file, if one is named, or the working directory.
 func (a *app) folderOf() (string, error) {
-	path, err := filepath.Abs(a.session)
+	path, err := a.abs(a.session)
 	if info, bad := os.Stat(filepath.Dir(path)); slices.Contains(programKinds, filepath.Ext(a.session)) && bad == nil &&
 		info.IsDir() {
 		return filepath.Dir(path), err
 	}
-	return os.Getwd()
+	return a.here()
 }
 
 func (a *app) noStore(dir string) error {
@@ -154,7 +155,7 @@ func (a *app) noStore(dir string) error {
 // choose returns the name of the session that is meant.
 func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 	if a.session != "" {
-		return sessionOf(ctx, store, a.session)
+		return a.sessionOf(ctx, store, a.session)
 	}
 	names, err := namesIn(ctx, store)
 	switch {
@@ -190,7 +191,7 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 
 // sessionOf returns the name of the session whose file is so called, or which is. A file that exists is meant before a
 // session of another file with the same name from elsewhere.
-func sessionOf(ctx context.Context, store *xstate.Store, called string) (string, error) {
+func (c caller) sessionOf(ctx context.Context, store *xstate.Store, called string) (string, error) {
 	names, err := namesIn(ctx, store)
 	if err != nil {
 		return called, err
@@ -200,12 +201,12 @@ func sessionOf(ctx context.Context, store *xstate.Store, called string) (string,
 		Message: fmt.Sprintf("there is no session %q", called),
 		Hint:    listHint(names),
 	}
-	if path, err := filepath.Abs(called); err == nil {
+	if path, err := c.abs(called); err == nil {
 		name := sessionName(store.State().Dir(), path)
 		if slices.Contains(names, name) {
 			return name, nil
 		}
-		if isProgram(called) {
+		if c.isProgram(called) {
 			e.Message, e.Hint = called+" has no session yet", "xstate run "+quoted(called)+" makes it"
 			return called, e
 		}
@@ -253,15 +254,15 @@ func (a *app) sessionNames(ctx context.Context) []string {
 func (a *app) called(ctx context.Context) []string {
 	dir, names := a.storeNames(ctx)
 	for i, name := range names {
-		if file := sessionFile(dir, name); isProgram(file) && !filepath.IsAbs(fromHere(file)) {
-			names[i] = fromHere(file)
+		if file := sessionFile(dir, name); a.isProgram(file) && !filepath.IsAbs(a.fromHere(file)) {
+			names[i] = a.fromHere(file)
 		}
 	}
 	return names
 }
 
 func (a *app) storeNames(ctx context.Context) (dir string, names []string) {
-	folder, err := os.Getwd()
+	folder, err := a.here()
 	if err != nil {
 		return "", nil
 	}
@@ -286,7 +287,7 @@ func (o *opened) step(ctx context.Context, m stepFlags) (xstate.StepNumber, erro
 	case m.step.given:
 		return m.step.n, nil
 	case m.time != "":
-		t, err := parseTime(m.time)
+		t, err := parseTime(m.time, o.zone())
 		if err != nil {
 			return 0, err
 		}

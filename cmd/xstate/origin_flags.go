@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -19,63 +18,70 @@ import (
 // the other variables, --origin, the other flags.
 var originFields = []struct {
 	name, usage string
-	set         func(o *xstate.Origin, text string) error
+	set         func(c caller, o *xstate.Origin, text string) error
 }{
 	{
 		"agent",
 		"the `NAME` of the agent that does it",
-		func(o *xstate.Origin, s string) error { o.Agent = s; return nil },
+		func(_ caller, o *xstate.Origin, s string) error { o.Agent = s; return nil },
 	},
-	{"model", "the `NAME` of the model", func(o *xstate.Origin, s string) error { o.Model = s; return nil }},
-	{"call-id", "the `ID` of the model call", func(o *xstate.Origin, s string) error { o.CallID = s; return nil }},
-	{"action", "the `NAME` of the action", func(o *xstate.Origin, s string) error { o.Action = s; return nil }},
-	{"reason", "a `TEXT` that says why", func(o *xstate.Origin, s string) error { o.Reason = s; return nil }},
+	{"model", "the `NAME` of the model", func(_ caller, o *xstate.Origin, s string) error { o.Model = s; return nil }},
+	{
+		"call-id",
+		"the `ID` of the model call",
+		func(_ caller, o *xstate.Origin, s string) error { o.CallID = s; return nil },
+	},
+	{"action", "the `NAME` of the action", func(_ caller, o *xstate.Origin, s string) error { o.Action = s; return nil }},
+	{"reason", "a `TEXT` that says why", func(_ caller, o *xstate.Origin, s string) error { o.Reason = s; return nil }},
 	{
 		"author",
 		"`WHO` the author is: human or machine",
-		func(o *xstate.Origin, s string) error { o.Author = state.Author(s); return nil },
+		func(_ caller, o *xstate.Origin, s string) error { o.Author = state.Author(s); return nil },
 	},
 	{
 		"client",
 		"the `NAME` of the client program, such as an editor",
-		func(o *xstate.Origin, s string) error { o.Client = s; return nil },
+		func(_ caller, o *xstate.Origin, s string) error { o.Client = s; return nil },
 	},
 	{
 		"prompt-digest",
 		"the `DIGEST` of the prompt",
-		func(o *xstate.Origin, s string) error { o.Prompt = s; return nil },
+		func(_ caller, o *xstate.Origin, s string) error { o.Prompt = s; return nil },
 	},
 	{"answers", "the `STEP` that this answers, or BLOCK@STEP for a failure", setAnswers},
 	{
 		"tokens-in",
 		"the `NUMBER` of tokens of the prompt; give a call's cost once",
-		func(o *xstate.Origin, s string) error { return setCount(&o.TokensIn, s) },
+		func(_ caller, o *xstate.Origin, s string) error { return setCount(&o.TokensIn, s) },
 	},
 	{
 		"tokens-out",
 		"the `NUMBER` of tokens of the answer",
-		func(o *xstate.Origin, s string) error { return setCount(&o.TokensOut, s) },
+		func(_ caller, o *xstate.Origin, s string) error { return setCount(&o.TokensOut, s) },
 	},
 	{
 		"cost",
 		"the cost of the call in `DOLLARS`",
-		func(o *xstate.Origin, s string) (err error) { o.Cost, err = state.ParseDollars(s); return err },
+		func(_ caller, o *xstate.Origin, s string) (err error) {
+			o.Cost, err = state.ParseDollars(s)
+			return err
+		},
 	},
 	{
 		"trace-parent",
 		"the `SPAN` of W3C Trace Context (default: $TRACEPARENT)",
-		func(o *xstate.Origin, s string) error { o.TraceParent = s; return nil },
+		func(_ caller, o *xstate.Origin, s string) error { o.TraceParent = s; return nil },
 	},
 	{"label", "a label `NAME=VALUE`; may be repeated", setLabel},
 	{"origin", "all of this as a `JSON` object, or @FILE; keeps unknown fields", setOrigin},
 }
 
 // originFlags adds the flags, and fills in o when they are read.
-func originFlags(cmd *cobra.Command, o *xstate.Origin) {
-	told := &originFlag{into: o}
+func (c caller) originFlags(cmd *cobra.Command, o *xstate.Origin) {
+	told := &originFlag{caller: c, into: o}
 	for i := range originFields {
 		f := &originFields[i]
-		cmd.Flags().Var(&originFlag{into: o, field: i, all: told}, f.name, f.usage)
+		cmd.Flags().Var(&originFlag{caller: c, into: o, field: i, all: told}, f.name, f.usage)
 	}
 	check := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -88,6 +94,7 @@ func originFlags(cmd *cobra.Command, o *xstate.Origin) {
 
 // originFlag is one of the flags, or what all of them were told.
 type originFlag struct {
+	caller
 	into  *xstate.Origin
 	field int
 	all   *originFlag
@@ -101,7 +108,7 @@ type givenField struct {
 
 func (f *originFlag) Set(text string) error {
 	f.all.given = append(f.all.given, givenField{f.field, text})
-	return originFields[f.field].set(&xstate.Origin{}, text)
+	return originFields[f.field].set(f.caller, &xstate.Origin{}, text)
 }
 
 func (f *originFlag) String() string { return "" }
@@ -109,7 +116,7 @@ func (f *originFlag) Type() string   { return "" }
 
 // fill makes the origin from the environment and the flags.
 func (f *originFlag) fill() error {
-	if span := (&xstate.Origin{TraceParent: os.Getenv("TRACEPARENT")}); span.Check() == nil {
+	if span := (&xstate.Origin{TraceParent: f.env("TRACEPARENT")}); span.Check() == nil {
 		f.into.TraceParent = span.TraceParent // of a version that is known; it was not set for xstate
 	}
 	for _, whole := range []bool{true, false} {
@@ -122,7 +129,7 @@ func (f *originFlag) fill() error {
 	for _, whole := range []bool{true, false} {
 		for _, g := range f.given {
 			if isWhole(g.field) == whole {
-				if err := originFields[g.field].set(f.into, g.text); err != nil {
+				if err := originFields[g.field].set(f.caller, f.into, g.text); err != nil {
 					return err
 				}
 			}
@@ -147,7 +154,7 @@ func variable(flag string) string {
 
 func (f *originFlag) fromEnvironment(field int, whole bool) error {
 	name := variable(originFields[field].name)
-	text := os.Getenv(name)
+	text := f.env(name)
 	if text == "" || isWhole(field) != whole {
 		return nil
 	}
@@ -156,7 +163,7 @@ func (f *originFlag) fromEnvironment(field int, whole bool) error {
 		texts = strings.Split(text, ",")
 	}
 	for _, text := range texts {
-		if err := originFields[field].set(f.into, text); err != nil {
+		if err := originFields[field].set(f.caller, f.into, text); err != nil {
 			return &usageError{
 				err:  fmt.Errorf("%q is no value for $%s: %w", text, name, err),
 				hint: "unset or correct it",
@@ -173,7 +180,7 @@ func setCount(n *int64, text string) (err error) {
 	return err
 }
 
-func setAnswers(o *xstate.Origin, text string) error {
+func setAnswers(_ caller, o *xstate.Origin, text string) error {
 	block, step := "", text
 	if i := strings.LastIndexByte(text, '@'); i >= 0 {
 		block, step = text[:i], text[i+1:]
@@ -183,7 +190,7 @@ func setAnswers(o *xstate.Origin, text string) error {
 	return err
 }
 
-func setLabel(o *xstate.Origin, text string) error {
+func setLabel(_ caller, o *xstate.Origin, text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
 		return errors.New("want NAME=VALUE")
@@ -195,9 +202,9 @@ func setLabel(o *xstate.Origin, text string) error {
 	return nil
 }
 
-func setOrigin(o *xstate.Origin, text string) error {
+func setOrigin(c caller, o *xstate.Origin, text string) error {
 	if name, ok := strings.CutPrefix(text, "@"); ok {
-		data, err := os.ReadFile(name)
+		data, err := c.readFile(name)
 		if err != nil {
 			return err
 		}

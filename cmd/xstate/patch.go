@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -52,8 +51,8 @@ ambiguous is an error.`,
 		0,
 		"with --run: stop a part of a block that runs longer than this `DURATION`",
 	)
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
-	originFlags(cmd, &f.origin)
+	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
+	a.originFlags(cmd, &f.origin)
 	cmd.ValidArgsFunction = a.completePatch
 	a.completeBlockFlags(cmd, "block")
 	return a.sessionFlag(cmd)
@@ -65,7 +64,7 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	case len(args) == 2:
 		name, from = args[0], args[1]
 	case len(args) == 1 && slices.Contains(programKinds, filepath.Ext(args[0])),
-		len(args) == 1 && a.session == "" && notAFile(args[0]):
+		len(args) == 1 && a.session == "" && a.notAFile(args[0]):
 		name = args[0]
 	case len(args) == 1:
 		from = args[0]
@@ -82,7 +81,7 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 			hint: "name it as an argument or with --session",
 		}
 	}
-	text, err := readPatch(from, in)
+	text, err := a.readPatch(from, in)
 	if err != nil {
 		return err
 	}
@@ -101,18 +100,18 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	return a.patchIn(ctx, o, p, f)
 }
 
-func notAFile(name string) bool {
-	_, err := os.Stat(name)
+func (c caller) notAFile(name string) bool {
+	_, err := c.stat(name)
 	return err != nil
 }
 
 // readPatch reads a patch from a file, or from stdin.
-func readPatch(from string, in io.Reader) (string, error) {
+func (c caller) readPatch(from string, in io.Reader) (string, error) {
 	if from == "-" {
 		data, err := io.ReadAll(in)
 		return string(data), err
 	}
-	src, err := readSource(from)
+	src, err := c.readSource(from)
 	if err != nil {
 		return "", err
 	}
@@ -136,11 +135,11 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		target.Stale = xstate.Merge
 	}
 	if slices.Contains(programKinds, filepath.Ext(o.file)) {
-		src, err := readSource(fromHere(o.file))
+		src, err := o.readSource(o.fromHere(o.file))
 		if err != nil && state.CodeOf(err) != codeNoFile {
 			return err
 		}
-		target.Name, target.Path = filepath.ToSlash(fromHere(o.file)), filepath.ToSlash(o.file)
+		target.Name, target.Path = filepath.ToSlash(o.fromHere(o.file)), filepath.ToSlash(o.file)
 		if err == nil {
 			target.Data = src.data
 		}
@@ -177,7 +176,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 	}
 	if path != "" {
-		d.File = fromHere(path)
+		d.File = o.fromHere(path)
 	}
 	if !f.run {
 		a.repeats(&d)
@@ -214,7 +213,7 @@ func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (p
 	if was == nil || string(was) == string(r.Text) {
 		return "", nil
 	}
-	return o.file, unedited(o.file, was, "xstate run records its edits; then patch again")
+	return o.file, o.unedited(o.file, was, "xstate run records its edits; then patch again")
 }
 
 // expected is the program that a patch was made from; nil where that is not told.

@@ -36,21 +36,21 @@ func (a *app) openToPatch(ctx context.Context, p *patch.Patch, f patchFlags) (*o
 		!slices.Contains(programKinds, filepath.Ext(a.session)) {
 		return o, err
 	}
-	path, err := filepath.Abs(a.session)
+	path, err := a.abs(a.session)
 	if err != nil {
 		return nil, err
 	}
-	if err := appliesTo(p, path, f.block); err != nil { // before anything is made
+	if err := a.appliesTo(p, path, f.block); err != nil { // before anything is made
 		return nil, err
 	}
 	return a.beginAt(ctx, path, f)
 }
 
 // appliesTo reports whether a patch applies to a program that has no session: a file, or one that the patch makes.
-func appliesTo(p *patch.Patch, path, block string) error {
-	name := fromHere(path)
+func (c caller) appliesTo(p *patch.Patch, path, block string) error {
+	name := c.fromHere(path)
 	on := patch.Subject{Name: filepath.ToSlash(name), Path: filepath.ToSlash(path), Block: block}
-	src, err := readSource(name)
+	src, err := c.readSource(name)
 	switch {
 	case err == nil:
 		if on.File, err = patch.Parse(src.name, src.data); err != nil {
@@ -74,18 +74,18 @@ func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, 
 	if err != nil {
 		return nil, err
 	}
-	if err := findPython(f.python, folder); err != nil {
+	if err := a.findPython(f.python, folder); err != nil {
 		return nil, err
 	}
-	name, o := sessionName(dir, path), &opened{file: path, begins: true}
+	name, o := sessionName(dir, path), &opened{caller: a.caller, file: path, begins: true}
 	if f.dryRun {
-		if dir, err = os.MkdirTemp("", "xstate-"); err != nil {
+		if dir, err = os.MkdirTemp(a.tempDir(), "xstate-"); err != nil {
 			return nil, err
 		}
 		o.remove = dir
 	}
 	if o.store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}}); err == nil {
-		so, bad := a.sessionOptions(ctx, o.store, &source{path: path}, f.python, "", nil)
+		so, bad := a.sessionOptions(ctx, o.store, &source{caller: a.caller, path: path}, f.python, "", nil)
 		if err = bad; err == nil {
 			if o.session, err = o.store.Session(ctx, name, so); err == nil {
 				return o, nil

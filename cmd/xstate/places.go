@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 // lines of blocks, so that they stay true when a block moves; people and editors need lines of files. Nil knows no
 // place.
 type places struct {
+	caller
 	file   string // of the program
 	folder string // that it runs in
 	python python.Interpreter
@@ -35,8 +35,8 @@ type placedBlock struct {
 }
 
 // placesOf returns the places of a session's program in its file.
-func placesOf(s *xstate.Session, file string, program []state.ProgramBlock) *places {
-	p := &places{file: file, folder: s.Folder(), python: s.Python()}
+func (c caller) placesOf(s *xstate.Session, file string, program []state.ProgramBlock) *places {
+	p := &places{caller: c, file: file, folder: s.Folder(), python: s.Python()}
 	for _, b := range program {
 		p.blocks = append(p.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
 	}
@@ -46,7 +46,7 @@ func placesOf(s *xstate.Session, file string, program []state.ProgramBlock) *pla
 // find reads the file once, when the first place is asked for. A block that was edited since has no place.
 func (p *places) find() {
 	p.first = map[xstate.BlockID]int{}
-	src, err := readSource(p.file)
+	src, err := p.readSource(p.file)
 	if err != nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (p *places) frame(text string) (f state.Frame, ok bool) {
 	if named && ends {
 		p.place(&f, xstate.BlockID(id))
 	} else if p != nil && filepath.IsAbs(f.File) && inside(p.folder, f.File) {
-		f.File = fromHere(f.File)
+		f.File = p.fromHere(f.File)
 	}
 	return f, true
 }
@@ -106,7 +106,7 @@ func (p *places) place(f *state.Frame, id xstate.BlockID) {
 	first, found := p.first[id]
 	f.File, f.Line = "", 0
 	if found {
-		f.File = fromHere(p.file)
+		f.File = p.fromHere(p.file)
 	}
 	if first > 0 {
 		f.Line = first + f.BlockLine - 1
@@ -199,16 +199,4 @@ func (p *places) printed(text string) string {
 		lines[i] = p.cite(lines[i])
 	}
 	return strings.Join(lines, "\n")
-}
-
-// fromHere is a path as people write it: from the working directory, if it lies below.
-func fromHere(path string) string {
-	folder, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -30,20 +29,20 @@ the edits.`,
 		Args:              takesProgram,
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return given.with(cmd, args, func(name string, in *runner.Invocation) error {
+			return given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				return a.plan(cmd.Context(), name, python, in)
 			})
 		},
 	}
 	given.add(cmd.Flags())
-	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
+	cmd.Flags().Var(a.pythonPath(&python), "python", "the interpreter's `PATH`, as for run")
 	cmd.Flags().StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	a.completeSessions(cmd)
 	return cmd
 }
 
 func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocation) error {
-	src, err := readSource(name)
+	src, err := a.readSource(name)
 	if err != nil {
 		return err
 	}
@@ -56,7 +55,7 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 		return err
 	}
 	if !found || !isStore(dir) {
-		if err := findPython(python, filepath.Dir(src.path)); err != nil {
+		if err := a.findPython(python, filepath.Dir(src.path)); err != nil {
 			return err
 		}
 		return a.printPlan(planOfNew(a.runName(dir, src), blocks), "there is no store yet")
@@ -83,7 +82,7 @@ func (a *app) planIn(
 	ctx context.Context, store *xstate.Store, src *source, blocks []patch.Block, o xstate.SessionOptions,
 ) error {
 	name := a.runName(store.State().Dir(), src)
-	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, os.Getenv); err != nil {
+	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, a.env); err != nil {
 		return err
 	}
 	session, err := store.Existing(ctx, name, o)
@@ -144,7 +143,7 @@ func planOfNew(session string, blocks []patch.Block) *api.Plan {
 
 // planned takes a planned program, whose blocks are those of the file, to be the one whose places are shown.
 func (a *app) planned(d *api.Plan, src *source, blocks []patch.Block) {
-	a.places = &places{file: src.path, folder: filepath.Dir(src.path)}
+	a.places = &places{caller: a.caller, file: src.path, folder: filepath.Dir(src.path)}
 	for i := range d.Blocks {
 		b := &d.Blocks[i]
 		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, blocks[i].Dialect, blocks[i].Source})

@@ -17,6 +17,7 @@ import (
 
 // source is a program's file, read.
 type source struct {
+	caller
 	name string // as the user wrote it
 	path string // absolute
 	data []byte
@@ -34,8 +35,8 @@ func (s *source) blocks() ([]patch.Block, error) {
 }
 
 // readSource reads a program's file.
-func readSource(name string) (*source, error) {
-	path, err := filepath.Abs(name)
+func (c caller) readSource(name string) (*source, error) {
+	path, err := c.abs(name)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func readSource(name string) (*source, error) {
 			Err:     err,
 		}
 	}
-	return &source{name: name, path: path, data: data}, nil
+	return &source{caller: c, name: name, path: path, data: data}, nil
 }
 
 // reason is what the system says, without the path that the message names already.
@@ -125,19 +126,19 @@ func programs(dir string) []string {
 var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}
 
 // isProgram reports whether there is such a file, and it is one of a program.
-func isProgram(name string) bool {
-	info, err := os.Stat(name)
+func (c caller) isProgram(name string) bool {
+	info, err := c.stat(name)
 	return err == nil && info.Mode().IsRegular() && slices.Contains(programKinds, filepath.Ext(name))
 }
 
 // unedited refuses to write over a file that is no longer what was read.
-func unedited(path string, was []byte, hint string) error {
+func (c caller) unedited(path string, was []byte, hint string) error {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
 		return nil
 	}
 	return &xstate.Error{
 		Code:    xstate.CodeUnrecorded,
-		Message: fromHere(path) + " was changed in the meantime",
+		Message: c.fromHere(path) + " was changed in the meantime",
 		Hint:    hint,
 	}
 }

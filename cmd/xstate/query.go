@@ -109,7 +109,7 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	)
 	flags.Lookup("limit").DefValue = "0" // of which help says nothing
 	flags.StringVar(&f.after, "after", "", "with --where: continue after `NEXT`, the end of the page before")
-	flags.StringVar(&f.python, "python", "", "with --value: the interpreter's `PATH`, as for run")
+	flags.Var(a.pythonPath(&f.python), "python", "with --value: the interpreter's `PATH`, as for run")
 	a.completeBlockFlags(cmd, "block", "affected-by", "depends-on")
 	return a.ofSession(cmd)
 }

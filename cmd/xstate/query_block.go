@@ -40,7 +40,7 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, f 
 
 // placesIn takes the program that a snapshot shows to be the one whose places are shown.
 func (a *app) placesIn(o *opened, s *query.Snapshot) {
-	a.places = &places{file: o.file, folder: o.session.Folder()}
+	a.places = &places{caller: a.caller, file: o.file, folder: o.session.Folder()}
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
@@ -79,7 +79,7 @@ func (a *app) stepHead(s *query.Snapshot) {
 		a.ui.print("session %s before its first step\n", s.Session)
 		return
 	}
-	a.ui.print("%s\n", a.ui.bold(strings.Join(entryRow(s.Step), "  ")))
+	a.ui.print("%s\n", a.ui.bold(strings.Join(a.entryRow(s.Step), "  ")))
 	if s.Step.Kind == state.KindRun || s.Step.Kind == state.KindDeclare {
 		return
 	}
@@ -119,7 +119,7 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 		title(u, b.Index, b.ID, b.Title),
 		short(string(b.Version)),
 		b.Edited,
-		b.EditedAt.Local().Format(timeFormat),
+		b.EditedAt.In(a.zone()).Format(timeFormat),
 	)
 	if by := originText(b.Origin); by != "" {
 		head += ", by " + by

@@ -84,7 +84,7 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 		)
 	}
 	for _, e := range found.Steps {
-		rows = append(rows, entryRow(e))
+		rows = append(rows, a.entryRow(e))
 	}
 	a.ui.table(rows)
 	count := len(found.Blocks) + len(found.Traces) + len(found.Steps)
@@ -125,7 +125,7 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 			if s.Last == 0 {
 				until = fmt.Sprintf("since step %d", s.First.Number)
 			}
-			rows = append(rows, append([]string{until}, entryRow(s.First)[1:]...))
+			rows = append(rows, append([]string{until}, a.entryRow(s.First)[1:]...))
 		}
 		a.ui.table(rows)
 	}
@@ -141,7 +141,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 		return a.ui.document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
 	}
 	for _, p := range found {
-		a.ui.table([][]string{entryRow(p.Step)})
+		a.ui.table([][]string{a.entryRow(p.Step)})
 		a.ui.text(originMore(p.Step.Origin))
 		a.ui.write(p.Diff)
 		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.EditSummary))

@@ -58,7 +58,7 @@ each code and inputs, however many runs have it.`,
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html (with code, data and agents) or .md")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
 	a.completeBlockFlags(cmd, "block")
 	return a.ofSession(cmd)
 }
@@ -127,7 +127,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	if f.report != "" {
-		if err := writeReport(ctx, f.report, o.session.History(), found); err != nil {
+		if err := a.writeReport(ctx, f.report, o.session.History(), found); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 }
 
 // writeReport writes the report of a replay: a page that also shows code, data and agents, or a text.
-func writeReport(ctx context.Context, name string, h *query.History, x *replay.Report) error {
+func (c caller) writeReport(ctx context.Context, name string, h *query.History, x *replay.Report) error {
 	text := ""
 	if reportFormat(name) == "html" {
 		programs, err := programsOf(ctx, h, x)
@@ -156,9 +156,9 @@ func writeReport(ctx context.Context, name string, h *query.History, x *replay.R
 	} else {
 		text = replayMarkdown(x)
 	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(c.path(name), []byte(text), 0o644); err != nil {
 		return &usageError{
-			err:  fmt.Errorf("the report cannot be written: %w", err),
+			err:  fmt.Errorf("the report cannot be written: %w", asWritten(err, name)),
 			hint: "name another file: --report FILE",
 		}
 	}

@@ -43,7 +43,7 @@ that are not recorded, rollback fails and changes nothing, unless --keep-file le
 	flags.Var(&f.to, "to-step", "restore the program after step `N`")
 	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
-	originFlags(cmd, &f.origin)
+	a.originFlags(cmd, &f.origin)
 	return a.ofSession(cmd)
 }
 
@@ -82,7 +82,7 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		}
 		a.ui.talk("step %d: restored the program of step %d", step.Number, step.To)
 		if path != "" {
-			a.ui.talk("wrote %s", fromHere(path))
+			a.ui.talk("wrote %s", a.fromHere(path))
 		} else {
 			a.ui.talk("no file was written")
 		}
@@ -110,13 +110,13 @@ func (o *opened) following(
 ) (path string, data []byte, err error) {
 	path = o.file
 	if file != "" {
-		if path, err = filepath.Abs(file); err != nil {
+		if path, err = o.abs(file); err != nil {
 			return "", nil, err
 		}
 	} else if !slices.Contains(programKinds, filepath.Ext(path)) {
 		return "", nil, nil // a session of no file
 	}
-	src, err := readSource(fromHere(path))
+	src, err := o.readSource(o.fromHere(path))
 	if state.CodeOf(err) == codeNoFile && file == "" {
 		data, err = text(path, nil)
 		return path, data, err
@@ -126,7 +126,7 @@ func (o *opened) following(
 	}
 	edits, err := o.session.History().Unrecorded(ctx, path, src.data)
 	if err != nil || len(edits) > 0 {
-		return "", nil, unrecorded(fromHere(path), len(edits), err)
+		return "", nil, unrecorded(o.fromHere(path), len(edits), err)
 	}
 	data, err = text(path, src.data)
 	return path, data, err

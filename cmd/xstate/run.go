@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ sys.exit(0), and with 1 after any other code, which it prints.`,
 		Args:              takesProgram,
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.given.with(cmd, args, func(name string, in *runner.Invocation) error {
+			return f.given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				f.invocation = in
 				return a.run(cmd.Context(), name, f)
 			})
@@ -83,10 +82,7 @@ sys.exit(0), and with 1 after any other code, which it prints.`,
 	f.given.add(flags)
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
-	flags.StringVar(
-		&f.python,
-		"python",
-		"",
+	flags.Var(a.pythonPath(&f.python), "python",
 		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
@@ -103,7 +99,7 @@ sys.exit(0), and with 1 after any other code, which it prints.`,
 		false,
 		"with --expect: merge if others have edited other lines, and write the file",
 	)
-	originFlags(cmd, &f.origin)
+	a.originFlags(cmd, &f.origin)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
 }
@@ -128,7 +124,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if f.timeout < 0 {
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate run FILE --timeout 30s"}
 	}
-	src, err := readSource(name)
+	src, err := a.readSource(name)
 	if err != nil {
 		return err
 	}
@@ -143,7 +139,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		return err
 	}
 	if !found { // and nothing is to be made where nothing can run
-		if err := findPython(f.python, src.workdir(f.workdir, nil)); err != nil {
+		if err := a.findPython(f.python, src.workdir(f.workdir, nil)); err != nil {
 			return err
 		}
 		if _, err := src.blocks(); err != nil {
@@ -168,11 +164,11 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 }
 
 // findPython reports whether there is an interpreter for a program that has no session yet.
-func findPython(asked, folder string) error {
+func (c caller) findPython(asked, folder string) error {
 	if asked == xstate.AnyPython {
 		asked = ""
 	}
-	_, err := python.Find(asked, folder, os.Getenv)
+	_, err := python.Find(asked, folder, c.env)
 	return err
 }
 
@@ -191,7 +187,7 @@ func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, os.Getenv); err != nil {
+	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, a.env); err != nil {
 		return nil, err
 	}
 	session, err := store.Existing(ctx, name, o)
@@ -273,7 +269,7 @@ func (a *app) execute(
 		return nil, err
 	}
 	p := newProgress(a.ui)
-	a.places = placesOf(session, file, program)
+	a.places = a.placesOf(session, file, program)
 	p.blocks = a.places
 	pins, err := f.pins(ctx, session)
 	if err != nil {

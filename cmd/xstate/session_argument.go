@@ -103,7 +103,7 @@ func (a *app) leads(cmd *cobra.Command, args []string, check cobra.PositionalArg
 
 // isSession reports whether an argument is a program's file, or names a session of the store.
 func (a *app) isSession(cmd *cobra.Command, arg string) bool {
-	if isProgram(arg) {
+	if a.isProgram(arg) {
 		return true
 	}
 	return !isNumber(arg) && slices.Contains(a.sessionNames(cmd.Context()), arg)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ const manual = "https://github.com/xstate-engine/xstate/tree/main/docs"
 
 // status is what xstate does without a verb: it says which sessions there are, and what to do next.
 func (a *app) status(ctx context.Context) error {
-	folder, err := os.Getwd()
+	folder, err := a.here()
 	if err != nil {
 		return err
 	}
@@ -54,7 +53,7 @@ func (a *app) sessionsIn(ctx context.Context, dir string) (d api.Status, err err
 		return d, err
 	}
 	for _, name := range names {
-		s, err := sessionStatus(ctx, store, name)
+		s, err := a.sessionStatus(ctx, store, name)
 		if err != nil {
 			return d, err
 		}
@@ -64,17 +63,17 @@ func (a *app) sessionsIn(ctx context.Context, dir string) (d api.Status, err err
 	return d, nil
 }
 
-func sessionStatus(ctx context.Context, store *xstate.Store, name string) (*api.SessionStatus, error) {
+func (c caller) sessionStatus(ctx context.Context, store *xstate.Store, name string) (*api.SessionStatus, error) {
 	file := sessionFile(store.State().Dir(), name)
-	session, err := store.Existing(ctx, name, xstate.SessionOptions{})
+	session, err := store.Existing(ctx, name, xstate.SessionOptions{Environ: c.environ})
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
-	o := opened{store: store, session: session, file: file}
+	o := opened{caller: c, store: store, session: session, file: file}
 	s := &api.SessionStatus{Session: name}
-	if isProgram(file) {
-		s.File = fromHere(file)
+	if o.isProgram(file) {
+		s.File = o.fromHere(file)
 	}
 	program, _, err := session.History().Program(ctx)
 	if err != nil {
@@ -142,12 +141,12 @@ func (a *app) printStatus(d *api.Status) {
 		a.ui.print("xstate runs a Python program block by block, and after an edit only what is affected.\n")
 		a.ui.print("There is no store here yet. To begin:\n")
 	} else if len(d.Sessions) == 0 {
-		a.ui.print("The store %s has no session yet. To begin:\n", fromHere(d.Store))
+		a.ui.print("The store %s has no session yet. To begin:\n", a.fromHere(d.Store))
 	}
 	var rows [][]string
 	for _, s := range d.Sessions[:min(10, len(d.Sessions))] {
 		rows = append(rows, []string{a.ui.bold(s.Session), stateText(&s), fmt.Sprintf("step %d", s.Last.Number),
-			s.Last.Time.Local().Format(timeFormat)})
+			s.Last.Time.In(a.zone()).Format(timeFormat)})
 	}
 	a.ui.write(columns(rows))
 	if more := len(d.Sessions) - 10; more > 0 {

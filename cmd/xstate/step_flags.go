@@ -63,9 +63,9 @@ var timeForms = []struct {
 
 // parseTime reads a time, of this machine's time zone where it names none. It means its end, so that the time that log
 // shows of a step, which is cut, finds that step: 10:00 is until 10:01, a date is until midnight.
-func parseTime(text string) (time.Time, error) {
+func parseTime(text string, zone *time.Location) (time.Time, error) {
 	for _, f := range timeForms {
-		t, err := time.ParseInLocation(f.layout, text, time.Local)
+		t, err := time.ParseInLocation(f.layout, text, zone)
 		if err != nil {
 			continue
 		}

@@ -20,13 +20,13 @@ func TestParseTime(t *testing.T) {
 		"2026-11-20T10:00:05.25":         "2026-11-20T08:00:05.25Z",
 		"2026-11-21T11:44:28.726705013Z": "2026-11-21T11:44:28.726705013Z",
 	} {
-		got, err := parseTime(text)
+		got, err := parseTime(text, time.Local)
 		if err != nil || got.UTC().Format(time.RFC3339Nano) != want {
 			t.Errorf("parseTime(%s) = %s, %v, want %s", text, got.UTC().Format(time.RFC3339Nano), err, want)
 		}
 	}
 	for _, text := range []string{"", "yesterday", "10:00", "2026-13-01", "2026-11-20T25:00"} {
-		if got, err := parseTime(text); err == nil {
+		if got, err := parseTime(text, time.Local); err == nil {
 			t.Errorf("parseTime(%q) = %s, want an error", text, got)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 const timeFormat = "2006-01-02 15:04:05"
 
 // entryRow is a step in columns: number, time, kind, subject, author and reason.
-func entryRow(e query.Entry) []string {
-	row := []string{fmt.Sprintf("step %d", e.Number), e.Time.Local().Format(timeFormat), string(e.Kind), entryText(e)}
+func (c caller) entryRow(e query.Entry) []string {
+	row := []string{fmt.Sprintf("step %d", e.Number), e.Time.In(c.zone()).Format(timeFormat), string(e.Kind), entryText(e)}
 	if by := originText(e.Origin); by != "" {
 		row = append(row, by)
 	}

@@ -15,7 +15,7 @@ func (a *app) storeDir(folder string) (dir string, found bool, err error) {
 		}
 		return filepath.Join(folder, xstate.StoreName), false, nil
 	}
-	dir, err = filepath.Abs(a.store)
+	dir, err = a.abs(a.store)
 	if err != nil {
 		return "", false, err
 	}

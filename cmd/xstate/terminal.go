@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 	"strings"
 
 	"golang.org/x/term"
@@ -35,9 +34,12 @@ func protocolOf(env func(string) string) protocol {
 	return noPictures
 }
 
+// descriptor is an open file: of this process, or one that a caller sent.
+type descriptor interface{ Fd() uintptr }
+
 // widthOf returns the columns of a terminal; 80 if it does not say.
 func widthOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f, ok := w.(descriptor); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 1 {
 			return w
 		}

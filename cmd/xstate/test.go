@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,8 +70,8 @@ folder without a program needs no session: test makes one for its results.`,
 	flags.StringVarP(&f.keyword, "keyword", "k", "", "only tests whose names match `EXPRESSION`, as for pytest")
 	flags.StringVarP(&f.mark, "mark", "m", "", "only tests whose marks match `EXPRESSION`, as for pytest")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a test that runs longer than this `DURATION`")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
-	originFlags(cmd, &f.origin)
+	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
+	a.originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
 }
 
@@ -140,7 +139,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 func (a *app) openToTest(ctx context.Context, args []string, python string) (*opened, error) {
 	o, err := a.openWith(ctx, state.Options{}, python)
 	switch code := state.CodeOf(err); {
-	case code == codeWhich && len(args) > 0 && !slices.ContainsFunc(args, isNoPath):
+	case code == codeWhich && len(args) > 0 && !slices.ContainsFunc(args, a.isNoPath):
 		a.session = testSession
 		if o, err = a.openWith(ctx, state.Options{}, python); state.CodeOf(err) != state.CodeNoSession {
 			return o, err
@@ -148,11 +147,11 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	case code != state.CodeNoStore && (code != state.CodeNoSession || a.session != ""):
 		return o, err
 	}
-	folder, err := os.Getwd()
+	folder, err := a.here()
 	if err != nil {
 		return nil, err
 	}
-	if err := findPython(python, folder); err != nil {
+	if err := a.findPython(python, folder); err != nil {
 		return nil, err
 	}
 	dir, found, err := a.storeDir(folder)
@@ -160,7 +159,7 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 		return nil, err
 	}
 	if !found {
-		a.ui.talk("keeps the results of the tests of this folder in %s", fromHere(dir))
+		a.ui.talk("keeps the results of the tests of this folder in %s", a.fromHere(dir))
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
 	if err != nil {
@@ -170,16 +169,16 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	if a.session != "" {
 		name = a.session
 	}
-	session, err := store.Session(ctx, name, xstate.SessionOptions{Workspace: folder, Python: python})
+	session, err := store.Session(ctx, name, xstate.SessionOptions{Workspace: folder, Python: python, Environ: a.environ})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	return &opened{store: store, session: session}, nil
+	return &opened{caller: a.caller, store: store, session: session}, nil
 }
 
-func isNoPath(arg string) bool {
+func (c caller) isNoPath(arg string) bool {
 	file, _, _ := strings.Cut(arg, "::")
-	return notAFile(file)
+	return c.notAFile(file)
 }
 
 // whichTests sorts arguments into blocks of the program, and paths relative to the workspace.
@@ -195,7 +194,7 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 	for _, arg := range args {
 		file, test, _ := strings.Cut(arg, "::")
 		is := func(b state.ProgramBlock) bool { return string(b.ID) == file }
-		if _, err := os.Stat(file); err != nil && slices.ContainsFunc(program, is) {
+		if _, err := o.stat(file); err != nil && slices.ContainsFunc(program, is) {
 			blocks = append(blocks, xstate.BlockID(file))
 			continue
 		} else if err != nil {
@@ -204,7 +203,7 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 				Hint: "xstate show lists the blocks",
 			}
 		}
-		path, err := filepath.Abs(file)
+		path, err := o.abs(file)
 		if err == nil {
 			path, err = filepath.Rel(meta.Workspace, path)
 		}

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -41,17 +40,17 @@ type ui struct {
 	line     string // the progress line on display, "" when there is none
 }
 
-func newUI(out, errOut io.Writer) *ui {
+func newUI(c caller, out, errOut io.Writer) *ui {
 	u := &ui{out: out, err: errOut, outTerminal: isTerminal(out), errTerminal: isTerminal(errOut)}
-	u.colour = u.outTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	u.colour = u.outTerminal && c.env("NO_COLOR") == "" && c.env("TERM") != "dumb"
 	if u.outTerminal {
-		u.pictures = protocolOf(os.Getenv)
+		u.pictures = protocolOf(c.env)
 	}
 	return u
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := w.(descriptor)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -48,7 +48,7 @@ of restored code by content. Undo writes the session's file, like rollback.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
 	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
-	originFlags(cmd, &f.origin)
+	a.originFlags(cmd, &f.origin)
 	return a.ofSession(cmd)
 }
 
@@ -158,7 +158,7 @@ func (a *app) told(d api.Undo) {
 	}
 	a.ui.talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
 	if d.File != "" {
-		a.ui.talk("wrote %s", fromHere(d.File))
+		a.ui.talk("wrote %s", a.fromHere(d.File))
 	} else {
 		a.ui.talk("no file was written")
 	}

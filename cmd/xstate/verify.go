@@ -45,8 +45,8 @@ happen each time. To compare the whole program with a run from scratch: xstate r
 	flags.SortFlags = false
 	flags.IntVar(&f.times, "times", 3, "execute the block this `NUMBER` of times")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
-	originFlags(cmd, &f.origin)
+	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
+	a.originFlags(cmd, &f.origin)
 	return a.ofSession(cmd)
 }
 

@@ -29,7 +29,7 @@ executed.`,
 			return a.why(cmd.Context(), args[0], python)
 		},
 	}
-	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
+	cmd.Flags().Var(a.pythonPath(&python), "python", "the interpreter's `PATH`, as for run")
 	return a.ofSession(cmd)
 }
 
@@ -83,7 +83,7 @@ func (a *app) why(ctx context.Context, block, python string) error {
 	if err != nil {
 		return err
 	}
-	a.places = placesOf(o.session, o.file, program)
+	a.places = a.placesOf(o.session, o.file, program)
 	if x.Error = a.places.explain(x.Error); a.ui.json {
 		return a.ui.document(api.Why{Version: api.Version, Session: o.session.Name(), Explanation: x})
 	}

@@ -17,7 +17,7 @@ import (
 // argument names a file that is found only from the current folder, the program runs there, as every script of Python
 // does.
 func (s *source) workdir(asked string, arguments []string) string {
-	here, err := filepath.Abs(asked)
+	here, err := s.abs(asked)
 	if asked != "" && err == nil {
 		return here
 	}
@@ -25,7 +25,7 @@ func (s *source) workdir(asked string, arguments []string) string {
 	if root, pkg := python.PackageOf(s.path); pkg != "" {
 		folder = root
 	}
-	if err == nil && foundOnlyHere(arguments, folder) != "" {
+	if err == nil && s.foundOnlyHere(arguments, folder) != "" {
 		return here
 	}
 	return folder
@@ -33,9 +33,9 @@ func (s *source) workdir(asked string, arguments []string) string {
 
 // foundOnlyHere returns the first argument that names a file from the current folder and none from another; "" when
 // there is none.
-func foundOnlyHere(arguments []string, other string) string {
+func (c caller) foundOnlyHere(arguments []string, other string) string {
 	for _, name := range arguments {
-		_, here := os.Stat(name)
+		_, here := c.stat(name)
 		if _, there := os.Stat(filepath.Join(other, name)); here == nil && there != nil && !filepath.IsAbs(name) {
 			return name
 		}
@@ -51,7 +51,9 @@ func (a *app) sessionOptions(
 	if in != nil {
 		arguments = in.Arguments
 	}
-	o := xstate.SessionOptions{Workspace: src.workdir(asked, arguments), Python: python, Invocation: in}
+	o := xstate.SessionOptions{
+		Workspace: src.workdir(asked, arguments), Python: python, Invocation: in, Environ: a.environ,
+	}
 	if filepath.Ext(src.path) == ".py" {
 		o.File = src.path
 	}
@@ -66,16 +68,16 @@ func (a *app) sessionOptions(
 	switch {
 	case asked == "" && a.keepsFolder(store.State().Dir(), begun.Workspace, src.path):
 		o.Workspace = begun.Workspace
-		if name := foundOnlyHere(arguments, o.Workspace); name != "" {
+		if name := a.foundOnlyHere(arguments, o.Workspace); name != "" {
 			a.ui.talk("the program runs in %s, where there is no %s; --workdir . --session NAME runs it here",
-				fromHere(o.Workspace), name)
+				a.fromHere(o.Workspace), name)
 		}
 	case asked == "":
 		o.Workspace = filepath.Dir(src.path)
 	case !sameFolder(begun.Workspace, o.Workspace):
 		return o, &usageError{
 			err: fmt.Errorf("the session %s runs in %s, and not in %s", name,
-				fromHere(begun.Workspace), fromHere(o.Workspace)),
+				a.fromHere(begun.Workspace), a.fromHere(o.Workspace)),
 			hint: "leave out --workdir, or begin another session: --session NAME",
 		}
 	}

@@ -63,7 +63,7 @@ func (a *app) writeResults(ctx context.Context, s *xstate.Session, src *source, 
 		return err
 	}
 	hint := "the run is recorded; run it again with --write, which runs only what the edits affect"
-	if err := unedited(src.path, src.data, hint); err != nil {
+	if err := a.unedited(src.path, src.data, hint); err != nil {
 		return err
 	}
 	if err := writeFile(src.path, text); err != nil {

@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		interpreter, err := Identify(t.Context(), t.TempDir(), path, os.Getenv)
+		interpreter, err := Identify(t.Context(), t.TempDir(), path, "", os.Environ())
 		if err != nil {
 			t.Fatal(err)
 		}

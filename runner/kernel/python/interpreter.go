@@ -58,7 +58,7 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 		asked = environ("XSTATE_PYTHON")
 	}
 	if asked != "" {
-		path, err := exec.LookPath(asked)
+		path, err := kernel.LookPath(asked, environ("PATH"))
 		if err != nil {
 			return "", &state.Error{
 				Code:    CodeNotFound,
@@ -79,7 +79,7 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 			return path, nil
 		}
 	}
-	path, err := exec.LookPath("python3")
+	path, err := kernel.LookPath("python3", environ("PATH"))
 	if err != nil {
 		return "", &state.Error{
 			Code:    CodeNotFound,
@@ -96,12 +96,12 @@ print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.
 
 // Identify returns the interpreter at path. The answer is cached, in the user's cache or else in folder, for as long as
 // the file at path stays the same; where that is only a launcher, also what the launcher decides by. So a command that
-// starts no kernel starts no interpreter.
-func Identify(ctx context.Context, folder, path string, environ func(string) string) (Interpreter, error) {
+// starts no kernel starts no interpreter. A launcher decides in the folder and the environment of the program.
+func Identify(ctx context.Context, folder, path, workspace string, environ []string) (Interpreter, error) {
 	if cache := userCache(); cache != "" && os.MkdirAll(cache, 0o755) == nil {
 		folder = cache
 	}
-	memo := filepath.Join(folder, "python-"+string(state.DigestOf([]byte(interpreterKey(path, environ)))[:16]))
+	memo := filepath.Join(folder, "python-"+string(state.DigestOf([]byte(interpreterKey(path, workspace, environ)))[:16]))
 	if data, err := os.ReadFile(memo); err == nil {
 		found := Interpreter{}
 		if json.Unmarshal(data, &found) == nil && found.Major > 0 {
@@ -112,6 +112,7 @@ func Identify(ctx context.Context, folder, path string, environ func(string) str
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-I", "-c", probe)
+	cmd.Dir, cmd.Env = workspace, environ
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -165,7 +166,7 @@ func (i Interpreter) check() error {
 }
 
 // interpreterKey returns a text that changes when the file at path may have become another interpreter.
-func interpreterKey(path string, environ func(string) string) string {
+func interpreterKey(path, workspace string, environ []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", path)
 	real, err := filepath.EvalSymlinks(path)
@@ -181,8 +182,10 @@ func interpreterKey(path string, environ func(string) string) string {
 		f.Close()
 	}
 	if string(head) == "#!" { // a launcher, such as pyenv's: other files decide which interpreter it starts
-		fmt.Fprintf(&b, "PYENV_VERSION=%s\n", environ("PYENV_VERSION"))
-		for _, name := range []string{".python-version", filepath.Join(filepath.Dir(filepath.Dir(real)), "version")} {
+		fmt.Fprintf(&b, "PYENV_VERSION=%s\n", kernel.Getenv(environ, "PYENV_VERSION"))
+		for _, name := range []string{
+			filepath.Join(workspace, ".python-version"), filepath.Join(filepath.Dir(filepath.Dir(real)), "version"),
+		} {
 			if data, err := os.ReadFile(name); err == nil {
 				fmt.Fprintf(&b, "%s %q\n", name, data)
 			}
