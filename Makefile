@@ -15,6 +15,7 @@
 # make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: a quarter of an hour
 # make cross    vets and links for macOS and Linux, amd64 and arm64, into build/cross; needs python3 with pip
 # make release VERSION=v1.2.3  archives for these platforms with completions and manual pages, and checksums
+# make generate the protobuf messages of the documents, and the Go code of the API, under api/
 # make man      manual pages into build/man
 # make bench-full  the same as make bench on more and larger programs, and what the engine costs in ratios
 
@@ -91,6 +92,9 @@ cross:
 release:
 	.ci/release $(VERSION)
 
+generate:
+	.ci/generate
+
 man: build
 	bin/xstate man build/man
 
@@ -99,4 +103,4 @@ clean:
 
 .PHONY: check format vet lint build demo test test-all fuzz readme notebooks \
 	bench bench-peers bench-readme bench-full growth compare baseline selection \
-	cross release man clean
+	cross release generate man clean

@@ -3,6 +3,7 @@ module github.com/xstate-engine/xstate
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.0
 	github.com/dominikbraun/graph v0.23.0
 	github.com/dustin/go-humanize v1.0.1
 	github.com/fxamacker/cbor/v2 v2.9.6
