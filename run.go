@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -128,6 +129,7 @@ func (s *Session) blockNow(ctx context.Context, id BlockID) (state.ProgramBlock,
 // Run brings every block up to date and records the run as a step. It executes only the affected nodes. If ctx stops
 // the run, Run records the finished part, and Outcome.Stopped holds the reason.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
+	began := time.Now()
 	release, err := s.Hold(ctx)
 	if err != nil {
 		return nil, Step{}, err
@@ -151,14 +153,17 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err != nil {
 		return nil, Step{}, err
 	}
+	prepared := time.Since(began).Seconds()
 	outcome, err := s.engine.Run(ctx, program, o)
 	if err != nil {
 		return nil, Step{}, err
 	}
+	outcome.ResultSeconds += prepared
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
 	if err == nil && step.Number == head+1 {
 		err = s.rememberUpToDate(context.WithoutCancel(ctx), outcome, o, step)
 	}
+	outcome.TotalSeconds = time.Since(began).Seconds()
 	return outcome, step, err
 }
 

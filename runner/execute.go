@@ -33,7 +33,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 	if err := w.sources(ctx); err != nil {
 		return nil, err
 	}
-	namesToBind, fresh := w.namesToBind(p, n), false
+	namesToBind, fresh, reported := w.namesToBind(p, n), false, false
 	for range 8 {
 		if err := w.before(ctx, p, i, namesToBind); err != nil {
 			if ctx.Err() != nil { // the kernel state may be ahead of the kernel
@@ -52,7 +52,11 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 		if !live {
 			x.recorded = w.outcomes[i].t
 		}
+		if reported {
+			w.reportBegin(w.begun)
+		}
 		t, again, err := x.run(ctx)
+		reported = x.reported
 		if errors.Is(err, errStale) {
 			w.e.dropKernel()
 			fresh = true
@@ -76,40 +80,6 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 	return nil, fmt.Errorf("block %s asks for ever more names", n.unit.ID)
 }
 
-// compiled asks the language for its verdict on all blocks, once a pass.
-func (w *walk) compiled(ctx context.Context) (bool, error) {
-	if w.compileAsked {
-		return true, nil
-	}
-	w.compileAsked = true
-	if w.readOnly { // they were run before, and the verdict could not be kept
-		return true, nil
-	}
-	ok, err := w.e.compile(ctx, w.units)
-	if errors.Is(err, kernel.ErrDied) {
-		return true, nil // what killed it will be met again by the node that runs it
-	}
-	return ok, err
-}
-
-// sources gives the kernel the text of every block, once a pass, so that tracebacks can cite it.
-func (w *walk) sources(ctx context.Context) error {
-	if w.cited {
-		return nil
-	}
-	texts, futures := map[string]string{}, map[string][]string{}
-	for _, u := range w.units {
-		if u.facts != nil {
-			texts[u.filename()] = string(u.facts.Code)
-		}
-		if len(u.nodes) > 0 && len(u.nodes[0].future) > 0 {
-			futures[u.filename()] = u.nodes[0].future
-		}
-	}
-	w.cited = true
-	return w.e.kernel.Cite(ctx, kernel.Citations{Texts: texts, Futures: futures})
-}
-
 // execution is one run of one node.
 type execution struct {
 	walk    *walk
@@ -119,6 +89,8 @@ type execution struct {
 	fresh   bool // the kernel was started for it
 	outputs state.Screen
 	seen    kernel.Observation
+
+	reported bool // followers of the run saw it
 
 	recorded *state.Trace // what an earlier execution at this state left; nil when this is the first
 	limit    float64      // the time-out that stopped it, in seconds; 0 when none did
@@ -251,11 +223,26 @@ func (x *execution) sink() kernel.Sink {
 	if x.live && x.walk.o.OnEvent != nil {
 		sink.Show = func(o state.Output) {
 			if !x.outputs.Full() {
+				x.reported = true
 				x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: o})
 			}
 		}
 	}
+	if x.live {
+		sink.End = x.ended
+	}
 	return sink
+}
+
+// ended reports the end of the node as soon as the kernel does, unless it is known that the node will execute again, or
+// counts as stopped at the time-out.
+func (x *execution) ended(r kernel.Result) {
+	f := r.Failure
+	if r.Unbound || f == nil && r.Interrupted || f != nil && slices.Contains(x.missing, f.Name) {
+		return
+	}
+	x.reported = true
+	x.walk.reportEnd(r.Seconds, f != nil || r.Ending != nil && r.Ending.Code != 0)
 }
 
 // unbound returns names that were absent from the namespace though they have a value here: the name whose absence made

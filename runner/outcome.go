@@ -33,14 +33,19 @@ func (o *RunOptions) Usual() bool {
 
 const defaultMemory = 1 << 30
 
-// Event reports progress of a run.
+// Event reports progress of a run. The kinds are "begin", "output" and "end".
+//
+// "end" comes when the last output of a node is known, before the engine has found out and recorded what the node did.
+// Where that shows that the node must execute again, a second "begin" takes back its outputs and its end. What the
+// outcome of the run says replaces all events.
 type Event struct {
 	Block    state.BlockID
-	Node     int          // index in the block
-	Kind     string       // "begin", "output" or "end"
+	Node     int // index in the block
+	Kind     string
 	Output   state.Output // for "output"
 	Expected float64      // seconds that the node took last time, 0 when unknown; for "begin"
 	Seconds  float64      // for "end"
+	Status   state.Status // for "end": StatusRan or StatusFailed
 }
 
 // NodeOutcome is the outcome of a node.
@@ -81,4 +86,7 @@ type Outcome struct {
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node
 	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
+
+	ResultSeconds float64 // from the call until the last node had ended and its output was known
+	TotalSeconds  float64 // from the call until all was recorded
 }

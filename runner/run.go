@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -26,6 +27,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 			out, err = nil, failed
 		}
 	}()
+	began := time.Now()
 	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{},
 		spent: map[int]float64{}, rebuilt: map[int]float64{}}
 	e.baseState.Begin()
@@ -82,6 +84,10 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	}
 	out = w.outcome()
 	out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited)
+	out.TotalSeconds = time.Since(began).Seconds()
+	if out.ResultSeconds = out.TotalSeconds; !w.resultAt.IsZero() {
+		out.ResultSeconds = w.resultAt.Sub(began).Seconds()
+	}
 	return out, nil
 }
 
@@ -197,7 +203,7 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 // perform executes node i, which has no valid trace, or takes over a speculative execution.
 func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	n, out := w.nodes[i], &w.outcomes[i]
-	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})
+	w.reportBegin(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})
 	w.speculator.dispatch(i, d)
 	t, err := w.speculator.take(ctx, i)
 	if t == nil && err == nil {
@@ -206,7 +212,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	if err != nil {
 		return err
 	}
-	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "end", Seconds: t.Seconds})
+	w.reportEnd(t.Seconds, t.Failure() != nil)
 	if by := undefinedBy(w.pos, n, &t.Trace); by != "" {
 		blocked := d.block(by)
 		w.skip(i, &blocked, state.StatusBlocked)
@@ -234,6 +240,25 @@ func (w *walk) pin(u *unit) Pin {
 		return p
 	}
 	return u.pin()
+}
+
+// reportBegin reports that a node executes, for the first time or again.
+func (w *walk) reportBegin(ev Event) {
+	w.begun, w.reportedEnd = ev, false
+	w.event(ev)
+}
+
+// reportEnd reports once that the node that executes has ended.
+func (w *walk) reportEnd(seconds float64, failed bool) {
+	if w.reportedEnd {
+		return
+	}
+	w.reportedEnd, w.resultAt = true, time.Now()
+	ev := Event{Block: w.begun.Block, Node: w.begun.Node, Kind: "end", Seconds: seconds, Status: state.StatusRan}
+	if failed {
+		ev.Status = state.StatusFailed
+	}
+	w.event(ev)
 }
 
 func (w *walk) event(ev Event) {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
@@ -34,6 +35,9 @@ type walk struct {
 	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
 	speculative  bool               // one node executes before its turn, see speculator
 	speculator   *speculator
+	begun        Event     // of the node that executes
+	reportedEnd  bool      // of that node
+	resultAt     time.Time // when the last end was reported
 
 	written    []string               // files that reused results wrote, and of which there is no record yet
 	hasDynamic bool                   // some node of the program may read names unobserved

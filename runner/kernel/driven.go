@@ -83,7 +83,9 @@ func (d *Driven) event(text json.RawMessage, body []byte, result *Result, sink S
 	case "output":
 		d.Printed(text, body, sink)
 	case "result":
-		_ = json.Unmarshal(text, result)
+		if json.Unmarshal(text, result) == nil && sink.End != nil {
+			sink.End(*result)
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type Result struct {
 	Ending  *Ending  `json:"ending"` // nil: the program goes on
 
 	Interrupted bool `json:"interrupted"` // an interrupt was raised in the node, which may have caught it
+	Unbound     bool `json:"unbound"`     // it used a name of Node.Unbound, so it has to run again
 }
 
 // Ending is how a node ended the program: with a code, and what it said. The type is that of the exception.

@@ -16,6 +16,7 @@ import (
 type Sink struct {
 	Record func(state.Output) // what belongs to the result, in order
 	Show   func(state.Output) // the same text as it happens; nil: nobody looks
+	End    func(Result)       // how the node ended, after its last output and before what it did is known; may be nil
 }
 
 // show shows a text, and not the first bytes of it, which were shown.

@@ -163,10 +163,16 @@ class NodeRun:
                 "error": self.error,
                 "interrupted": self.execution.interrupted,
                 "ending": self.execution.ending,
+                "unbound": bool(self.unbound_reads()),
             }
         )
         if self.filters is not None:
             adapters.warnings.adapter.library_imported(self.filters)
+
+    def unbound_reads(self):
+        """Returns the names that the node read, as far as that is known, and whose values the engine did not load."""
+        unbound = set(self.request.get("unbound") or ())
+        return unbound if self.names.everything else unbound & self.reads
 
     def observe_names(self):
         """Adds the reads that the node made through the whole namespace, open files, hooks and handlers."""
@@ -237,8 +243,7 @@ class NodeRun:
             self.reads |= more
             self.reached = self.imports.modules_of(self.imports_read, self.reads)
         self.changed, self.quiet, self.loud = self.modules.end(self.reached)
-        unbound = set(self.request.get("unbound") or ())  # names whose values the engine did not load here
-        again = unbound if self.names.everything else unbound & self.reads
+        again = self.unbound_reads()
         outdated = lambda: self.imports_read | kernel.workspace.imported()
         stale = not self.fresh and (
             self.files.objects and kernel.dropped_earlier or libraries.outdated(outdated, self.imported)
