@@ -59,7 +59,8 @@ func TestShownAtOnce(t *testing.T) {
 	}
 }
 
-// TestEndFirst: followers learn how a node ended, after all that it printed, before the engine has recorded what it did.
+// TestEndFirst: followers learn how a node ended, after all that it printed, before the engine has recorded what it
+// did.
 // A node that turns out to have run without a name that it uses executes again, and a second "begin" says so.
 func TestEndFirst(t *testing.T) {
 	dir := t.TempDir()
@@ -83,7 +84,8 @@ func TestEndFirst(t *testing.T) {
 		events = append(events, line)
 	}
 	const first = "# %% x\nx = [1]\n\n# %% fails\nprint(x)\nnone\n"
-	const names = "\n# %% names\nimport sys\n# %% looks\nprint(\"so\")\nprint(len(vars(sys.modules[\"__main__\"])[\"x\"]))\n"
+	const names = "\n# %% names\nimport sys\n# %% looks\nprint(\"so\")\n" +
+		"print(len(vars(sys.modules[\"__main__\"])[\"x\"]))\n"
 	session := xstatetest.OpenSession(t, store, options)
 	outcome := runText(t, t.Context(), session, first, follow)
 	if o := outcome; o.ResultSeconds <= 0 || o.TotalSeconds <= o.ResultSeconds {

@@ -31,7 +31,10 @@ var originFields = []struct {
 		"the `ID` of the model call",
 		func(_ caller, o *xstate.Origin, s string) error { o.CallID = s; return nil },
 	},
-	{"action", "the `NAME` of the action", func(_ caller, o *xstate.Origin, s string) error { o.Action = s; return nil }},
+	{"action", "the `NAME` of the action", func(_ caller, o *xstate.Origin, s string) error {
+		o.Action = s
+		return nil
+	}},
 	{"reason", "a `TEXT` that says why", func(_ caller, o *xstate.Origin, s string) error { o.Reason = s; return nil }},
 	{
 		"author",

@@ -14,7 +14,8 @@ const timeFormat = "2006-01-02 15:04:05"
 
 // entryRow is a step in columns: number, time, kind, subject, author and reason.
 func (c caller) entryRow(e query.Entry) []string {
-	row := []string{fmt.Sprintf("step %d", e.Number), e.Time.In(c.zone()).Format(timeFormat), string(e.Kind), entryText(e)}
+	when := e.Time.In(c.zone()).Format(timeFormat)
+	row := []string{fmt.Sprintf("step %d", e.Number), when, string(e.Kind), entryText(e)}
 	if by := originText(e.Origin); by != "" {
 		row = append(row, by)
 	}

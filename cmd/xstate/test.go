@@ -169,7 +169,8 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	if a.session != "" {
 		name = a.session
 	}
-	session, err := store.Session(ctx, name, xstate.SessionOptions{Workspace: folder, Python: python, Environ: a.environ})
+	so := xstate.SessionOptions{Workspace: folder, Python: python, Environ: a.environ}
+	session, err := store.Session(ctx, name, so)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

@@ -101,7 +101,8 @@ func Identify(ctx context.Context, folder, path, workspace string, environ []str
 	if cache := userCache(); cache != "" && os.MkdirAll(cache, 0o755) == nil {
 		folder = cache
 	}
-	memo := filepath.Join(folder, "python-"+string(state.DigestOf([]byte(interpreterKey(path, workspace, environ)))[:16]))
+	key := state.DigestOf([]byte(interpreterKey(path, workspace, environ)))
+	memo := filepath.Join(folder, "python-"+string(key[:16]))
 	if data, err := os.ReadFile(memo); err == nil {
 		found := Interpreter{}
 		if json.Unmarshal(data, &found) == nil && found.Major > 0 {
