@@ -66,7 +66,8 @@ type RunSummary struct {
 	Arguments []string `cbor:"args,omitempty" json:"arguments,omitempty"`
 	Stdin     Digest   `cbor:"stdin,omitempty" json:"stdin,omitempty"`
 
-	Ended *Ended `cbor:"ended,omitempty" json:"ended,omitempty"`
+	Ended       *Ended `cbor:"ended,omitempty" json:"ended,omitempty"`
+	Interrupted bool   `cbor:"interrupted,omitempty" json:"interrupted,omitempty"` // it did not come to the end
 }
 
 // Ended says which block of a run ended the program, and with which exit code.

@@ -203,7 +203,9 @@ func countsText(r *state.RunSummary) string {
 			parts = append(parts, fmt.Sprintf("%s %d", p.what, p.n))
 		}
 	}
-	if c.Ran == 0 && c.Failed == 0 {
+	if r.Interrupted {
+		parts = append([]string{"interrupted"}, parts...)
+	} else if c.Ran == 0 && c.Failed == 0 {
 		parts = append([]string{"nothing to run"}, parts...)
 	}
 	return strings.Join(append(parts, endText(r)...), ", ")
