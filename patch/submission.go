@@ -10,8 +10,9 @@ import (
 // code. A failed last block gives way to them (superseded). What a failed block did before it failed stays if they use
 // it (keep).
 type Submitted struct {
-	Reply  bool // the code stood in fences, in a text
-	Append bool // every block of it is new
+	Reply  bool   // the code stood in fences, in a text
+	Append bool   // every block of it is new
+	Last   string // the last block, blocked ones aside, if it failed
 	// FailedAt has, of failed blocks, the line of the statement at their top level that failed.
 	FailedAt map[string]int
 	// Overtaken reports whether a later block has changed what a block reads or writes. Code that is executed again
@@ -139,8 +140,8 @@ func (r *reviser) rebound(names *bindings, d Decision) Decision {
 // What cannot be parsed has never begun to run, so whatever comes next replaces it. The weights of decide cannot say
 // this: they were fitted where a wrong replacement loses code that works. See testdata/decisions.md.
 func (r *reviser) superseded(text string, names *bindings, d Decision) Decision {
-	last := len(r.blocks) - 1
-	if last < 0 || !r.failed()[r.blocks[last].ID] || r.taken[r.blocks[last].ID] {
+	last := r.at(r.on.Submitted.Last)
+	if last < 0 || r.taken[r.blocks[last].ID] {
 		return d
 	}
 	b := r.blocks[last]
@@ -166,12 +167,12 @@ func isMagic(source string) bool {
 // before it failed stay. A failed node defines nothing here, so that part becomes a block that ends before the failing
 // statement. by is the block that the code replaces. The result says whether the last block was cut.
 func (r *reviser) keep(by string, names *bindings) (last bool) {
-	for i, b := range r.blocks {
+	for _, b := range r.blocks {
 		line := r.on.Submitted.FailedAt[b.ID]
 		if line == 0 || b.ID == by || r.taken[b.ID] {
 			continue
 		}
-		end := i == len(r.blocks)-1
+		end := b.ID == r.on.Submitted.Last
 		part := r.decider.before(b.Source, line)
 		_, n := r.decider.of(part)
 		if part == "" || !intersects(n.assigns, names.free) && !(end && by == "" && n.concerns(names.free)) {
