@@ -60,6 +60,13 @@ func (r *reviser) submit(s Section) error {
 	}
 	_, names := r.decider.of(text)
 	d := r.decider.decide(r.blocks, text, r.failed(), r.taken)
+	if d.By == ByContent { // of several, the last: what it sees is the latest
+		for _, b := range r.blocks {
+			if b.Source == text && !r.taken[b.ID] {
+				d.Block = b.ID
+			}
+		}
+	}
 	if d.Block != "" && (d.By == ByContent || len(names.defines)+len(names.assigns) == 0) &&
 		r.on.Submitted.Overtaken(d.Block) {
 		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
