@@ -23,7 +23,7 @@ var limits = struct {
 }{
 	doorFiles: 10, doorNames: 80,
 	back: map[string]int{
-		"patch":           3,
+		"patch":           4,
 		"depgraph/python": 14,
 		"state":           19,
 		"runner":          32,

@@ -23,6 +23,8 @@ type Target struct {
 	// Base is the program that the patch was made from (see query.History.Base); nil means the present program.
 	Base  []patch.Block
 	Stale Stale // what to do if blocks of Base have changed since
+
+	submitted func([]state.ProgramBlock) *patch.Submitted // of Exec
 }
 
 // Revision is the program that a patch would produce. It is not recorded yet.
@@ -50,6 +52,9 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 	on := patch.Subject{Name: t.Name, Path: t.Path, Blocks: query.PatchBlocks(program), Block: string(t.Block)}
 	if on.Failed, err = s.answered(ctx, program, t.Answers); err != nil {
 		return nil, err
+	}
+	if t.submitted != nil {
+		on.Submitted = t.submitted(program)
 	}
 	if t.Data != nil {
 		if on.File, err = patch.Parse(t.Name, t.Data); err != nil {

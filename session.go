@@ -47,6 +47,7 @@ type Session struct {
 	plannedAt StepNumber
 	loaded    loadedFile  // last
 	held      *state.Lock // between Hold and its end
+	known     patch.Known // of the code that Exec was given
 }
 
 // Store returns the store that holds the session.

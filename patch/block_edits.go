@@ -26,6 +26,7 @@ const (
 	ByDefinition By = "definition" // both define the same names
 	ByAnswer     By = "answer"     // the old block failed, and the new one came next
 	ByPart       By = "part"       // the new text consists of definitions that the old block has among others
+	ByKept       By = "kept"       // the old block failed, and the new one is what it did before that
 	ByPlace      By = "place"      // both are at the same place
 	ByProgram    By = "program"    // the text is the whole program, written again
 	ByNothing    By = "new"        // it was not recognised

@@ -14,10 +14,13 @@ type bindings struct {
 	assigns map[string]bool // other names that its top level binds, imports aside
 	imports map[string]bool
 	free    map[string]bool // used, but not bound in the text
+	reads   map[string]bool // used at its top level before an earlier statement has bound it
+	changes map[string]bool // x of x.a = , x[i] = , del x[i] and of the statement x.f(), at its top level
 }
 
 func bindingsOf(code string) *bindings {
-	b := &bindings{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	b := &bindings{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{},
+		map[string]bool{}}
 	text := []byte(code)
 	if stallsParser(text) {
 		return b
@@ -30,7 +33,8 @@ func bindingsOf(code string) *bindings {
 		panic("patch: internal error: " + err.Error())
 	}
 	defer tree.Close()
-	w := &bindingWalk{bindings: b, code: text, bound: map[string]bool{}, used: map[string]bool{}}
+	w := &bindingWalk{bindings: b, code: text, bound: map[string]bool{}, used: map[string]bool{},
+		before: map[string]bool{}}
 	cursor := sitter.NewTreeCursor(tree.RootNode())
 	defer cursor.Close()
 	w.children(cursor, 0)
@@ -47,7 +51,9 @@ type bindingWalk struct {
 	*bindings
 	code        []byte
 	bound, used map[string]bool
-	inner       int // number of enclosing functions and classes
+	recent      []string        // bound by the present statement
+	before      map[string]bool // bound by earlier statements
+	inner       int             // number of enclosing functions and classes
 }
 
 func (w *bindingWalk) children(c *sitter.TreeCursor, depth int) {
@@ -57,6 +63,9 @@ func (w *bindingWalk) children(c *sitter.TreeCursor, depth int) {
 	defer c.GoToParent()
 	for {
 		w.node(c, depth)
+		if depth == 0 {
+			w.bind()
+		}
 		if !c.GoToNextSibling() {
 			return
 		}
@@ -79,7 +88,47 @@ func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
 		w.inner--
 		return
 	}
+	if w.inner == 0 {
+		w.change(n, kind)
+	}
 	w.children(c, depth+1)
+}
+
+// bind ends a statement: what it bound is bound for the next.
+func (w *bindingWalk) bind() {
+	for _, name := range w.recent {
+		w.before[name] = true
+	}
+	w.recent = w.recent[:0]
+}
+
+// change records the name whose value a statement changes in place.
+func (w *bindingWalk) change(n *sitter.Node, kind string) {
+	var on *sitter.Node
+	switch kind {
+	case "assignment", "augmented_assignment":
+		on = n.ChildByFieldName("left")
+	case "delete_statement":
+		on = n.NamedChild(0)
+	case "expression_statement":
+		if call := n.NamedChild(0); call != nil && call.Type() == "call" {
+			on = call.ChildByFieldName("function")
+		}
+	}
+	depth := 0
+	for ; on != nil && depth < 100 && on.Type() != "identifier"; depth++ {
+		switch on.Type() {
+		case "attribute":
+			on = on.ChildByFieldName("object")
+		case "subscript":
+			on = on.ChildByFieldName("value")
+		default:
+			return
+		}
+	}
+	if on != nil && depth > 0 {
+		w.changes[on.Content(w.code)] = true
+	}
 }
 
 // identifier records a name as bound or used, depending on its place in the tree.
@@ -88,18 +137,24 @@ func (w *bindingWalk) identifier(n *sitter.Node, field string) {
 	switch parent := n.Parent(); role(n, parent, field) {
 	case binds:
 		w.bound[name] = true
+		w.recent = append(w.recent, name)
 		if w.inner == 0 && !w.defines[name] {
 			w.assigns[name] = true
 		}
 	case imported:
 		w.bound[name] = true
+		w.recent = append(w.recent, name)
 		if w.inner == 0 {
 			w.imports[name] = true
 		}
 	case defined:
 		w.bound[name] = true
+		w.recent = append(w.recent, name)
 	case uses:
 		w.used[name] = true
+		if w.inner == 0 && !w.before[name] {
+			w.reads[name] = true
+		}
 	}
 }
 

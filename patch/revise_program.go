@@ -15,6 +15,8 @@ type Subject struct {
 	Blocks []Block  // the recorded program with ids, which is the content of File
 	Block  string   // the block to change if the patch names none
 	Failed []string // the blocks that failed in the last run; a rewritten block may correct one
+
+	Submitted *Submitted // the code is to be executed; nil if it is an edit
 }
 
 // Revision is the result of applying a patch to a program. Nothing has changed yet.
@@ -40,7 +42,10 @@ type Placement struct {
 // text. The error is an *ApplyError or a *ParseError.
 func Revise(p *Patch, on Subject) (*Revision, error) {
 	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File,
-		decider: newDecider(), end: on.lineEnd()}
+		end: on.lineEnd()}
+	if r.decider = newDecider(); on.Submitted != nil {
+		r.decider = on.Submitted.Known.take(len(on.Blocks))
+	}
 	r.fileIDs = r.ids()
 	if n := unnamed(p); on.Block != "" && n > 1 {
 		return nil, &ApplyError{Code: CodeAmbiguous, Name: on.Block,
@@ -115,7 +120,7 @@ func (r *reviser) write() error {
 
 func (r *reviser) section(s Section) error {
 	s.Text = r.ended(s.Text)
-	if s.Act == ActEmit || s.Act == ActWrite {
+	if (s.Act == ActEmit || s.Act == ActWrite) && r.on.Submitted == nil {
 		if err := r.refuseOmissions(s.Text); err != nil {
 			return err
 		}
@@ -321,25 +326,21 @@ func (r *reviser) emit(s Section) error {
 	if !ok && s.Name != "" && s.Name == r.on.Block {
 		return r.noBlock(s.Name)
 	}
+	if r.on.Submitted != nil && (s.Name == "" || r.on.Submitted.Append) {
+		return r.submit(s)
+	}
 	if !ok && s.Name == "" {
 		if all := r.decider.programLikeness(r.blocks, s.Text); all >= wholeProgram {
 			return r.rewrite(s, all)
 		}
-		failed := map[string]bool{}
-		for _, id := range r.on.Failed {
-			failed[id] = true
-		}
-		d = r.decider.decide(r.blocks, strings.TrimRight(s.Text, "\r\n"), failed, r.taken)
+		d = r.decider.decide(r.blocks, strings.TrimRight(s.Text, "\r\n"), r.failed(), r.taken)
 	} else if !ok {
 		d.By = ByNothing
 	}
 	if s.Name == "" && d.By != ByContent {
 		if shares, more, ok := r.decider.splitByDefinition(r.blocks, s.Text); ok &&
 			(more || d.Block == "" || len(shares) > 1) {
-			for _, x := range shares {
-				r.rewriteBlock(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
-			}
-			return nil
+			return r.rewriteShares(shares)
 		}
 		if err := r.refuseLostNames(d, s.Text); err != nil {
 			return err

@@ -48,7 +48,8 @@ type commands struct{}
 func (commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
 	a := &app{caller: from, ui: newUI(from, call.Stdout, call.Stderr), args: call.Args}
-	a.ui.json = slices.Contains(call.Args, "--json") // also for errors found before the flags are read
+	a.ui.lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
+	a.ui.json = a.ui.lines || slices.Contains(call.Args, "--json")
 	defer func() {
 		if r := recover(); r != nil {
 			code = a.ui.fail(fmt.Errorf("internal error: %v", r))
@@ -128,7 +129,10 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		SuggestionsMinimumDistance: 2,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
-		PersistentPreRun:           func(*cobra.Command, []string) { a.entered = true },
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.entered = true
+			a.ui.json = a.ui.json || a.ui.lines
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
 				return a.version()
@@ -158,6 +162,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
 	root.AddCommand(
 		a.runVerb(),
+		a.execVerb(),
 		a.planVerb(),
 		a.whyVerb(),
 		a.queryVerb(),

@@ -100,6 +100,7 @@ sys.exit(0), and with 1 after any other code, which it prints.`,
 		"with --expect: merge if others have edited other lines, and write the file",
 	)
 	a.originFlags(cmd, &f.origin)
+	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
 }
@@ -288,7 +289,11 @@ func (a *app) execute(
 			return nil, err
 		}
 	}
-	o.OnEvent = p.event
+	o.OnEvent = func(e runner.Event) {
+		a.ui.event(runEvent(e))
+		p.event(e)
+	}
+	a.ui.event(api.Event{Event: "started", Run: newRunID()})
 	p.start()
 	out, step, err := session.Run(ctx, o, f.origin)
 	a.places.python = session.Python()

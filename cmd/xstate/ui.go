@@ -30,6 +30,7 @@ import (
 
 type ui struct {
 	json, quiet bool
+	lines       bool // --json-lines
 	outTerminal bool
 	errTerminal bool
 	colour      bool
@@ -89,6 +90,15 @@ func (u *ui) text(text string) {
 
 // document prints the one document.
 func (u *ui) document(doc any) error {
+	if u.lines {
+		doc = lastEvent(doc)
+	}
+	return u.encode(doc)
+}
+
+func (u *ui) encode(doc any) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	e := json.NewEncoder(u.out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(doc); err != nil {

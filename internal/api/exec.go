@@ -10,21 +10,21 @@ type Exec struct {
 	Version int              `json:"version"`
 	Session string           `json:"session"`
 	Step    state.StepNumber `json:"step"`   // the step that records the run
-	Block   state.BlockID    `json:"block"`  // the block that the code became; the last one if it became several
+	Block   state.BlockID    `json:"block"`  // the block that the code became; of several the first that failed, or the last
 	Action  string           `json:"action"` // append, replace, or unchanged: the block had this text already
 	// Decision says why the code replaces a block or is a new one; absent where the caller said so.
 	Decision *patch.Decision  `json:"decision,omitempty"`
 	Status   string           `json:"status"`            // of Block: ran, reused, failed, blocked or not-reached
-	Text     string           `json:"text"`              // what Block printed and its value, clipped to the budget
+	Text     string           `json:"text"`              // what the code printed, its value and its error, for a reader
 	Result   *string          `json:"result"`            // text of the last expression of Block; null if there is none
 	Error    *state.ExecError `json:"error"`             // of Block; null if it did not fail
-	Blocks   []Block          `json:"blocks"`            // those that this call executed, outputs clipped to the budget
-	Stale    []state.BlockID  `json:"stale"`             // blocks that are not up to date after the call: blocked
+	Others   []ExecBlock      `json:"others"`            // other blocks that this call executed, or that changed
 	Files    []ExecFile       `json:"files"`             // pictures, and texts that were clipped
 	Clipped  bool             `json:"clipped"`           // a text in this document is not the whole text
 	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
+	File     string           `json:"file,omitempty"`    // the session's file, if it was written
 
-	Ran        int `json:"ran"` // number of blocks, like the next four
+	Ran        int `json:"ran"` // number of blocks of the program, like the next four
 	Reused     int `json:"reused"`
 	Failed     int `json:"failed"`
 	Blocked    int `json:"blocked"`
@@ -38,13 +38,24 @@ type Exec struct {
 	Notices       []string `json:"notices,omitempty"` // what the user should know of the store
 }
 
+// ExecBlock is a block that a call of exec affected, though the code is not that block.
+type ExecBlock struct {
+	Block   state.BlockID    `json:"block"`
+	Status  string           `json:"status"` // blocked and not-reached: its results are no longer there
+	Reason  state.Reason     `json:"reason"`
+	Text    string           `json:"text"`  // what it put out, clipped
+	Error   *state.ExecError `json:"error"` // null if it did not fail
+	Seconds float64          `json:"seconds"`
+}
+
 // ExecFile is a picture, or the whole of a text that was clipped.
 type ExecFile struct {
 	Block state.BlockID `json:"block"`
 	Media string        `json:"media"` // such as image/png or text/plain
 	File  string        `json:"file"`  // an absolute path
-	URI   string        `json:"uri"`   // xstate://session/SESSION/step/STEP/block/BLOCK/output/INDEX, for MCP
-	Bytes int           `json:"bytes"`
+	// URI is xstate://session/SESSION/step/STEP/block/BLOCK/output/INDEX of a picture, and …/block/BLOCK/text of a text.
+	URI   string `json:"uri"`
+	Bytes int    `json:"bytes"`
 }
 
 // Event is a line of exec --json-lines and run --json-lines. The last one is done or error.
@@ -53,8 +64,7 @@ type Event struct {
 	Event   string        `json:"event"`             // started, begin, output, end, done or error
 	Run     string        `json:"run,omitempty"`     // id of the run, for interrupt; of started
 	Block   state.BlockID `json:"block,omitempty"`   // of begin, output and end
-	Output  *state.Output `json:"output,omitempty"`  // of output: text as it comes, or display data
-	Status  string        `json:"status,omitempty"`  // of end
+	Output  *state.Output `json:"output,omitempty"`  // of output: text as it comes, or display data; never clipped
 	Seconds float64       `json:"seconds,omitempty"` // of end
 	Error   *Error        `json:"error,omitempty"`   // of error
 	Exec    *Exec         `json:"exec,omitempty"`    // of done, by exec

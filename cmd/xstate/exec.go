@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// execFlags are the flags of exec.
+type execFlags struct {
+	code    optionalText
+	replace string
+	append  bool
+	budget  byteSize
+	timeout time.Duration
+	python  string
+	origin  xstate.Origin
+}
+
+// optionalText is a flag that may hold an empty text.
+type optionalText struct {
+	text  string
+	given bool
+}
+
+func (o *optionalText) Set(text string) error { o.text, o.given = text, true; return nil }
+func (o *optionalText) String() string        { return "" }
+func (o *optionalText) Type() string          { return "string" }
+
+// execSession is the session of exec where none is named.
+const execSession = "main"
+
+// execBudget is the number of bytes of text that exec shows where --budget does not say it.
+const execBudget = 16_000
+
+func (a *app) execVerb() *cobra.Command {
+	var f execFlags
+	cmd := &cobra.Command{
+		Use:   "exec [FILE|-] [flags]",
+		Short: "execute code as a block of a session, and run what it affects",
+		Long: `Exec executes code, from -c, FILE or stdin, and prints only what this code puts out: text, the value of a last
+expression, an error as Python prints it. It makes the store and the session if there is none. Text around fenced code
+is skipped.
+
+The code becomes a block of the session's program. Exec decides whether it is a new block or replaces one: by a name
+("# %% NAME"), the functions and names that it defines, how much it resembles a block, and whether the last block
+failed. Then exec runs what is new or affected, so what it prints equals a run of the whole program from the top. Code
+that fails is kept until the next code corrects or replaces it; what it did before the statement that failed stays if
+later code uses it. The same code again is not executed again, unless what it reads has changed or its result varies.
+
+A long output keeps its head and its tail. All of it, and pictures, are files that --json lists. Exec exits with 1 if
+the code failed.`,
+		Example: `  xstate exec -c "import pandas as pd; df = pd.read_csv('sales.csv')"
+  xstate exec -c "df.groupby('region').amount.mean()"
+  xstate exec --json --session report < answer.md
+  xstate exec step.py --replace clean`,
+		Args: takes(0, 1, "one FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.exec(cmd.Context(), cmd.InOrStdin(), args, f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.VarP(&f.code, "code", "c", "the `CODE` itself")
+	flags.StringVar(&a.session, "session", "", "the session's `NAME`, or its file (default: main)")
+	a.completeSessions(cmd)
+	flags.StringVar(&f.replace, "replace", "", "the code replaces this `BLOCK`")
+	flags.BoolVar(&f.append, "append", false, "the code is a new block, whatever it resembles")
+	flags.Var(&f.budget, "budget", "print at most this `SIZE` of text, such as 16kB (the default)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	a.originFlags(cmd, &f.origin)
+	a.linesFlag(cmd)
+	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
+	a.completeBlockFlags(cmd, "replace")
+	return cmd
+}
+
+// linesFlag adds --json-lines.
+func (a *app) linesFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.ui.lines, "json-lines", false, "print a JSON document a line for each event, as it happens")
+}
+
+func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags) error {
+	code, err := a.execCode(in, args, f)
+	if err != nil {
+		return err
+	}
+	if f.timeout < 0 {
+		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate exec FILE --timeout 30s"}
+	}
+	if f.append && f.replace != "" {
+		return &usageError{
+			err:  errors.New("--append and --replace exclude each other"),
+			hint: "leave out both, and exec decides",
+		}
+	}
+	started := time.Now()
+	o, err := a.openToExec(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	release, err := o.session.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		o.session.Close() // while nobody else runs here: the interpreter may have files open
+		release()
+	}()
+	x := &execution{app: a, o: o, budget: int(f.budget.most()), started: started}
+	if x.budget == 0 {
+		x.budget = execBudget
+	}
+	err = x.execute(ctx, code, f)
+	a.notices(o.store)
+	return err
+}
+
+// execCode returns the code that is given.
+func (a *app) execCode(in io.Reader, args []string, f execFlags) (string, error) {
+	switch {
+	case f.code.given && len(args) > 0:
+		return "", &usageError{err: errors.New("the code is given twice"), hint: "use -c CODE or FILE"}
+	case f.code.given:
+		return f.code.text, nil
+	case len(args) == 0:
+		return a.readPatch("-", in)
+	}
+	return a.readPatch(args[0], in)
+}
+
+// openToExec opens the session that is meant, and makes it and its store if there is none. A session keeps the folder
+// that it began in.
+func (a *app) openToExec(ctx context.Context, f execFlags) (*opened, error) {
+	folder, err := a.folderOf()
+	if err != nil {
+		return nil, err
+	}
+	dir, found, err := a.storeDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	if !found { // and nothing is to be made where nothing can run
+		if err := a.findPython(f.python, folder); err != nil {
+			return nil, err
+		}
+	}
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	if err != nil {
+		return nil, err
+	}
+	o, err := a.execSessionOf(ctx, store, folder, f)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return o, nil
+}
+
+func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder string, f execFlags) (*opened, error) {
+	name, made := execSession, false
+	if a.session != "" {
+		var err error
+		name, err = a.sessionOf(ctx, store, a.session)
+		if state.CodeOf(err) == state.CodeNoSession && !slices.Contains(programKinds, filepath.Ext(a.session)) {
+			made, err = true, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	file := sessionFile(store.State().Dir(), name)
+	so := xstate.SessionOptions{Python: f.python, Environ: a.environ}
+	if filepath.Ext(file) == ".py" {
+		so.File = file // as a run of it has
+	}
+	session, err := store.Existing(ctx, name, so)
+	if state.CodeOf(err) == state.CodeNoSession && (made || a.session == "") {
+		so.Workspace = folder
+		session, err = store.Session(ctx, name, so)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &opened{caller: a.caller, store: store, session: session, file: file}, nil
+}
+
+// target returns the file that a session belongs to, which is kept in step with the session: a later run of the file
+// would otherwise remove what exec added. Without a file the session is the program.
+func (x *execution) target(f execFlags) (xstate.Target, error) {
+	t := xstate.Target{Block: xstate.BlockID(f.replace), Answers: f.origin.Answers}
+	if !slices.Contains(programKinds, filepath.Ext(x.o.file)) {
+		return t, nil
+	}
+	src, err := x.readSource(x.fromHere(x.o.file))
+	if state.CodeOf(err) == codeNoFile {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	t.Name, t.Path, t.Data = filepath.ToSlash(x.fromHere(x.o.file)), filepath.ToSlash(x.o.file), src.data
+	return t, nil
+}
+
+func (x *execution) execute(ctx context.Context, code string, f execFlags) error {
+	target, err := x.target(f)
+	if err != nil {
+		return err
+	}
+	x.begin()
+	done, err := x.o.session.Exec(ctx, code, xstate.ExecOptions{
+		Target: target, Append: f.append, Origin: f.origin,
+		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: x.event},
+		Record: func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {
+			if err := x.decided(ctx, r); err != nil {
+				return nil, err
+			}
+			path, err := x.o.patched(ctx, r, target.Data)
+			if err != nil {
+				return nil, err
+			}
+			if path != "" {
+				x.wrote = x.fromHere(path)
+			}
+			return recordWith(x.path(path), r.Text, record)
+		},
+	})
+	x.ended()
+	if err != nil {
+		if done != nil {
+			return x.app.unrecorded(err, len(done.Edits), 0)
+		}
+		return err
+	}
+	return x.print(done)
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
+)
+
+// document fills in the document, and ends what is shown of the code's output.
+func (x *execution) document(done *xstate.ExecResult) {
+	out := done.Outcome
+	x.d = api.Exec{Version: api.Version, Session: x.o.session.Name(), Step: done.Step.Number, File: x.wrote,
+		Seconds: micro(out.Seconds), Saved: micro(out.Saved), ResultSeconds: micro(out.ResultSeconds),
+		SettleSeconds: micro(max(0, time.Since(x.started).Seconds()-out.ResultSeconds)),
+		Others:        []api.ExecBlock{}, Files: []api.ExecFile{}, Notices: x.o.store.State().Notices()}
+	if run := done.Step.Run; run != nil {
+		c := run.Blocks
+		x.d.Ran, x.d.Reused, x.d.Failed, x.d.Blocked, x.d.NotReached = c.Ran, c.Reused, c.Failed, c.Blocked, c.NotReached
+		if run.Ended != nil {
+			x.d.ExitCode = &run.Ended.Code
+		}
+	}
+	if out.Stopped != nil {
+		x.d.Stopped = string(codeInterrupted)
+	}
+	var text strings.Builder
+	for i := range out.Blocks {
+		if b := &out.Blocks[i]; slices.Contains(x.blocks, b.ID) {
+			text.WriteString(x.own(b, out))
+		}
+	}
+	x.whole(text.String())
+	x.decision(done)
+	var others []*runner.BlockOutcome
+	for i := range out.Blocks {
+		if b := &out.Blocks[i]; !slices.Contains(x.blocks, b.ID) && affected(b) {
+			others = append(others, b)
+		}
+	}
+	for _, b := range others {
+		x.other(b, max(x.budget-text.Len(), x.budget/8)/len(others))
+	}
+}
+
+// affected reports whether a call executed a block, or changed its outcome.
+func affected(b *runner.BlockOutcome) bool {
+	if b.Before != nil && b.Status.Bad() && b.Status == b.Before.Status && !ranAny(b) {
+		return false
+	}
+	return isNews(b)
+}
+
+// own takes a block that the code became into the document, and returns its text.
+func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
+	if x.d.Error == nil {
+		x.d.Block, x.d.Status, x.d.Result = b.ID, b.Status.String(), nil
+		x.d.Error = x.clipError(x.places.explain(b.Err))
+		if b.Err == nil {
+			x.d.Error = x.missing(b, out)
+		}
+		for _, o := range b.Outputs {
+			if o.Kind == "result" {
+				text := o.Text
+				if plain, ok := o.Data["text/plain"]; ok {
+					text = plain
+				}
+				var clipped bool
+				text, clipped = clip(text, x.budget/4, leftOut(x.command(b.ID)))
+				x.d.Result, x.d.Clipped = &text, x.d.Clipped || clipped
+			}
+		}
+	}
+	x.d.Files = append(x.d.Files, x.figures(b.ID, b.Outputs)...)
+	var text strings.Builder
+	for _, o := range b.Outputs {
+		if len(o.Data) > 0 {
+			endLine(&text)
+		}
+		text.WriteString(x.outputText(b.ID, o))
+	}
+	endLine(&text)
+	text.WriteString(notes(b.Outputs))
+	switch {
+	case b.Err != nil && b.Ending == nil: // a program that ends prints why by itself
+		text.WriteString(x.places.errorText(b.Err))
+	case b.Err == nil && x.d.Error != nil:
+		text.WriteString(x.d.Error.Message + "\nhint: " + x.d.Error.Hint + "\n")
+	}
+	return text.String()
+}
+
+// missing returns the error of code that could not run because of another block; nil if it could.
+func (x *execution) missing(b *runner.BlockOutcome, out *xstate.Outcome) *state.ExecError {
+	var by xstate.BlockID
+	for _, n := range b.Nodes {
+		if n.Status.Skipped() {
+			by = xstate.BlockID(n.Reason.By)
+			break
+		}
+	}
+	e := &state.ExecError{Type: "NotExecuted", Block: b.ID}
+	switch b.Status {
+	case state.StatusBlocked:
+		e.Message = fmt.Sprintf("the code was not executed: it needs what block %s defines, which fails", by)
+		if i := slices.IndexFunc(out.Blocks, func(o runner.BlockOutcome) bool { return o.ID == by }); i >= 0 &&
+			out.Blocks[i].Err != nil {
+			e.Message += " with " + out.Blocks[i].Err.Type + ": " + out.Blocks[i].Err.Message
+		}
+		e.Hint = fmt.Sprintf("submit block %s corrected: a block that fails defines nothing", by)
+	case state.StatusNotReached:
+		e.Message = fmt.Sprintf("the code was not executed: block %s ends the program before it", by)
+		e.Hint = fmt.Sprintf("submit block %s without its exit: xstate exec --replace %s", by, by)
+	default:
+		return nil
+	}
+	return e
+}
+
+// whole makes the text of the call, clipped, and keeps all of it in a file if it is.
+func (x *execution) whole(text string) {
+	whole := x.command(x.d.Block)
+	if len(text) > x.budget {
+		name := filepath.Join("outputs", short(string(state.DigestOf([]byte(text))))+".txt")
+		if path, err := x.keep(name, []byte(text)); err == nil {
+			whole = "all of it is in " + path
+			x.d.Files = append(x.d.Files, api.ExecFile{Block: x.d.Block, Media: "text/plain", File: path,
+				URI: x.uri(x.d.Block) + "/text", Bytes: len(text)})
+		}
+	}
+	var clipped bool
+	x.d.Text, clipped = clip(text, x.budget, leftOut(whole))
+	x.d.Clipped = x.d.Clipped || clipped
+	rest, ok := strings.CutPrefix(text, x.shown.text())
+	if ok {
+		x.shown.add(rest)
+	} else if x.d.Error != nil { // the record has no states of a screen that were written over
+		x.shown.add(x.errorAlone(text))
+	}
+	x.shown.end(leftOut(whole))
+}
+
+// errorAlone returns the end of a text from the error on.
+func (x *execution) errorAlone(text string) string {
+	rendered := x.places.errorText(x.d.Error)
+	if i := strings.LastIndex(text, rendered); i >= 0 {
+		return text[i:]
+	}
+	return rendered
+}
+
+// decision says what became of the code.
+func (x *execution) decision(done *xstate.ExecResult) {
+	x.d.Action = "replace"
+	for _, p := range done.Placements {
+		if xstate.BlockID(p.Block) != x.d.Block || p.Decision != nil && p.Decision.By == patch.ByKept {
+			continue
+		}
+		x.d.Decision = p.Decision
+		if p.Unchanged {
+			x.d.Action = "unchanged"
+		}
+	}
+	for _, e := range done.Revision.Edits {
+		if xstate.BlockID(e.ID) == x.d.Block && e.Op == patch.OpAppend {
+			x.d.Action = "append"
+		}
+	}
+}
+
+// other takes a block into the document that the code is not.
+func (x *execution) other(b *runner.BlockOutcome, budget int) {
+	text, clipped := clip(x.places.outputs(b.Outputs, b.Err), budget, leftOut(x.command(b.ID)))
+	x.d.Clipped = x.d.Clipped || clipped
+	x.d.Others = append(x.d.Others, api.ExecBlock{Block: b.ID, Status: b.Status.String(), Reason: b.Reason, Text: text,
+		Error: x.clipError(x.places.explain(b.Err)), Seconds: micro(b.Seconds)})
+}
+
+// clipError returns an error with at most the budget of its traceback.
+func (x *execution) clipError(e *state.ExecError) *state.ExecError {
+	if e == nil || len(strings.Join(e.Traceback, "\n")) <= x.budget {
+		return e
+	}
+	text, _ := clip(strings.Join(e.Traceback, "\n"), x.budget, leftOut("xstate show prints all of it"))
+	short := *e
+	short.Traceback, x.d.Clipped = strings.Split(text, "\n"), true
+	return &short
+}
+
+// command says how to see all of a block's output.
+func (x *execution) command(block xstate.BlockID) string {
+	return fmt.Sprintf("xstate query --session %s --at-step %d --block %s prints it",
+		quoted(x.o.session.Name()), x.d.Step, quoted(string(block)))
+}
+
+func (x *execution) uri(block xstate.BlockID) string {
+	return fmt.Sprintf("xstate://session/%s/step/%d/block/%s", x.o.session.Name(), x.d.Step, block)
+}
+
+// figures returns the pictures among outputs, as files.
+func (x *execution) figures(block xstate.BlockID, outputs []state.Output) []api.ExecFile {
+	var files []api.ExecFile
+	for i, o := range outputs {
+		for _, f := range provenance.Figures(block, []state.Output{o}) {
+			name := filepath.Join("figures", short(string(state.DigestOf(f.Data)))+"-"+f.Name)
+			path, err := x.keep(name, f.Data)
+			if err != nil {
+				continue // the record has the picture all the same
+			}
+			files = append(files, api.ExecFile{Block: block, Media: f.Media, File: path, Bytes: len(f.Data),
+				URI: fmt.Sprintf("%s/output/%d", x.uri(block), i)})
+		}
+	}
+	return files
+}
+
+// keep writes a file into the user's cache, under a name that only this content has.
+func (x *execution) keep(name string, data []byte) (path string, err error) {
+	folder, err := x.cacheDir()
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(folder, "xstate", name)
+	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(data)) {
+		return path, nil
+	}
+	return path, writeFiles(filepath.Dir(path), map[string][]byte{filepath.Base(path): data})
+}

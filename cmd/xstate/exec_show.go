@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// execution is one call of exec, as it is shown.
+type execution struct {
+	*app
+	o       *opened
+	budget  int
+	started time.Time
+	wrote   string // the file that goes along
+
+	blocks []xstate.BlockID // that the code became
+	shown  *clipper         // what they put out, as it comes
+	line   string           // of it: a line that has not ended
+	d      api.Exec
+}
+
+// newRunID returns a name for a run, by which it can be interrupted.
+func newRunID() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
+}
+
+func (x *execution) begin() {
+	x.shown = &clipper{budget: x.budget, show: func(text string) {
+		if !x.ui.json {
+			x.ui.write(text)
+		}
+	}}
+	x.ui.event(api.Event{Event: "started", Run: newRunID()})
+}
+
+// decided notes which blocks the code becomes.
+func (x *execution) decided(ctx context.Context, r *xstate.Revision) error {
+	for _, p := range r.Placements {
+		if p.Decision == nil || p.Decision.By != patch.ByKept {
+			x.blocks = append(x.blocks, xstate.BlockID(p.Block))
+		}
+	}
+	program := make([]state.ProgramBlock, len(r.Blocks))
+	for i, b := range r.Blocks {
+		program[i] = state.ProgramBlock{ID: xstate.BlockID(b.ID), Source: b.Source}
+	}
+	x.places = x.app.placesOf(x.o.session, x.o.file, program)
+	return nil
+}
+
+// event shows what happens in the run. Text comes by whole lines: of a line that a progress bar writes again and again
+// only the last state counts.
+func (x *execution) event(e runner.Event) {
+	x.ui.event(runEvent(e))
+	if e.Kind != "output" || !slices.Contains(x.blocks, e.Block) {
+		return
+	}
+	text := x.outputText(e.Block, e.Output)
+	if len(e.Output.Data) > 0 && x.line != "" {
+		text = "\n" + text
+	}
+	x.line += text
+	end := strings.LastIndexByte(x.line, '\n') + 1
+	for line := range strings.Lines(x.line[:end]) {
+		x.shown.add(lastState(line))
+	}
+	x.line = x.line[end:]
+}
+
+// lastState returns what a terminal shows of a line that was written over.
+func lastState(line string) string {
+	text := strings.TrimRight(line, "\r\n")
+	if i := strings.LastIndexByte(text, '\r'); i >= 0 {
+		text = text[i+1:]
+	}
+	if strings.HasSuffix(line, "\n") {
+		text += "\n"
+	}
+	return text
+}
+
+// ended shows the rest of what came.
+func (x *execution) ended() {
+	if x.line != "" {
+		x.shown.add(lastState(x.line) + "\n")
+		x.line = ""
+	}
+}
+
+// outputText renders one output. A picture that the terminal cannot show is a file.
+func (x *execution) outputText(block xstate.BlockID, o state.Output) string {
+	if picture := x.ui.picture(o); picture != "" && !x.ui.json {
+		return picture + "\n"
+	}
+	files := x.figures(block, []state.Output{o})
+	if len(files) == 0 {
+		return x.places.outputText(o)
+	}
+	return fmt.Sprintf("[%s %s: %s]\n", files[0].Media, size(int64(files[0].Bytes)), files[0].File)
+}
+
+// print shows the end of a call, and returns its exit code.
+func (x *execution) print(done *xstate.ExecResult) error {
+	x.places.python = x.o.session.Python()
+	x.document(done)
+	if x.ui.json {
+		if err := x.ui.document(&x.d); err != nil {
+			return err
+		}
+	} else {
+		x.talk(done)
+	}
+	if x.d.Stopped != "" || x.failed() {
+		return outcome(exitFailed)
+	}
+	return nil
+}
+
+func (x *execution) failed() bool {
+	return x.d.Error != nil || x.d.Status == state.StatusNotReached.String()
+}
+
+// talk says what happened elsewhere.
+func (x *execution) talk(done *xstate.ExecResult) {
+	for _, p := range done.Placements {
+		if p.Decision != nil && p.Decision.By == patch.ByKept {
+			x.ui.talk("block %s failed before; the part that did not fail is kept, as this code uses it", p.Block)
+		}
+	}
+	if x.d.Action != "append" {
+		x.ui.talk("block %s: %s", x.d.Block, map[string]string{"replace": "written again",
+			"unchanged": "as it was"}[x.d.Action])
+	}
+	for _, b := range x.d.Others {
+		x.ui.talk("block %s %s, too (%s); xstate show %s prints it", b.Block, b.Status, reasonText(b.Reason), b.Block)
+	}
+	if x.wrote != "" {
+		x.ui.talk("wrote %s", x.wrote)
+	}
+	if x.d.Stopped != "" {
+		x.ui.talk("interrupted: step %d keeps what was finished", x.d.Step)
+		return
+	}
+	x.printCounts(done.Step, done.Outcome.Seconds, done.Outcome.Saved)
+}

@@ -1,0 +1,196 @@
+package xstate
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// ExecOptions are the choices of Exec. The zero value leaves it to Exec which block the code is.
+type ExecOptions struct {
+	Target Target // the session's file, if it has one; Target.Block is the block to replace
+	Append bool   // the code is a new block, whatever it resembles
+	Origin Origin
+	Run    runner.RunOptions
+	// Record records the revision with record, and may keep the program's file in step. Nil means record alone.
+	Record func(r *Revision, record func() ([]Step, error)) ([]Step, error)
+}
+
+// ExecResult is what one call of Exec did.
+type ExecResult struct {
+	*Revision           // how the program changed
+	Block     BlockID   // the block that the code became; the last one if it became several
+	Blocks    []BlockID // all of them, in the order of the code
+	Edits     []Step    // the steps that record the revision
+	Outcome   *Outcome  // of the whole program
+	Step      Step      // records the run
+}
+
+// Exec makes code a block of the program and brings the program up to date. The code is one block, several with
+// markers, or a reply with code in fences. Exec decides as Revise does whether a block is new or replaces another, with
+// the differences that patch.Submitted states. So the program from top to bottom is always what the results show.
+//
+// The same code again is the same block: its recorded result is returned. It is executed again if its result may vary.
+// It is a new block if a later block has changed what it reads or writes.
+//
+// Code that does not parse is a block that fails.
+func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
+	release, err := s.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	p, reply, err := patch.ReadSubmission(code)
+	if err != nil {
+		return nil, err
+	}
+	o.Target.submitted = func(program []state.ProgramBlock) *patch.Submitted {
+		on := &patch.Submitted{Reply: reply, Append: o.Append, Known: &s.known}
+		s.describe(program, on)
+		return on
+	}
+	r, err := s.Revise(ctx, p, o.Target)
+	if err != nil {
+		return nil, err
+	}
+	done := &ExecResult{Revision: r}
+	for _, x := range r.Placements {
+		if x.Decision == nil || x.Decision.By != patch.ByKept {
+			done.Block = BlockID(x.Block)
+			done.Blocks = append(done.Blocks, done.Block)
+		}
+	}
+	record := func() ([]Step, error) { return s.Record(ctx, r, o.Origin) }
+	if o.Record == nil {
+		done.Edits, err = record()
+	} else {
+		done.Edits, err = o.Record(r, record)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(done.Edits) > 0 {
+		o.Origin = o.Origin.WithoutCost()
+	}
+	if err := s.forceVolatile(ctx, r, &o.Run); err != nil {
+		return done, err
+	}
+	done.Outcome, done.Step, err = s.Run(ctx, o.Run, o.Origin)
+	return done, err
+}
+
+// forceVolatile makes a run execute blocks that were submitted again unchanged and whose results may vary: who submits
+// a clock again wants to know the time.
+func (s *Session) forceVolatile(ctx context.Context, r *Revision, o *runner.RunOptions) error {
+	if o.Force != nil {
+		return nil
+	}
+	again := map[BlockID]bool{}
+	for _, x := range r.Placements {
+		if !x.Unchanged {
+			continue
+		}
+		b, found, err := s.store.state.BlockAt(ctx, s.name, r.Base, BlockID(x.Block))
+		if err != nil {
+			return err
+		}
+		for _, t := range s.traces(&b) {
+			again[b.ID] = again[b.ID] || found && len(t.Marks) > 0
+		}
+	}
+	for _, volatile := range again {
+		if volatile {
+			o.Force = func(id BlockID, _ int) bool { return again[id] }
+		}
+	}
+	return nil
+}
+
+// traces returns what the store has of the last executions of a block's nodes.
+func (s *Session) traces(b *state.Block) (found []state.Trace) {
+	if b == nil {
+		return nil
+	}
+	for i := range b.Nodes {
+		if b.Nodes[i].Trace == "" {
+			continue
+		}
+		if t, ok, err := s.store.state.Trace(b.Nodes[i].Trace); err == nil && ok {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// describe completes what a submission is decided by.
+func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
+	on.FailedAt = map[string]int{}
+	for _, b := range program {
+		if b.Before == nil || b.Before.Status != state.StatusFailed {
+			continue
+		}
+		for _, t := range s.traces(b.Before) {
+			if line := statementLine(b.ID, t.Err); line > 0 {
+				on.FailedAt[string(b.ID)] = line
+			}
+		}
+	}
+	for _, b := range slices.Backward(program) {
+		if b.Before == nil || b.Before.Status != state.StatusBlocked {
+			if b.Before != nil && b.Before.Status == state.StatusFailed {
+				on.Last = string(b.ID)
+			}
+			break
+		}
+	}
+	on.Overtaken = func(id string) bool { return s.overtaken(program, BlockID(id)) }
+}
+
+// statementLine returns the line of the statement at the top level of a block that failed; 0 if it is not known.
+func statementLine(id BlockID, e *state.ExecError) (line int) {
+	if e == nil {
+		return 0
+	}
+	own := regexp.MustCompile(`^\s*File "<` + regexp.QuoteMeta(string(id)) + `>", line (\d+), in <module>`)
+	for _, text := range e.Traceback {
+		if m := own.FindStringSubmatch(text); m != nil {
+			line, _ = strconv.Atoi(m[1]) // the last one: of the exception that was not caught
+		}
+	}
+	return line
+}
+
+// overtaken reports whether blocks after this one have changed what it read or wrote when it was last executed.
+func (s *Session) overtaken(program []state.ProgramBlock, id BlockID) bool {
+	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
+	if at < 0 || at == len(program)-1 {
+		return false
+	}
+	left := map[Key]Digest{}
+	for _, t := range s.traces(program[at].Before) {
+		for _, a := range slices.Concat(t.Reads, t.Writes) {
+			left[a.Key] = a.Digest
+		}
+	}
+	now := map[Key]Digest{}
+	for _, b := range program[at+1:] {
+		for _, t := range s.traces(b.Before) {
+			for _, w := range t.Writes {
+				if _, ok := left[w.Key]; ok && t.Err == nil {
+					now[w.Key] = w.Digest
+				}
+			}
+		}
+	}
+	for key, digest := range now {
+		if left[key] != digest {
+			return true
+		}
+	}
+	return false
+}

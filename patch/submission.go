@@ -1,0 +1,249 @@
+package patch
+
+import (
+	"slices"
+	"strings"
+)
+
+// Submitted is what is known of code that is handed in to be executed. The blocks of such code go where the decision
+// about a rewritten block says, with three differences. Nothing refuses them, because Python says what is wrong with
+// code. A failed last block gives way to them (superseded). What a failed block did before it failed stays if they use
+// it (keep).
+type Submitted struct {
+	Reply  bool   // the code stood in fences, in a text
+	Append bool   // every block of it is new
+	Last   string // the last block, blocked ones aside, if it failed
+	// FailedAt has, of failed blocks, the line of the statement at their top level that failed.
+	FailedAt map[string]int
+	// Overtaken reports whether a later block has changed what a block reads or writes. Code that is executed again
+	// there would not see what its author sees.
+	Overtaken func(block string) bool
+	Known     *Known // what the last submission found out; may be nil
+}
+
+// Known keeps what was found out about texts, so that a submission parses only what is new. It is for one session.
+type Known struct{ decider *decider }
+
+// maxKnown is the number of texts beyond the program's that Known keeps.
+const maxKnown = 1000
+
+// take returns the decider for a program of so many blocks.
+func (k *Known) take(blocks int) *decider {
+	if k == nil {
+		return newDecider()
+	}
+	if k.decider == nil || len(k.decider.names) > blocks+maxKnown {
+		k.decider = newDecider()
+	}
+	return k.decider
+}
+
+// ReadSubmission returns the patch that code becomes which is to be executed. It takes every text. A text that is no
+// Python but holds fenced Python is a reply.
+func ReadSubmission(text string) (p *Patch, reply bool, err error) {
+	sections, bad := readBlock(text)
+	reply = fences.MatchString(text) && !parses([]byte(text))
+	if bad != nil {
+		sections, reply = cells(Block{Source: trimBlankLines(text)}), false
+	}
+	if len(sections) == 0 {
+		return nil, false, malformed(0, "give at least one statement", "there is no code")
+	}
+	return &Patch{Format: FormatBlock, Sections: sections}, reply, nil
+}
+
+// submit finds the place of a block that is to be executed.
+func (r *reviser) submit(s Section) error {
+	text := strings.TrimRight(s.Text, "\r\n")
+	if r.on.Submitted.Append {
+		return r.insertAt(len(r.blocks), s)
+	}
+	_, names := r.decider.of(text)
+	d := r.decider.decide(r.blocks, text, r.failed(), r.taken)
+	if d.By == ByContent { // of several, the last: what it sees is the latest
+		for _, b := range r.blocks {
+			if b.Source == text && !r.taken[b.ID] {
+				d.Block = b.ID
+			}
+		}
+	}
+	if d.Block != "" && (d.By == ByContent || len(names.defines)+len(names.assigns) == 0) &&
+		r.on.Submitted.Overtaken(d.Block) {
+		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
+	}
+	if d.By != ByContent {
+		if shares, more, ok := r.decider.splitByDefinition(r.blocks, text); ok && (more || d.Block == "" || len(shares) > 1) {
+			return r.rewriteShares(shares)
+		}
+		if r.refuseLostNames(d, text) != nil { // a part of that block may be meant: nothing is lost by a new one
+			d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
+		}
+	}
+	if d.Block == "" && r.on.Submitted.Reply {
+		d = r.rebound(names, d)
+	}
+	kept := r.keep(d.Block, names)
+	if d.Block == "" && !kept {
+		d = r.superseded(text, names, d)
+	}
+	if d.Block != "" {
+		if err := r.refuseOmissions(s.Text); err != nil {
+			return err
+		}
+		r.rewriteBlock(d.Block, s.Text, d)
+		return nil
+	}
+	if err := r.insertAt(len(r.blocks), s); err != nil {
+		return err
+	}
+	r.places[len(r.places)-1].Decision = &d
+	return nil
+}
+
+func (r *reviser) failed() map[string]bool {
+	failed := map[string]bool{}
+	for _, id := range r.on.Failed {
+		failed[id] = true
+	}
+	return failed
+}
+
+// rewriteShares gives blocks new texts of definitions that they have among others.
+func (r *reviser) rewriteShares(shares []blockRewrite) error {
+	for _, x := range shares {
+		r.rewriteBlock(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
+	}
+	return nil
+}
+
+// rebound returns the decision about a reply that binds a name again. A reply such as "t3 = …; print(t3)" belongs to
+// the block that binds t3, however little their texts have in common: people who correct a calculation in prose give
+// all of it. It is a new block if it goes on from the old value, or if several blocks bind its names.
+func (r *reviser) rebound(names *bindings, d Decision) Decision {
+	at := -1
+	for i, b := range r.blocks {
+		_, n := r.decider.of(b.Source)
+		if !intersects(n.assigns, names.assigns) {
+			continue
+		}
+		if at >= 0 || r.taken[b.ID] || intersects(n.assigns, names.reads) || intersects(n.defines, names.free) {
+			return d
+		}
+		at = i
+	}
+	if at < 0 {
+		return d
+	}
+	return Decision{Block: r.blocks[at].ID, By: ByDefinition, Score: 1, RunnerUp: d.RunnerUp, RunnerUpScore: d.RunnerUpScore}
+}
+
+// superseded returns the decision about a text that no block resembles, where the last block failed. Such a block
+// defines nothing, and the history keeps it. So the text replaces it, unless it plainly does something else:
+//
+//   - It uses a name that the failed block was to bind. So its author takes that block to be there.
+//   - Both define functions or classes, of other names.
+//   - They have no name in common, builtins aside.
+//
+// What cannot be parsed has never begun to run, so whatever comes next replaces it. The weights of decide cannot say
+// this: they were fitted where a wrong replacement loses code that works. See testdata/decisions.md.
+func (r *reviser) superseded(text string, names *bindings, d Decision) Decision {
+	last := r.at(r.on.Submitted.Last)
+	if last < 0 || r.taken[r.blocks[last].ID] {
+		return d
+	}
+	b := r.blocks[last]
+	answer := Decision{Block: b.ID, By: ByAnswer,
+		Score: r.decider.compare(r.blocks, text).featuresOf(last, true).score()}
+	if !parses([]byte(b.Source)) && !isMagic(b.Source) {
+		return answer
+	}
+	_, was := r.decider.of(b.Source)
+	apart := len(was.defines) > 0 && len(names.defines) > 0 && !intersects(was.defines, names.defines)
+	if was.binds(names.free) || apart || !was.sharesName(names) {
+		return d
+	}
+	return answer
+}
+
+func isMagic(source string) bool {
+	t := newText([]byte(source))
+	return hasMagic(t, 0, t.lines()-1)
+}
+
+// keep cuts failed blocks to what they did before they failed, if code uses it: in a notebook, names that a cell set
+// before it failed stay. A failed node defines nothing here, so that part becomes a block that ends before the failing
+// statement. by is the block that the code replaces. The result says whether the last block was cut.
+func (r *reviser) keep(by string, names *bindings) (last bool) {
+	for _, b := range r.blocks {
+		line := r.on.Submitted.FailedAt[b.ID]
+		if line == 0 || b.ID == by || r.taken[b.ID] {
+			continue
+		}
+		end := b.ID == r.on.Submitted.Last
+		part := r.decider.before(b.Source, line)
+		_, n := r.decider.of(part)
+		if part == "" || !intersects(n.assigns, names.free) && !(end && by == "" && n.concerns(names.free)) {
+			continue
+		}
+		r.rewriteBlock(b.ID, part, Decision{Block: b.ID, By: ByKept, Score: 1})
+		last = end
+	}
+	return last
+}
+
+// before returns the statements of a source that end above a line; "" if there are none.
+func (g *decider) before(source string, line int) string {
+	list := g.stmts(source)
+	if slices.ContainsFunc(list, func(s stmt) bool { return s.broken }) {
+		return ""
+	}
+	cut := 0
+	for _, s := range list {
+		if first := 1 + strings.Count(source[:s.start], "\n"); first+strings.Count(source[s.start:s.end], "\n") >= line {
+			// The statement may begin on the last line of the one before it.
+			start := strings.LastIndexByte(source[:s.start], '\n') + 1
+			if cut > start {
+				return ""
+			}
+			return strings.TrimRight(source[:cut], " \t\r\n")
+		}
+		cut = s.end
+	}
+	return ""
+}
+
+// binds reports whether a text binds one of these names at its top level.
+func (b *bindings) binds(names map[string]bool) bool {
+	return intersects(b.assigns, names) || intersects(b.defines, names) || intersects(b.imports, names)
+}
+
+// concerns reports whether a text binds or changes one of these names.
+func (b *bindings) concerns(names map[string]bool) bool {
+	return b.binds(names) || intersects(b.changes, names)
+}
+
+// sharesName reports whether two texts have a name in common that they bind or use, builtins aside.
+func (b *bindings) sharesName(other *bindings) bool {
+	for _, names := range []map[string]bool{b.assigns, b.defines, b.imports, b.free} {
+		for name := range names {
+			if !builtin[name] && (other.free[name] || other.binds(map[string]bool{name: true})) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// builtin has the builtins that unrelated code has in common.
+var builtin = func() map[string]bool {
+	names := map[string]bool{}
+	for _, name := range strings.Fields(`print len range list dict set tuple str int float bool sum min max abs round
+		sorted reversed enumerate zip map filter any all open input type isinstance issubclass getattr setattr hasattr
+		repr format iter next id dir vars help bytes complex divmod pow chr ord bin hex oct hash object super property
+		staticmethod classmethod slice frozenset callable globals locals eval exec compile display
+		Exception ValueError TypeError KeyError IndexError RuntimeError AssertionError ZeroDivisionError
+		AttributeError NameError ImportError FileNotFoundError OSError StopIteration NotImplementedError`) {
+		names[name] = true
+	}
+	return names
+}()
