@@ -1,0 +1,178 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xstate-engine/xstate/internal/api"
+)
+
+// kind is the type of an argument, as a JSON schema names it.
+type kind string
+
+const (
+	text    kind = "string"
+	integer kind = "integer"
+	number  kind = "number"
+	boolean kind = "boolean"
+)
+
+// argument is one argument of a tool.
+type argument struct {
+	name     string
+	kind     kind
+	required bool
+	about    string
+	oneOf    []string // the values that it may have; nil: all
+}
+
+// input are the arguments of a call that were given: string, int, float64 or bool.
+type input map[string]any
+
+func (in input) text(name string) string { s, _ := in[name].(string); return s }
+func (in input) is(name string) bool     { b, _ := in[name].(bool); return b }
+func (in input) has(name string) bool    { _, ok := in[name]; return ok }
+
+// inputSchema describes arguments to a client.
+func inputSchema(arguments []argument) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, a := range arguments {
+		p := map[string]any{"type": string(a.kind), "description": a.about}
+		if a.oneOf != nil {
+			p["enum"] = a.oneOf
+		}
+		if a.kind == integer {
+			p["minimum"] = 0
+		}
+		properties[a.name] = p
+		if a.required {
+			required = append(required, a.name)
+		}
+	}
+	return map[string]any{
+		"type": "object", "properties": properties, "required": required, "additionalProperties": false,
+	}
+}
+
+// read reads the arguments of a call. A nil error means that they are what the tool takes.
+func (t *tool) read(raw json.RawMessage) (input, *api.Error) {
+	given := map[string]json.RawMessage{}
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &given); err != nil {
+			return nil, t.misused("the arguments of %s must be a JSON object", t.name)
+		}
+	}
+	in := input{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.IndexFunc(t.arguments, func(a argument) bool { return a.name == name })
+		if i < 0 {
+			return nil, t.misused("%s has no argument %q", t.name, name)
+		}
+		if string(given[name]) == "null" {
+			continue
+		}
+		value, ok := t.arguments[i].value(given[name])
+		if !ok {
+			return nil, t.misused("%s must be %s, and is %s", name, t.arguments[i].want(), shown(given[name]))
+		}
+		in[name] = value
+	}
+	for _, a := range t.arguments {
+		if a.required && !in.has(a.name) {
+			return nil, t.misused("%s needs the argument %s", t.name, a.name)
+		}
+	}
+	return in, nil
+}
+
+// value reads one value; ok is false if it is not of the argument's kind.
+func (a *argument) value(raw json.RawMessage) (value any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if d.Decode(&value) != nil {
+		return nil, false
+	}
+	switch v := value.(type) {
+	case string:
+		return v, a.kind == text && (a.oneOf == nil || slices.Contains(a.oneOf, v))
+	case bool:
+		return v, a.kind == boolean
+	case float64:
+		if a.kind == integer {
+			return int(v), v == math.Trunc(v) && v >= 0 && v <= math.MaxInt32
+		}
+		return v, a.kind == number && v >= 0
+	}
+	return nil, false
+}
+
+// want says what an argument may be.
+func (a *argument) want() string {
+	switch {
+	case a.oneOf != nil:
+		return "one of " + strings.Join(a.oneOf, ", ")
+	case a.kind == integer:
+		return "a whole number, 0 or more"
+	case a.kind == number:
+		return "a number, 0 or more"
+	case a.kind == boolean:
+		return "true or false"
+	}
+	return "a string"
+}
+
+// shown is a value in a message.
+func shown(raw json.RawMessage) string {
+	const most = 60
+	s := strings.ToValidUTF8(string(raw), "?")
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// misused is the error of a call that is not what the tool takes.
+func (t *tool) misused(format string, values ...any) *api.Error {
+	var takes []string
+	for _, a := range t.arguments {
+		word := a.name + " (" + string(a.kind)
+		if a.required {
+			word += ", required"
+		}
+		takes = append(takes, word+")")
+	}
+	return &api.Error{
+		Code:    codeUsage,
+		Message: fmt.Sprintf(format, values...),
+		Hint:    t.name + " takes " + strings.Join(takes, ", "),
+	}
+}
+
+// flag is a flag of a verb with its value. Both are one word, so no value is taken for a flag.
+func flag(name, value string) string { return "--" + name + "=" + value }
+
+// flags are those of the named arguments that were given. An argument's name has an underscore where its flag has a
+// hyphen.
+func (in input) flags(names ...string) (args []string) {
+	for _, name := range names {
+		long := strings.ReplaceAll(name, "_", "-")
+		switch v := in[name].(type) {
+		case string:
+			args = append(args, flag(long, v))
+		case int:
+			args = append(args, flag(long, strconv.Itoa(v)))
+		case float64: // seconds
+			args = append(args, flag(long, strconv.FormatFloat(v, 'f', -1, 64)+"s"))
+		case bool:
+			if v {
+				args = append(args, "--"+long)
+			}
+		}
+	}
+	return args
+}

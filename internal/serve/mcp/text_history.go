@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// historyReply lists steps, newest first.
+func historyReply(d *api.Log) *reply {
+	r := &reply{}
+	r.line("session %s, newest first", d.Session)
+	for i := range d.Steps {
+		line := entry(&d.Steps[i].Entry)
+		if forks := d.Steps[i].Forks; len(forks) > 0 {
+			line += "; forked into " + strings.Join(forks, ", ")
+		}
+		r.line("%s", line)
+	}
+	if d.Next > 0 {
+		r.line("older steps: history with after %d", d.Next)
+	}
+	return r
+}
+
+// entry is a step in one line.
+func entry(e *query.Entry) string {
+	line := fmt.Sprintf("step %d  %s", e.Number, e.Kind)
+	if e.Block != "" {
+		line += " " + string(e.Block)
+	}
+	if e.Added+e.Removed > 0 {
+		line += fmt.Sprintf(" +%d -%d", e.Added, e.Removed)
+	}
+	if x := e.Run; x != nil {
+		line += fmt.Sprintf(": ran %d, reused %d", x.Blocks.Ran, x.Blocks.Reused)
+		if x.Blocks.Failed > 0 {
+			line += fmt.Sprintf(", failed %d", x.Blocks.Failed)
+		}
+		if x.Blocks.Blocked > 0 {
+			line += fmt.Sprintf(", blocked %d", x.Blocks.Blocked)
+		}
+		line += ", " + duration(x.Seconds)
+	}
+	if e.Undoes > 0 {
+		line += fmt.Sprintf(" takes back step %d", e.Undoes)
+	}
+	if e.To > 0 {
+		line += fmt.Sprintf(" to step %d", e.To)
+	}
+	if e.From != nil {
+		line += fmt.Sprintf(" from step %d of %s", e.From.Step, e.From.Session)
+	}
+	if x := e.Artifact; x != nil {
+		line += " artifact " + x.Name
+	}
+	line += by(e.Origin)
+	if !e.Time.IsZero() {
+		line += "  " + e.Time.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	return line
+}
+
+// undoReply says what was taken back.
+func undoReply(d *api.Undo) *reply {
+	r := &reply{}
+	var steps []string
+	for _, n := range d.Undone {
+		steps = append(steps, fmt.Sprint(n))
+	}
+	verb := "took back"
+	if d.DryRun {
+		verb = "would take back"
+	}
+	r.line("%s the edits of steps %s", verb, strings.Join(steps, ", "))
+	for _, c := range d.Changes {
+		r.line("%s %s", or(c.Op, "change"), c.ID)
+		r.body(c.Diff, textBudget/4)
+	}
+	if d.File != "" {
+		r.line("wrote %s", d.File)
+	}
+	if len(d.Steps) > 0 {
+		r.line("step %d; nothing ran: run brings results up to date", d.Steps[len(d.Steps)-1].Step)
+	}
+	return r
+}
+
+// forkReply says where a session begins.
+func forkReply(d *api.Fork) *reply {
+	r := &reply{}
+	from := ""
+	if d.From != nil {
+		from = fmt.Sprintf(" after step %d of %s", d.From.Step, d.From.Session)
+	}
+	r.line("session %s begins%s; give it as session to the other tools", d.Session, from)
+	if d.File != "" {
+		r.line("wrote %s", d.File)
+	}
+	return r
+}
+
+// replayReply says whether recorded runs produced the same again.
+func replayReply(d *api.Replay) *reply {
+	r := &reply{}
+	if d.Report == nil {
+		return r
+	}
+	executed, served := 0, 0
+	for i := range d.Runs {
+		executed, served = executed+d.Runs[i].Executed, served+len(d.Runs[i].Served)
+	}
+	r.line("%s: %s of session %s, %s executed, %d took their recorded result, %s", d.Result,
+		plural(len(d.Runs), "run"), d.Session, plural(executed, "part"), served, duration(d.Seconds))
+	for i := range d.Runs {
+		x := &d.Runs[i]
+		r.line("step %d: %s", x.Step, x.Result)
+		for _, v := range x.Divergences {
+			r.line("step %d, block %s: %s differs, cause %s: %s", v.Step, v.Block, v.What, v.Cause, v.Detail)
+			r.line("recorded:")
+			r.body(v.Recorded, 1000)
+			r.line("replayed:")
+			r.body(v.Replayed, 1000)
+		}
+	}
+	for _, m := range d.Missing {
+		r.line("missing: %s (%s)", m.What, m.Why)
+	}
+	return r
+}
