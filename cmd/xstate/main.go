@@ -183,6 +183,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.initVerb(),
 		a.checkVerb(),
 		a.gcVerb(),
+		a.mcpVerb(),
 		a.versionVerb(),
 		a.completionVerb(),
 		a.manVerb(),

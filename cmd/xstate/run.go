@@ -34,14 +34,19 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 Arguments after -- are those of the program (sys.argv), and --stdin is its input. Both are inputs like files: a block
 that reads them runs again when what it reads has changed. Other verbs take those of the last run. A run with other
 arguments finds the files that the last one left, as under Python. A program may end itself: run exits with 0 after
-sys.exit(0), and with 1 after any other code, which it prints.`,
+sys.exit(0), and with 1 after any other code, which it prints.
+
+Without a FILE, --session names a session that has none, as exec makes, and its recorded program runs.`,
 		Example: `  xstate run analysis.py
   xstate run analysis.py --stdin orders.txt -- --n 5
   xstate run analysis.py --verify --timeout 30s
   xstate run analysis.py --json --agent coder --reason "fix the join"`,
-		Args:              takesProgram,
+		Args:              takesProgramOrSession,
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if own, _ := programArguments(cmd, args); len(own) == 0 {
+				return a.runRecorded(cmd.Context(), f)
+			}
 			return f.given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				f.invocation = in
 				return a.run(cmd.Context(), name, f)

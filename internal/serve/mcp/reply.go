@@ -98,10 +98,7 @@ func (r *reply) outputs(at place, outputs []state.Output, most int) {
 	var b strings.Builder
 	for i := range outputs {
 		o := &outputs[i]
-		b.WriteString(o.Text)
-		if o.Text != "" && !strings.HasSuffix(o.Text, "\n") && o.Kind != "stdout" && o.Kind != "stderr" {
-			b.WriteString("\n")
-		}
+		b.WriteString(textOf(o))
 		b.WriteString(o.Note())
 		if media, data := pictureOf(o); data != "" {
 			fmt.Fprintf(&b, "[picture, %s]\n", media)
@@ -110,12 +107,23 @@ func (r *reply) outputs(at place, outputs []state.Output, most int) {
 	}
 	r.linked(b.String(), most, func() {
 		for i := range outputs {
-			if len(outputs[i].Text) > 1000 {
-				r.link(at.uri(i), fmt.Sprintf("%s of block %s", outputs[i].Kind, at.block), "text/plain",
-					len(outputs[i].Text))
+			if n := len(textOf(&outputs[i])); n > 1000 {
+				r.link(at.uri(i), fmt.Sprintf("%s of block %s", outputs[i].Kind, at.block), "text/plain", n)
 			}
 		}
 	})
+}
+
+// textOf is the text of an output. What is displayed ends with a line end, and of a picture its text says nothing.
+func textOf(o *state.Output) string {
+	if o.Kind == "stdout" || o.Kind == "stderr" {
+		return o.Text
+	}
+	text := or(o.Text, or(o.Data["text/plain"], o.Data["text/markdown"]))
+	if _, data := pictureOf(o); text == "" || data != "" {
+		return ""
+	}
+	return strings.TrimRight(text, "\n") + "\n"
 }
 
 // shownMedia are the pictures that models see.
