@@ -45,9 +45,9 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 type commands struct{}
 
 // Do implements serve.Doer.
-func (commands) Do(ctx context.Context, call serve.Call) (code int) {
+func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
-	a := &app{caller: from, ui: newUI(from, call.Stdout, call.Stderr), args: call.Args}
+	a := &app{caller: from, doer: c, ui: newUI(from, call.Stdout, call.Stderr), args: call.Args}
 	a.ui.json = slices.Contains(call.Args, "--json") // also for errors found before the flags are read
 	defer func() {
 		if r := recover(); r != nil {

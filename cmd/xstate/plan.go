@@ -104,6 +104,28 @@ func (a *app) planIn(
 	return a.printPlan(d, "")
 }
 
+// planRecorded reports what runRecorded would do.
+func (a *app) planRecorded(ctx context.Context, python string) error {
+	o, err := a.recorded(ctx, python, "plan")
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	head, err := o.head(ctx)
+	if err != nil {
+		return err
+	}
+	blocks, err := o.session.History().ProgramFrom(ctx, head)
+	if err != nil {
+		return err
+	}
+	d, err := planOf(ctx, o.session, blocks)
+	if err != nil {
+		return err
+	}
+	return a.printPlan(d, "")
+}
+
 // planOf plans a session with these blocks in place of its program.
 func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) (*api.Plan, error) {
 	edits, old, _, err := session.History().Compare(ctx, blocks)

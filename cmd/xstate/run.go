@@ -252,6 +252,30 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	return err
 }
 
+// runRecorded runs what is affected in a session of no file.
+func (a *app) runRecorded(ctx context.Context, f runFlags) error {
+	o, err := a.recorded(ctx, f.python, "run")
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	release, err := o.session.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		o.session.Close() // while nobody else runs here: the interpreter may have files open
+		release()
+	}()
+	d, err := a.execute(ctx, o.store, o.session, o.file, nil, f)
+	if d != nil && a.ui.json {
+		if bad := a.ui.document(d); bad != nil {
+			return bad
+		}
+	}
+	return err
+}
+
 // usual reports whether a run that has nothing to do needs to print only that.
 func (f *runFlags) usual() bool {
 	return !f.verify && !f.fresh && !f.all && !f.merge && !f.expect.given && len(f.always)+len(f.never) == 0

@@ -3,14 +3,10 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/xstate-engine/xstate/internal/api"
 )
 
 // kind is the type of an argument, as a JSON schema names it.
@@ -60,37 +56,6 @@ func inputSchema(arguments []argument) map[string]any {
 	}
 }
 
-// read reads the arguments of a call. A nil error means that they are what the tool takes.
-func (t *tool) read(raw json.RawMessage) (input, *api.Error) {
-	given := map[string]json.RawMessage{}
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &given); err != nil {
-			return nil, t.misused("the arguments of %s must be a JSON object", t.name)
-		}
-	}
-	in := input{}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		i := slices.IndexFunc(t.arguments, func(a argument) bool { return a.name == name })
-		if i < 0 {
-			return nil, t.misused("%s has no argument %q", t.name, name)
-		}
-		if string(given[name]) == "null" {
-			continue
-		}
-		value, ok := t.arguments[i].value(given[name])
-		if !ok {
-			return nil, t.misused("%s must be %s, and is %s", name, t.arguments[i].want(), shown(given[name]))
-		}
-		in[name] = value
-	}
-	for _, a := range t.arguments {
-		if a.required && !in.has(a.name) {
-			return nil, t.misused("%s needs the argument %s", t.name, a.name)
-		}
-	}
-	return in, nil
-}
-
 // value reads one value; ok is false if it is not of the argument's kind.
 func (a *argument) value(raw json.RawMessage) (value any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -124,33 +89,6 @@ func (a *argument) want() string {
 		return "true or false"
 	}
 	return "a string"
-}
-
-// shown is a value in a message.
-func shown(raw json.RawMessage) string {
-	const most = 60
-	s := strings.ToValidUTF8(string(raw), "?")
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
-
-// misused is the error of a call that is not what the tool takes.
-func (t *tool) misused(format string, values ...any) *api.Error {
-	var takes []string
-	for _, a := range t.arguments {
-		word := a.name + " (" + string(a.kind)
-		if a.required {
-			word += ", required"
-		}
-		takes = append(takes, word+")")
-	}
-	return &api.Error{
-		Code:    codeUsage,
-		Message: fmt.Sprintf(format, values...),
-		Hint:    t.name + " takes " + strings.Join(takes, ", "),
-	}
 }
 
 // flag is a flag of a verb with its value. Both are one word, so no value is taken for a flag.

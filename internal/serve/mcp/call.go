@@ -15,15 +15,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/serve"
 )
 
-// request is a call of a verb.
-type request struct {
-	args   []string
-	stdin  string
-	events bool                              // the verb tells of events while it runs
-	inside string                            // the field of the document that is the answer; "": the document
-	read   func(data []byte) (*reply, error) // makes the reply of the answer
-}
-
 // as reads a document of one type.
 func as[D any](text func(*D) *reply) func([]byte) (*reply, error) {
 	return func(data []byte) (*reply, error) {
@@ -33,6 +24,22 @@ func as[D any](text func(*D) *reply) func([]byte) (*reply, error) {
 		}
 		return text(d), nil
 	}
+}
+
+// Options are what every call of a server has in common.
+type Options struct {
+	Folder  string   // where the calls are made; absolute
+	Environ []string // of the calls, NAME=value
+	Version string   // of xstate
+}
+
+// server has the tools over a Doer.
+type server struct {
+	doer    serve.Doer
+	options Options
+	*sdk.Server
+	base  context.Context // its end interrupts all calls
+	calls sync.WaitGroup
 }
 
 // answer carries a request out and returns the verb's document.

@@ -192,3 +192,11 @@ func duration(seconds float64) string {
 	}
 	return fmt.Sprintf("%.2f s", seconds)
 }
+
+// or is the first text that is not empty.
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

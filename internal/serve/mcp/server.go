@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,13 +16,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 )
-
-// Options are what every call of a server has in common.
-type Options struct {
-	Folder  string   // where the calls are made; absolute
-	Environ []string // of the calls, NAME=value
-	Version string   // of xstate
-}
 
 // instructions tell an agent how to use the tools. Hosts put them into the model's context.
 const instructions = `xstate runs a Python program block by block and keeps its state between calls.
@@ -38,15 +30,6 @@ const instructions = `xstate runs a Python program block by block and keeps its 
   why (why a block ran or did not), plan (what an edit would run).
 - Every edit and run is a step: history lists them, undo takes edits back, fork begins another session to try a way.
 - A session is one program. "main" is the default; a program's file (analysis.py) names the session of that file.`
-
-// server has the tools over a Doer.
-type server struct {
-	doer    serve.Doer
-	options Options
-	*sdk.Server
-	base  context.Context // its end interrupts all calls
-	calls sync.WaitGroup
-}
 
 func newServer(base context.Context, d serve.Doer, o Options) *server {
 	s := &server{doer: d, options: o, base: base}

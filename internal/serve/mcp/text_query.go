@@ -257,3 +257,41 @@ func foundReply(d *api.QueryWhere) *reply {
 	}
 	return r
 }
+
+// entry is a step in one line.
+func entry(e *query.Entry) string {
+	line := fmt.Sprintf("step %d  %s", e.Number, e.Kind)
+	if e.Block != "" {
+		line += " " + string(e.Block)
+	}
+	if e.Added+e.Removed > 0 {
+		line += fmt.Sprintf(" +%d -%d", e.Added, e.Removed)
+	}
+	if x := e.Run; x != nil {
+		line += fmt.Sprintf(": ran %d, reused %d", x.Blocks.Ran, x.Blocks.Reused)
+		if x.Blocks.Failed > 0 {
+			line += fmt.Sprintf(", failed %d", x.Blocks.Failed)
+		}
+		if x.Blocks.Blocked > 0 {
+			line += fmt.Sprintf(", blocked %d", x.Blocks.Blocked)
+		}
+		line += ", " + duration(x.Seconds)
+	}
+	if e.Undoes > 0 {
+		line += fmt.Sprintf(" takes back step %d", e.Undoes)
+	}
+	if e.To > 0 {
+		line += fmt.Sprintf(" to step %d", e.To)
+	}
+	if e.From != nil {
+		line += fmt.Sprintf(" from step %d of %s", e.From.Step, e.From.Session)
+	}
+	if x := e.Artifact; x != nil {
+		line += " artifact " + x.Name
+	}
+	line += by(e.Origin)
+	if !e.Time.IsZero() {
+		line += "  " + e.Time.UTC().Format("2006-01-02 15:04:05Z")
+	}
+	return line
+}

@@ -268,13 +268,6 @@ func stepText(n state.StepNumber) string {
 	return fmt.Sprintf(", step %d", n)
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 // names lists blocks.
 func names(ids []state.BlockID) string {
 	var all []string

@@ -8,18 +8,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 )
 
-// tool is a verb for agents.
-type tool struct {
-	name, title, about string
-	arguments          []argument
-
-	// What the tool may do, as hosts ask before they call it.
-	readOnly, destructive, idempotent, openWorld bool
-
-	documents []any                             // one value of each type that it may answer with
-	request   func(input) (request, *api.Error) // of arguments that are in order
-}
-
 // Arguments that several tools have.
 var (
 	ofSession = argument{name: "session", kind: text, about: `the session: a name, or a program's file such as ` +
