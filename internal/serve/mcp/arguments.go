@@ -91,8 +91,8 @@ func (a *argument) want() string {
 	return "a string"
 }
 
-// flag is a flag of a verb with its value. Both are one word, so no value is taken for a flag.
-func flag(name, value string) string { return "--" + name + "=" + value }
+// withValue is a flag of a verb with its value. Both are one word, so no value is taken for a flag.
+func withValue(name, value string) string { return "--" + name + "=" + value }
 
 // flags are those of the named arguments that were given. An argument's name has an underscore where its flag has a
 // hyphen.
@@ -101,11 +101,11 @@ func (in input) flags(names ...string) (args []string) {
 		long := strings.ReplaceAll(name, "_", "-")
 		switch v := in[name].(type) {
 		case string:
-			args = append(args, flag(long, v))
+			args = append(args, withValue(long, v))
 		case int:
-			args = append(args, flag(long, strconv.Itoa(v)))
+			args = append(args, withValue(long, strconv.Itoa(v)))
 		case float64: // seconds
-			args = append(args, flag(long, strconv.FormatFloat(v, 'f', -1, 64)+"s"))
+			args = append(args, withValue(long, strconv.FormatFloat(v, 'f', -1, 64)+"s"))
 		case bool:
 			if v {
 				args = append(args, "--"+long)

@@ -51,7 +51,7 @@ func hint(e *api.Error) string {
 	if h, ok := hints[e.Code]; ok {
 		return h
 	}
-	if e.Code == codeUsage && !strings.Contains(e.Hint, " takes ") {
+	if e.Code == codeUsage {
 		return "see the description of the tool and of its arguments"
 	}
 	if strings.Contains(e.Hint, "xstate ") || strings.Contains(e.Hint, "--") {
@@ -63,9 +63,12 @@ func hint(e *api.Error) string {
 // flagName finds the flags that messages of verbs name.
 var flagName = regexp.MustCompile(`--([a-z][a-z-]*)`)
 
-// inTools rewords a message of a verb: its flags are arguments here.
-func inTools(message string) string {
-	return flagName.ReplaceAllStringFunc(message, func(f string) string {
+// inTools rewords the message of a usage error: flags of verbs are arguments here.
+func inTools(e *api.Error) string {
+	if e.Code != codeUsage {
+		return e.Message
+	}
+	return flagName.ReplaceAllStringFunc(e.Message, func(f string) string {
 		return strings.ReplaceAll(strings.TrimPrefix(f, "--"), "-", "_")
 	})
 }
@@ -73,13 +76,9 @@ func inTools(message string) string {
 // failed is the result of a call that did nothing: code, sentence, hint, and the places that a patch may have meant.
 func failed(e *api.Error) *sdk.CallToolResult {
 	r := &reply{}
-	message := e.Message
-	if e.Code == codeUsage {
-		message = inTools(message)
-	}
-	r.line("%s: %s", e.Code, message)
-	if h := hint(e); h != "" {
-		r.line("hint: %s", h)
+	r.line("%s: %s", e.Code, e.Message)
+	if e.Hint != "" {
+		r.line("hint: %s", e.Hint)
 	}
 	for _, c := range e.Candidates {
 		r.line("near: line %d (similarity %.2f)", c.Line, c.Score)
@@ -95,7 +94,5 @@ func failed(e *api.Error) *sdk.CallToolResult {
 		}
 	}
 	// Some clients check structured content against the tool's schema even when it is an error: the codes go elsewhere.
-	return &sdk.CallToolResult{IsError: true, Content: r.contents(), Meta: sdk.Meta{"error": api.Error{
-		Code: e.Code, Message: message, Hint: hint(e), Candidates: e.Candidates, Conflicts: e.Conflicts,
-	}}}
+	return &sdk.CallToolResult{IsError: true, Content: r.contents(), Meta: sdk.Meta{"error": e}}
 }

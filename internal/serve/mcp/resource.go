@@ -34,7 +34,7 @@ func (s *server) readOutput(ctx context.Context, r *sdk.ReadResourceRequest) (*s
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	args := []string{"query", flag("session", session), flag("at-step", step), flag("block", block), "--json"}
+	args := []string{"query", withValue("session", session), withValue("at-step", step), withValue("block", block), "--json"}
 	document, bad := s.answer(ctx, &request{args: args}, nil)
 	if bad != nil {
 		switch bad.Code {

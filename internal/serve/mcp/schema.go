@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// schemaDepth is how many levels of a document a schema describes. What lies deeper is any object: hosts load the
-// schemas of all tools, and some give them to the model.
-const schemaDepth = 3
+// schemaDepth is how many levels of a document a schema describes, where a tool has one document. What lies deeper is
+// any object: hosts load the schemas of all tools, and some give them to the model.
+const schemaDepth = 2
 
-// outputSchema describes the documents that a tool answers with.
+// outputSchema describes the documents that a tool answers with. Of several documents it has one level.
 func outputSchema(documents []any) map[string]any {
+	if len(documents) == 1 {
+		return schemaOf(reflect.TypeOf(documents[0]), schemaDepth)
+	}
 	var all []any
 	for _, d := range documents {
-		all = append(all, schemaOf(reflect.TypeOf(d), schemaDepth))
-	}
-	if len(all) == 1 {
-		return all[0].(map[string]any)
+		all = append(all, schemaOf(reflect.TypeOf(d), 1))
 	}
 	return map[string]any{"type": "object", "anyOf": all}
 }

@@ -80,7 +80,7 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 			return failed(bad), nil
 		}
 		if c := r.ClientInfo(); c != nil && c.Name != "" && !t.readOnly {
-			q.args = append([]string{q.args[0], flag("client", c.Name)}, q.args[1:]...)
+			q.args = append([]string{q.args[0], withValue("client", c.Name)}, q.args[1:]...)
 		}
 		p := newProgress(ctx, r)
 		defer p.end()
@@ -92,8 +92,9 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 	}
 }
 
-// told completes an error: where a session does not exist, it names those that do.
+// told rewords the error of a verb for a client that has tools. Where a session does not exist, it names those that do.
 func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
+	e.Message, e.Hint = inTools(e), hint(e)
 	if e.Code != "no-session" {
 		return e
 	}
@@ -118,7 +119,9 @@ func reported(q *request, document json.RawMessage, schema map[string]any) (*sdk
 		if err := json.Unmarshal(document, &fields); err != nil {
 			return nil, err
 		}
-		document = fields[q.inside]
+		if document = fields[q.inside]; document == nil {
+			return nil, fmt.Errorf("the document of %s has no %s", q.args[0], q.inside)
+		}
 	}
 	r, err := q.read(document)
 	if err != nil {

@@ -151,7 +151,7 @@ var tools = []*tool{
 		readOnly: true, idempotent: true,
 		documents: []any{api.QueryValue{}},
 		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(verb("query", in), in.flags("at_step"), []string{flag("value", in.text("name")), "--json"})
+			args := slices.Concat(verb("query", in), in.flags("at_step"), []string{withValue("value", in.text("name")), "--json"})
 			return request{args: args, read: as(valueReply)}, nil
 		},
 	},
@@ -229,7 +229,7 @@ var tools = []*tool{
 func (in input) session() string { return or(in.text("session"), "main") }
 
 // verb begins the arguments of a verb about a session.
-func verb(name string, in input) []string { return []string{name, flag("session", in.session())} }
+func verb(name string, in input) []string { return []string{name, withValue("session", in.session())} }
 
 // programKinds are the endings of files that are programs.
 var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}
@@ -291,11 +291,11 @@ func showRequest(in input) (request, *api.Error) {
 		return request{}, &api.Error{Code: codeUsage, Message: "block and step exclude each other",
 			Hint: "query takes a block with at_step"}
 	case in.has("block"):
-		args := append(verb("query", in), flag("block", in.text("block")), "--json")
+		args := append(verb("query", in), withValue("block", in.text("block")), "--json")
 		return request{args: args, read: as(blockReply)}, nil
 	case in.has("step"):
 		step, _ := in["step"].(int)
-		args := append(verb("query", in), flag("patch", strconv.Itoa(step)), "--json")
+		args := append(verb("query", in), withValue("patch", strconv.Itoa(step)), "--json")
 		return request{args: args, read: as(patchReply)}, nil
 	}
 	return request{args: args, read: as(snapshotReply)}, nil
