@@ -60,11 +60,12 @@ var layers = []layer{
 	{folder: "internal/api/messages", imports: []string{"state", "state/artifact", "state/provenance", "internal/api"}},
 	{folder: "api/xstate/v1"},
 	{folder: "internal/serve"},
+	{folder: "internal/serve/mcp", imports: []string{"state", "state/query", ".", "internal/api", "internal/serve"}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
 		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay",
 		".",
 		"bench",
-		"internal/api", "internal/serve"}},
+		"internal/api", "internal/serve", "internal/serve/mcp"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.
@@ -77,6 +78,7 @@ var owners = map[string][]string{
 	"github.com/google/cel-go":          {"state/query"},
 	"github.com/secure-systems-lab":     {"state/provenance"},
 	"golang.org/x/crypto":               {"state/provenance"},
+	"github.com/modelcontextprotocol":   {"internal/serve/mcp"},
 	"github.com/yuin/goldmark":          {"patch", "state/provenance"},
 	"connectrpc.com/connect":            {"api/xstate/v1", "internal/serve/rpc"},
 }

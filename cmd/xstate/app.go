@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate/internal/serve"
 )
 
 // app is what the verbs share.
 type app struct {
 	caller
 	ui      *ui
+	doer    serve.Doer // carries out other calls
 	args    []string
 	entered bool                        // a verb was found, and its flags and arguments are in order
 	store   string                      // --store

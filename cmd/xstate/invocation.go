@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -31,6 +32,27 @@ func (f *invocationFlags) add(flags *pflag.FlagSet) {
 func takesProgram(cmd *cobra.Command, args []string) error {
 	own, _ := programArguments(cmd, args)
 	return takes(1, 1, "a FILE: a .py, .ipynb or .md file; arguments of the program follow --")(cmd, own)
+}
+
+// takesProgramOrSession checks the arguments of a verb that takes a FILE or, with --session alone, the recorded program
+// of a session that has no file, as exec makes.
+func takesProgramOrSession(cmd *cobra.Command, args []string) error {
+	own, program := programArguments(cmd, args)
+	if len(own) > 0 || !cmd.Flags().Changed("session") {
+		return takesProgram(cmd, args)
+	}
+	for _, name := range []string{"stdin", "workdir", "write", "expect", "merge"} {
+		if cmd.Flags().Changed(name) {
+			return &usageError{err: errors.New("--" + name + " needs a FILE"), hint: cmd.CommandPath() + " FILE --" + name}
+		}
+	}
+	if len(program) > 0 {
+		return &usageError{
+			err:  errors.New("arguments of the program need a FILE"),
+			hint: cmd.CommandPath() + " FILE -- ARGUMENT",
+		}
+	}
+	return nil
 }
 
 // programArguments separates the arguments of a verb from those of the program.

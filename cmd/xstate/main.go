@@ -45,9 +45,9 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 type commands struct{}
 
 // Do implements serve.Doer.
-func (commands) Do(ctx context.Context, call serve.Call) (code int) {
+func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
-	a := &app{caller: from, ui: newUI(from, call.Stdout, call.Stderr), args: call.Args}
+	a := &app{caller: from, doer: c, ui: newUI(from, call.Stdout, call.Stderr), args: call.Args}
 	a.ui.lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
 	a.ui.json = a.ui.lines || slices.Contains(call.Args, "--json")
 	defer func() {
@@ -188,6 +188,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.initVerb(),
 		a.checkVerb(),
 		a.gcVerb(),
+		a.mcpVerb(),
 		a.versionVerb(),
 		a.completionVerb(),
 		a.manVerb(),

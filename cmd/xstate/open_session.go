@@ -130,6 +130,17 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 	return nil, errors.Join(err, store.Close())
 }
 
+// recorded opens the session of no file that --session names.
+func (a *app) recorded(ctx context.Context, python, verb string) (*opened, error) {
+	if slices.Contains(programKinds, filepath.Ext(a.session)) {
+		return nil, &usageError{
+			err:  errors.New("the session " + a.session + " is that of a file"),
+			hint: "name the file: xstate " + verb + " " + a.session,
+		}
+	}
+	return a.openWith(ctx, state.Options{}, python)
+}
+
 // folderOf is the folder whose store is meant: that of the program's file, if one is named, or the working directory.
 func (a *app) folderOf() (string, error) {
 	path, err := a.abs(a.session)

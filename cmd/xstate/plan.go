@@ -23,12 +23,15 @@ func (a *app) planVerb() *cobra.Command {
 		Short: "report what would run, why, and for how long",
 		Long: `Plan reports what run would do with the file now: blocks that would run and why, that might run (an input
 depends on one that runs first), that would be reused; with recorded times. It executes and records nothing, not even
-the edits.`,
+the edits. Without a FILE, --session names a session that has none, as exec makes.`,
 		Example: `  xstate plan analysis.py
   xstate plan analysis.py -- --n 6`,
-		Args:              takesProgram,
+		Args:              takesProgramOrSession,
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if own, _ := programArguments(cmd, args); len(own) == 0 {
+				return a.planRecorded(cmd.Context(), python)
+			}
 			return given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				return a.plan(cmd.Context(), name, python, in)
 			})
@@ -98,6 +101,28 @@ func (a *app) planIn(
 		return err
 	}
 	a.planned(d, src, blocks)
+	return a.printPlan(d, "")
+}
+
+// planRecorded reports what runRecorded would do.
+func (a *app) planRecorded(ctx context.Context, python string) error {
+	o, err := a.recorded(ctx, python, "plan")
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	head, err := o.head(ctx)
+	if err != nil {
+		return err
+	}
+	blocks, err := o.session.History().ProgramFrom(ctx, head)
+	if err != nil {
+		return err
+	}
+	d, err := planOf(ctx, o.session, blocks)
+	if err != nil {
+		return err
+	}
 	return a.printPlan(d, "")
 }
 

@@ -34,14 +34,19 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 Arguments after -- are those of the program (sys.argv), and --stdin is its input. Both are inputs like files: a block
 that reads them runs again when what it reads has changed. Other verbs take those of the last run. A run with other
 arguments finds the files that the last one left, as under Python. A program may end itself: run exits with 0 after
-sys.exit(0), and with 1 after any other code, which it prints.`,
+sys.exit(0), and with 1 after any other code, which it prints.
+
+Without a FILE, --session names a session that has none, as exec makes, and its recorded program runs.`,
 		Example: `  xstate run analysis.py
   xstate run analysis.py --stdin orders.txt -- --n 5
   xstate run analysis.py --verify --timeout 30s
   xstate run analysis.py --json --agent coder --reason "fix the join"`,
-		Args:              takesProgram,
+		Args:              takesProgramOrSession,
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if own, _ := programArguments(cmd, args); len(own) == 0 {
+				return a.runRecorded(cmd.Context(), f)
+			}
 			return f.given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				f.invocation = in
 				return a.run(cmd.Context(), name, f)
@@ -240,6 +245,30 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 			return bad
 		}
 	}
+	if d != nil && a.ui.json {
+		if bad := a.ui.document(d); bad != nil {
+			return bad
+		}
+	}
+	return err
+}
+
+// runRecorded runs what is affected in a session of no file.
+func (a *app) runRecorded(ctx context.Context, f runFlags) error {
+	o, err := a.recorded(ctx, f.python, "run")
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	release, err := o.session.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		o.session.Close() // while nobody else runs here: the interpreter may have files open
+		release()
+	}()
+	d, err := a.execute(ctx, o.store, o.session, o.file, nil, f)
 	if d != nil && a.ui.json {
 		if bad := a.ui.document(d); bad != nil {
 			return bad

@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// kind is the type of an argument, as a JSON schema names it.
+type kind string
+
+const (
+	text    kind = "string"
+	integer kind = "integer"
+	number  kind = "number"
+	boolean kind = "boolean"
+)
+
+// argument is one argument of a tool.
+type argument struct {
+	name     string
+	kind     kind
+	required bool
+	about    string
+	oneOf    []string // the values that it may have; nil: all
+}
+
+// input are the arguments of a call that were given: string, int, float64 or bool.
+type input map[string]any
+
+func (in input) text(name string) string { s, _ := in[name].(string); return s }
+func (in input) is(name string) bool     { b, _ := in[name].(bool); return b }
+func (in input) has(name string) bool    { _, ok := in[name]; return ok }
+
+// inputSchema describes arguments to a client.
+func inputSchema(arguments []argument) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, a := range arguments {
+		p := map[string]any{"type": string(a.kind), "description": a.about}
+		if a.oneOf != nil {
+			p["enum"] = a.oneOf
+		}
+		if a.kind == integer {
+			p["minimum"] = 0
+		}
+		properties[a.name] = p
+		if a.required {
+			required = append(required, a.name)
+		}
+	}
+	return map[string]any{
+		"type": "object", "properties": properties, "required": required, "additionalProperties": false,
+	}
+}
+
+// value reads one value; ok is false if it is not of the argument's kind.
+func (a *argument) value(raw json.RawMessage) (value any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if d.Decode(&value) != nil {
+		return nil, false
+	}
+	switch v := value.(type) {
+	case string:
+		return v, a.kind == text && (a.oneOf == nil || slices.Contains(a.oneOf, v))
+	case bool:
+		return v, a.kind == boolean
+	case float64:
+		if a.kind == integer {
+			return int(v), v == math.Trunc(v) && v >= 0 && v <= math.MaxInt32
+		}
+		return v, a.kind == number && v >= 0
+	}
+	return nil, false
+}
+
+// want says what an argument may be.
+func (a *argument) want() string {
+	switch {
+	case a.oneOf != nil:
+		return "one of " + strings.Join(a.oneOf, ", ")
+	case a.kind == integer:
+		return "a whole number, 0 or more"
+	case a.kind == number:
+		return "a number, 0 or more"
+	case a.kind == boolean:
+		return "true or false"
+	}
+	return "a string"
+}
+
+// withValue is a flag of a verb with its value. Both are one word, so no value is taken for a flag.
+func withValue(name, value string) string { return "--" + name + "=" + value }
+
+// flags are those of the named arguments that were given. An argument's name has an underscore where its flag has a
+// hyphen.
+func (in input) flags(names ...string) (args []string) {
+	for _, name := range names {
+		long := strings.ReplaceAll(name, "_", "-")
+		switch v := in[name].(type) {
+		case string:
+			args = append(args, withValue(long, v))
+		case int:
+			args = append(args, withValue(long, strconv.Itoa(v)))
+		case float64: // seconds
+			args = append(args, withValue(long, strconv.FormatFloat(v, 'f', -1, 64)+"s"))
+		case bool:
+			if v {
+				args = append(args, "--"+long)
+			}
+		}
+	}
+	return args
+}

@@ -1,0 +1,218 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/serve"
+)
+
+// as reads a document of one type.
+func as[D any](text func(*D) *reply) func([]byte) (*reply, error) {
+	return func(data []byte) (*reply, error) {
+		d := new(D)
+		if err := json.Unmarshal(data, d); err != nil {
+			return nil, err
+		}
+		return text(d), nil
+	}
+}
+
+// Options are what every call of a server has in common.
+type Options struct {
+	Folder  string   // where the calls are made; absolute
+	Environ []string // of the calls, NAME=value
+	Version string   // of xstate
+}
+
+// server has the tools over a Doer.
+type server struct {
+	doer    serve.Doer
+	options Options
+	*sdk.Server
+	base  context.Context // its end interrupts all calls
+	calls sync.WaitGroup
+}
+
+// answer carries a request out and returns the verb's document.
+func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (json.RawMessage, *api.Error) {
+	var remarks bytes.Buffer
+	var document bytes.Buffer
+	stream := &lines{line: func(line []byte) {
+		var e event
+		if json.Unmarshal(line, &e) == nil && e.Event != "" {
+			tell(&e)
+		}
+		document.Reset()
+		document.Write(line) // the last one counts
+	}}
+	c := serve.Call{
+		Args:    q.args,
+		Folder:  s.options.Folder,
+		Environ: s.options.Environ,
+		Stdin:   strings.NewReader(q.stdin),
+		Stdout:  &document,
+		Stderr:  &remarks,
+	}
+	if q.events {
+		c.Stdout = stream
+	}
+	exit := s.doer.Do(ctx, c)
+	stream.end()
+	if ctx.Err() != nil && document.Len() == 0 {
+		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
+	}
+	return result(document.Bytes(), exit, remarks.String())
+}
+
+// result takes the answer out of what a verb printed: a document, the last event of a stream, or a failure.
+func result(printed []byte, exit int, remarks string) (json.RawMessage, *api.Error) {
+	var d struct {
+		Event   string          `json:"event"`
+		Session *string         `json:"session"`
+		Exec    json.RawMessage `json:"exec"`
+		Result  json.RawMessage `json:"result"`
+		Error   *api.Error      `json:"error"`
+	}
+	if err := json.Unmarshal(printed, &d); err != nil {
+		return nil, &api.Error{
+			Code:    codeInternal,
+			Message: fmt.Sprintf("the verb printed no document (exit code %d): %s", exit, clip(remarks, 500)),
+		}
+	}
+	switch {
+	case d.Event == "done" && len(d.Exec) > 0:
+		return d.Exec, nil
+	case d.Event == "done" && len(d.Result) > 0:
+		return d.Result, nil
+	case d.Error != nil && d.Session == nil:
+		return nil, d.Error
+	case d.Event != "":
+		return nil, &api.Error{Code: codeInternal, Message: "the events of the verb ended early: " + clip(remarks, 500)}
+	}
+	return printed, nil
+}
+
+// event is what this package reads of an api.Event.
+type event struct {
+	Event   string  `json:"event"`
+	Block   string  `json:"block"`
+	Status  string  `json:"status"`
+	Seconds float64 `json:"seconds"`
+}
+
+// lines calls line for each line that is written to it.
+type lines struct {
+	line func([]byte)
+	rest []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			l.rest = append(l.rest, p...)
+			return n, nil
+		}
+		l.rest = append(l.rest, p[:i]...)
+		if len(l.rest) > 0 {
+			l.line(l.rest)
+		}
+		l.rest, p = l.rest[:0], p[i+1:]
+	}
+}
+
+// end ends a last line that has no line end.
+func (l *lines) end() {
+	if len(l.rest) > 0 {
+		l.line(l.rest)
+		l.rest = nil
+	}
+}
+
+// beat is how often a client hears of a block that takes long: clients give up on silent calls.
+const beat = 5 * time.Second
+
+// progress tells a client how far a call is. Its methods may be called at any time.
+type progress struct {
+	send func(n float64, message string)
+
+	mu      sync.Mutex
+	n       float64
+	running string // the block that runs
+	since   time.Time
+	ticker  *time.Ticker
+	done    chan struct{}
+}
+
+// newProgress returns nil where the client did not ask for progress.
+func newProgress(ctx context.Context, r *sdk.CallToolRequest) *progress {
+	token := r.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	p := &progress{ticker: time.NewTicker(beat), done: make(chan struct{})}
+	p.send = func(n float64, message string) {
+		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: token, Progress: n, Message: message,
+		}) // a client that is gone cancels ctx
+	}
+	go p.beats()
+	return p
+}
+
+func (p *progress) beats() {
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-p.ticker.C:
+			p.mu.Lock()
+			message := "waiting for the interpreter"
+			if p.running != "" {
+				message = fmt.Sprintf("block %s runs, %s", p.running, time.Since(p.since).Round(time.Second))
+			}
+			p.tell(message)
+			p.mu.Unlock()
+		}
+	}
+}
+
+// tell sends one more notification. The caller holds mu.
+func (p *progress) tell(message string) {
+	p.n++
+	p.send(p.n, message)
+}
+
+// event tells of the begin and the end of a block.
+func (p *progress) event(e *event) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e.Event {
+	case "begin":
+		p.running, p.since = e.Block, time.Now()
+		p.tell("block " + e.Block + " runs")
+	case "end":
+		p.running = ""
+		p.tell(fmt.Sprintf("block %s %s, %s", e.Block, e.Status, duration(e.Seconds)))
+	}
+}
+
+func (p *progress) end() {
+	if p != nil {
+		p.ticker.Stop()
+		close(p.done)
+	}
+}

@@ -1,0 +1,430 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/xstate-engine/xstate/internal/serve"
+)
+
+// doerFunc is a Doer that a test writes.
+type doerFunc func(ctx context.Context, c serve.Call) int
+
+func (f doerFunc) Do(ctx context.Context, c serve.Call) int { return f(ctx, c) }
+
+// printing is a Doer that prints a text for each call, and records the calls.
+func printing(text string, calls *[][]string) doerFunc {
+	return func(_ context.Context, c serve.Call) int {
+		if calls != nil {
+			*calls = append(*calls, c.Args)
+		}
+		_, _ = io.WriteString(c.Stdout, text)
+		return 0
+	}
+}
+
+// connect returns the SDK's own client, connected over pipes with a server that Serve runs.
+func connect(t *testing.T, d serve.Doer, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- Serve(context.Background(), d, Options{Folder: t.TempDir()}, inR, outW) }()
+	client := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "1"}, o)
+	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: outR, Writer: inW}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = session.Close()
+		_ = inW.Close()
+		if err := <-served; err != nil {
+			t.Errorf("Serve = %v at the end of its input, want nil", err)
+		}
+	})
+	return session
+}
+
+// call calls a tool and returns the result with its text.
+func call(t *testing.T, s *sdk.ClientSession, name string, arguments any) (*sdk.CallToolResult, string) {
+	t.Helper()
+	r, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, ok := r.Content[0].(*sdk.TextContent)
+	if !ok {
+		t.Fatalf("the first content of %s is a %T, want text", name, r.Content[0])
+	}
+	return r, text.Text
+}
+
+func TestToolsAreDescribed(t *testing.T) {
+	s := connect(t, printing("", nil), nil)
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(list.Tools); n != 12 {
+		t.Errorf("there are %d tools, want 12", n)
+	}
+	for _, x := range list.Tools {
+		a := x.Annotations
+		if a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil || a.Title == "" {
+			t.Errorf("the hints of %s are not all set: %+v", x.Name, a)
+			continue
+		}
+		if a.ReadOnlyHint && (*a.DestructiveHint || *a.OpenWorldHint) {
+			t.Errorf("%s only reads, and is destructive or changes what is outside", x.Name)
+		}
+		if len(x.Description) < 80 || len(x.Description) > 500 {
+			t.Errorf("the description of %s has %d bytes, want 80 to 500", x.Name, len(x.Description))
+		}
+	}
+	all, err := json.Marshal(list)
+	if err != nil || len(all) > 40<<10 {
+		t.Errorf("the list of tools has %d bytes, want at most 40 kB; %v", len(all), err)
+	}
+	if !strings.Contains(s.InitializeResult().Instructions, "exec") {
+		t.Error("the instructions do not mention exec")
+	}
+}
+
+// TestArguments: a call that is not what a tool takes says what it takes, and the verb is not called.
+func TestArguments(t *testing.T) {
+	var calls [][]string
+	s := connect(t, printing(`{"version":1,"session":"main","steps":[]}`, &calls), nil)
+	for _, x := range []struct {
+		tool, arguments, want string
+	}{
+		{"exec", `{}`, "usage: exec needs the argument code\nhint: exec takes code (string, required), session (string)"},
+		{"exec", `{"code": 3}`, "usage: code must be a string, and is 3"},
+		{"exec", `{"cod": "x"}`, `usage: exec has no argument "cod"`},
+		{"exec", `{"code": "x", "append": "yes"}`, `usage: append must be true or false, and is "yes"`},
+		{"history", `{"limit": "5"}`, `usage: limit must be a whole number, 0 or more, and is "5"`},
+		{"history", `{"limit": -1}`, "usage: limit must be a whole number, 0 or more, and is -1"},
+		{"history", `{"limit": 1.5}`, "usage: limit must be a whole number, 0 or more, and is 1.5"},
+		{"query", `{"list": "all"}`, `usage: list must be one of failed, unverified, volatile, and is "all"`},
+		{"run", `{"timeout": true}`, "usage: timeout must be a number, 0 or more, and is true"},
+		{"undo", `{}`, "usage: undo needs step, or by with an agent's name\nhint: history lists the steps"},
+		{"undo", `{"through": 4}`, "usage: through needs step"},
+		{"show", `{"block": "a", "step": 4}`, "usage: block and step exclude each other"},
+		{"show", `[1]`, "usage: the arguments of show must be a JSON object"},
+	} {
+		r, got := call(t, s, x.tool, json.RawMessage(x.arguments))
+		if !r.IsError || !strings.HasPrefix(got, x.want) {
+			t.Errorf("%s(%s) = %q, error %v; want an error that begins with %q", x.tool, x.arguments, got, r.IsError, x.want)
+		}
+	}
+	if len(calls) > 0 {
+		t.Errorf("verbs were called: %q", calls)
+	}
+	call(t, s, "history", map[string]any{"session": nil, "limit": 3.0, "after": 12})
+	want := []string{"log", "--session=main", "--limit=3", "--after=12", "--json"}
+	if len(calls) != 1 || !slices.Equal(calls[0], want) {
+		t.Errorf("history called %q, want %q", calls, want)
+	}
+}
+
+// TestCommands: what each tool makes of its arguments. No value can be taken for a flag.
+func TestCommands(t *testing.T) {
+	var calls [][]string
+	s := connect(t, printing(`{"version":1,"session":"main","plan":{}}`, &calls), nil)
+	for _, x := range []struct{ tool, arguments, want string }{
+		{"exec", `{"code":"1","session":"s","replace":"-b","timeout":1.5,"agent":"a b"}`,
+			"exec --client=tester --session=s --replace=-b --timeout=1.5s --agent=a b --budget=12kB --json-lines -"},
+		{"edit", `{"patch":"p","run":true,"merge":false,"expect":"12"}`,
+			"patch --client=tester --session=main --run --expect=12 --json -"},
+		{"plan", `{"patch":"p","block":"b"}`, "patch --session=main --block=b --dry-run --json -"},
+		{"plan", `{"session":"a.py"}`, "plan a.py --json"},
+		{"plan", `{}`, "plan --session=main --json"},
+		{"run", `{"session":"-a.py","restore_files":true}`, "run --client=tester ./-a.py --restore-files --json-lines"},
+		{"why", `{"block":"--json"}`, "why --session=main --json -- --json"},
+		{"query", `{"at_step":5,"affected_by":"x"}`, "query --session=main --at-step=5 --affected-by=x --json"},
+		{"query", `{"list":"failed"}`, "query --session=main --failed --json"},
+		{"show", `{"block":"b"}`, "query --session=main --block=b --json"},
+		{"show", `{"step":4}`, "query --session=main --patch=4 --json"},
+		{"value", `{"name":"df","at_step":3}`, "query --session=main --at-step=3 --value=df --json"},
+		{"undo", `{"step":5,"through":9,"by":"a"}`, "undo --client=tester --session=main --by=a --json 5..9"},
+		{"fork", `{"new":"-n","at_step":2}`, "fork --client=tester --session=main --at-step=2 --json -- -n"},
+		{"replay", `{"from":2,"cached":true}`, "replay --session=main --from=2 --cached --json"},
+	} {
+		calls = nil
+		call(t, s, x.tool, json.RawMessage(x.arguments))
+		if got := strings.Join(calls[0], " "); got != x.want {
+			t.Errorf("%s(%s) called %q, want %q", x.tool, x.arguments, got, x.want)
+		}
+	}
+}
+
+// TestErrors: an error of the engine is a result with its code, its sentence, and a hint that names tools.
+func TestErrors(t *testing.T) {
+	for _, x := range []struct{ printed, want string }{
+		{`{"version":1,"error":{"code":"no-step","message":"there is no step 9","hint":"xstate log lists them"}}`,
+			"no-step: there is no step 9\nhint: history lists the steps"},
+		{`{"version":1,"error":{"code":"usage","message":"--symbol and --at-step exclude each other","hint":"xstate x"}}`,
+			"usage: symbol and at_step exclude each other\nhint: see the description of the tool and of its arguments"},
+		{`{"version":1,"error":{"code":"disk-full","message":"the disk is full","hint":"xstate gc frees space"}}`,
+			"disk-full: the disk is full\nhint: on the command line: xstate gc frees space"},
+		{`{"version":1,"error":{"code":"patch-absent","message":"absent","hint":"","candidates":` +
+			`[{"line":3,"score":0.9,"text":"x = 1"}]}}`,
+			"patch-absent: absent\nhint: show prints the block's present text; make the patch from that\n" +
+				"near: line 3 (similarity 0.90)\nx = 1"},
+		{`{"version":1,"event":"started","run":"1"}` + "\n" + `{"version":1,"event":"error","error":{"code":"conflict",` +
+			`"message":"others have edited","hint":"xstate log"}}`,
+			"conflict: others have edited\nhint: others have edited the program since; show it, and make the edit from what " +
+				"is there now"},
+		{`{"version":1,"event":"started","run":"1"}`, "internal: the events of the verb ended early: "},
+		{`no JSON`, "internal: the verb printed no document (exit code 0): "},
+	} {
+		s := connect(t, printing(x.printed, nil), nil)
+		r, got := call(t, s, "exec", map[string]any{"code": "1"})
+		if !r.IsError || got != x.want || r.StructuredContent != nil {
+			t.Errorf("result of %s = %q, error %v, structured %v; want the error %q", x.printed, got, r.IsError,
+				r.StructuredContent, x.want)
+		}
+		if e, _ := r.Meta["error"].(map[string]any); e["code"] == nil {
+			t.Errorf("_meta of %s = %v, want the error in it", x.printed, r.Meta)
+		}
+	}
+	s := connect(t, printing("", nil), nil)
+	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "dance"}); err == nil {
+		t.Error("an unknown tool is no error")
+	}
+}
+
+// TestProgressAndCancellation: events become notifications, and a cancelled call interrupts the verb.
+func TestProgressAndCancellation(t *testing.T) {
+	interrupted := make(chan struct{})
+	d := doerFunc(func(ctx context.Context, c serve.Call) int {
+		fmt.Fprintln(c.Stdout, `{"version":1,"event":"begin","block":"fit"}`)
+		fmt.Fprint(c.Stdout, `{"version":1,"event":"end","block":"fit",`)
+		fmt.Fprintln(c.Stdout, `"status":"ran","seconds":1.5}`)
+		<-ctx.Done()
+		close(interrupted)
+		return 1
+	})
+	said := make(chan string, 10)
+	s := connect(t, d, &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			said <- fmt.Sprint(r.Params.Progress, " ", r.Params.Message)
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		p := &sdk.CallToolParams{Name: "run"}
+		p.SetProgressToken("p1")
+		_, err := s.CallTool(ctx, p)
+		done <- err
+	}()
+	for _, want := range []string{"1 block fit runs", "2 block fit ran, 1.50 s"} {
+		if got := <-said; got != want {
+			t.Errorf("progress = %q, want %q", got, want)
+		}
+	}
+	cancel()
+	<-interrupted
+	if err := <-done; err == nil {
+		t.Error("the cancelled call succeeded")
+	}
+}
+
+// TestEndOfInput: at the end of its input Serve interrupts what runs, and waits for its end.
+func TestEndOfInput(t *testing.T) {
+	began, ended := make(chan struct{}), false
+	d := doerFunc(func(ctx context.Context, _ serve.Call) int {
+		close(began)
+		<-ctx.Done()
+		ended = true
+		return 1
+	})
+	in, w := io.Pipe()
+	go func() {
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+			`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run"}}`)
+		<-began
+		w.Close()
+	}()
+	if err := Serve(t.Context(), d, Options{}, in, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !ended {
+		t.Error("Serve returned while a call ran")
+	}
+}
+
+// TestGarbage: a line that is no JSON gets an error, and the session goes on. Only the protocol is printed.
+func TestGarbage(t *testing.T) {
+	lines := []string{
+		"\x00\xff garbage", `{"jsonrpc":"2.0"`, "",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+			`"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+	}
+	in, w := io.Pipe()
+	out, answers := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- Serve(t.Context(), printing("", nil), Options{}, in, answers); answers.Close() }()
+	go fmt.Fprint(w, strings.Join(lines, "\n")+"\n")
+	var refused, answered int
+	d := json.NewDecoder(out)
+	for answered < 2 || refused < 2 {
+		var m struct {
+			ID    *int `json:"id"`
+			Error *struct {
+				Code int `json:"code"`
+			} `json:"error"`
+		}
+		if err := d.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case m.Error != nil && m.Error.Code == -32700:
+			refused++
+		case m.Error == nil && m.ID != nil:
+			answered++
+		default:
+			t.Fatalf("unexpected message %+v", m)
+		}
+	}
+	w.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHTTP: both generations of the protocol are served, and requests of other hosts and sites are refused.
+func TestHTTP(t *testing.T) {
+	server := httptest.NewServer(Handler(printing(`{"version":1,"session":"main","steps":[]}`, nil), Options{}))
+	defer server.Close()
+	for _, version := range []string{"2025-06-18", newest} {
+		client := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "1"}, nil)
+		s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL},
+			&sdk.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.InitializeResult().ProtocolVersion; got != version {
+			t.Errorf("the protocol's version is %s, want %s", got, version)
+		}
+		if _, text := call(t, s, "history", nil); text != "session main, newest first" {
+			t.Errorf("history = %q", text)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, x := range []struct{ method, host, origin, site string }{
+		{"POST", "example.com", "", ""},
+		{"POST", "", "https://example.com", ""},
+		{"GET", "", "https://example.com", ""},
+		{"POST", "", "null", ""},
+		{"POST", "", "", "cross-site"},
+	} {
+		r, err := http.NewRequest(x.method, server.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.host != "" {
+			r.Host = x.host
+		}
+		for name, value := range map[string]string{"Origin": x.origin, "Sec-Fetch-Site": x.site,
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream"} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode != http.StatusForbidden {
+			t.Errorf("%+v: status %d, want %d", x, got.StatusCode, http.StatusForbidden)
+		}
+	}
+}
+
+// TestHTTPCancellation: a client of the newer protocol that goes away interrupts what it started.
+func TestHTTPCancellation(t *testing.T) {
+	began, interrupted := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(Handler(doerFunc(func(ctx context.Context, _ serve.Call) int {
+		close(began)
+		<-ctx.Done()
+		close(interrupted)
+		return 1
+	}), Options{}))
+	defer server.Close()
+	client := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "1"}, nil)
+	s, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _ = s.CallTool(ctx, &sdk.CallToolParams{Name: "run"}) }()
+	<-began
+	cancel()
+	<-interrupted
+	_ = s.Close()
+}
+
+// toolsTable is the table of docs/mcp.md.
+func toolsTable() string {
+	var b strings.Builder
+	b.WriteString("| tool | arguments | what it does |\n|---|---|---|\n")
+	for _, x := range tools {
+		var names []string
+		for _, a := range x.arguments {
+			name := "`" + a.name + "`"
+			if a.required {
+				name = "**" + name + "**"
+			}
+			names = append(names, name)
+		}
+		hints := "changes the session"
+		if x.readOnly {
+			hints = "reads only"
+		} else if x.openWorld {
+			hints = "executes code"
+		}
+		what, _, _ := strings.Cut(x.about, ". ")
+		fmt.Fprintf(&b, "| `%s` | %s | %s (%s) |\n", x.name, strings.Join(names, ", "), strings.TrimSuffix(what, "."), hints)
+	}
+	return b.String()
+}
+
+// TestPage: docs/mcp.md has the table of tools. With -update it writes it.
+func TestPage(t *testing.T) {
+	const page, begin, end = "../../../docs/mcp.md", "<!-- tools -->\n", "<!-- end -->"
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := bytes.Cut(data, []byte(begin))
+	_, tail, ok2 := bytes.Cut(rest, []byte(end))
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks %s or %s", page, begin, end)
+	}
+	want := string(head) + begin + toolsTable() + end + string(tail)
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(data) != want {
+		t.Errorf("%s is not up to date: go test ./internal/serve/mcp -run TestPage -update", page)
+	}
+}

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/serve"
+)
+
+// instructions tell an agent how to use the tools. Hosts put them into the model's context.
+const instructions = `xstate runs a Python program block by block and keeps its state between calls.
+- exec executes code as a notebook does. Variables, imports and functions stay for later calls.
+- To correct a block, exec the whole block again: it takes the place of the old one. Say replace or append to decide.
+- After a change only the blocks that it affects run again. The results always equal a run of the whole program from
+  the top, so never re-run what did not change, and never reload data only because you edited something.
+- A block that fails defines nothing; blocks that need it are blocked until it is corrected. Correct it and exec again.
+- Blocks have names, which replies show; "# %% NAME" as the first line of code gives a block its name.
+- Print what you need to see. Long output is cut; a link names the resource that holds all of it.
+- To look without executing: show (the program), value (a variable), query (dependencies, failures, earlier steps),
+  why (why a block ran or did not), plan (what an edit would run).
+- Every edit and run is a step: history lists them, undo takes edits back, fork begins another session to try a way.
+- A session is one program. "main" is the default; a program's file (analysis.py) names the session of that file.`
+
+func newServer(base context.Context, d serve.Doer, o Options) *server {
+	s := &server{doer: d, options: o, base: base}
+	s.Server = sdk.NewServer(&sdk.Implementation{Name: "xstate", Title: "xstate", Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+	})
+	for _, t := range tools {
+		s.AddTool(t.describe(), s.handler(t))
+	}
+	s.AddResourceTemplate(outputTemplate, s.readOutput)
+	return s
+}
+
+// describe is a tool as clients see it. All four hints are set, because their defaults say the worst.
+func (t *tool) describe() *sdk.Tool {
+	return &sdk.Tool{
+		Name: t.name, Title: t.title, Description: t.about,
+		InputSchema: inputSchema(t.arguments), OutputSchema: outputSchema(t.documents),
+		Annotations: &sdk.ToolAnnotations{
+			Title: t.title, ReadOnlyHint: t.readOnly, IdempotentHint: t.idempotent,
+			DestructiveHint: &t.destructive, OpenWorldHint: &t.openWorld,
+		},
+	}
+}
+
+// handler carries out the calls of a tool.
+func (s *server) handler(t *tool) sdk.ToolHandler {
+	schema := outputSchema(t.documents)
+	return func(ctx context.Context, r *sdk.CallToolRequest) (result *sdk.CallToolResult, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				result, err = failed(&api.Error{Code: codeInternal, Message: fmt.Sprintf("internal error: %v", p)}), nil
+			}
+		}()
+		s.calls.Add(1)
+		defer s.calls.Done()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.base, cancel)()
+
+		in, bad := t.read(r.Params.Arguments)
+		if bad != nil {
+			return failed(bad), nil
+		}
+		q, bad := t.request(in)
+		if bad != nil {
+			return failed(bad), nil
+		}
+		if c := r.ClientInfo(); c != nil && c.Name != "" && !t.readOnly {
+			q.args = append([]string{q.args[0], withValue("client", c.Name)}, q.args[1:]...)
+		}
+		p := newProgress(ctx, r)
+		defer p.end()
+		document, bad := s.answer(ctx, &q, p.event)
+		if bad != nil {
+			return failed(s.told(ctx, bad)), nil
+		}
+		return reported(&q, document, schema)
+	}
+}
+
+// told rewords the error of a verb for a client that has tools. Where a session does not exist, it names those that do.
+func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
+	e.Message, e.Hint = inTools(e), hint(e)
+	if e.Code != "no-session" {
+		return e
+	}
+	document, bad := s.answer(ctx, &request{args: []string{"--json"}}, nil)
+	var status api.Status
+	if bad != nil || json.Unmarshal(document, &status) != nil || len(status.Sessions) == 0 {
+		return e
+	}
+	var names []string
+	for _, x := range status.Sessions {
+		names = append(names, x.Session)
+	}
+	e.Message += "; there are: " + strings.Join(names, ", ")
+	return e
+}
+
+// reported makes the result of a document: text, pictures and links, and the document itself, which is shortened where
+// it is long.
+func reported(q *request, document json.RawMessage, schema map[string]any) (*sdk.CallToolResult, error) {
+	if q.inside != "" {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(document, &fields); err != nil {
+			return nil, err
+		}
+		if document = fields[q.inside]; document == nil {
+			return nil, fmt.Errorf("the document of %s has no %s", q.args[0], q.inside)
+		}
+	}
+	r, err := q.read(document)
+	if err != nil {
+		return nil, err
+	}
+	result := &sdk.CallToolResult{Content: r.contents()}
+	value, cut, err := fit(document, func(media, _ string) string { return "[" + media + " left out]" })
+	if err != nil {
+		return nil, err
+	}
+	if cut {
+		result.Meta = sdk.Meta{"shortened": true}
+	}
+	result.StructuredContent = complete(schema, value)
+	return result, nil
+}
+
+// newest is the first version of the protocol without sessions.
+const newest = "2026-07-28"
+
+// idle is how long a session of the older protocol lasts without a request.
+const idle = time.Hour
+
+// Handler serves streamable HTTP. The version in a request's header decides between the two generations of the protocol.
+// It refuses requests that a page of another site makes, and on a loopback address those for another host.
+func Handler(d serve.Doer, o Options) http.Handler {
+	s := newServer(context.Background(), d, o)
+	of := func(*http.Request) *sdk.Server { return s.Server }
+	older := sdk.NewStreamableHTTPHandler(of, &sdk.StreamableHTTPOptions{SessionTimeout: idle})
+	newer := sdk.NewStreamableHTTPHandler(of, &sdk.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true,
+	})
+	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case foreign(r):
+			http.Error(w, "cross-origin request refused", http.StatusForbidden)
+		case r.Header.Get("Mcp-Protocol-Version") >= newest:
+			newer.ServeHTTP(w, r)
+		default:
+			older.ServeHTTP(w, r)
+		}
+	}))
+}
+
+// foreign reports whether a page of another host made a request. The protection of net/http lets all GET requests
+// through; here GET opens a stream of messages.
+func foreign(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	u, err := url.Parse(origin)
+	return err != nil || u.Host != r.Host
+}
+
+// Serve speaks the protocol with one client, over its standard input and output, until in ends. Then it interrupts what
+// still runs, and returns when that has ended.
+func Serve(ctx context.Context, d serve.Doer, o Options, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := newServer(ctx, d, o)
+	w := &shared{w: out}
+	err := s.Run(ctx, &sdk.IOTransport{Reader: messages(in, w), Writer: w})
+	cancel()
+	s.calls.Wait()
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+"""Uses the tools with the Python SDK of the Model Context Protocol.
+
+usage: client.py MODE URL | client.py MODE COMMAND ARGUMENT...
+
+MODE is a version of the protocol, legacy (which begins with initialize), or auto. With a URL the header Authorization is
+$AUTHORIZATION. It prints "ok VERSION" if all is as it should be.
+"""
+import asyncio
+import os
+import sys
+
+import mcp
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+
+def transport(args):
+    if args[0].startswith("http"):
+        headers = {"Authorization": os.environ.get("AUTHORIZATION", "")}
+        return streamable_http_client(args[0], http_client=create_mcp_http_client(headers=headers))
+    # without env the SDK gives a server only some variables
+    return stdio_client(mcp.StdioServerParameters(command=args[0], args=args[1:], env=dict(os.environ)))
+
+
+def text(result):
+    return result.content[0].text
+
+
+def has(result, *parts, error=False):
+    for part in parts:
+        assert part in text(result), (part, text(result))
+    assert bool(result.is_error) == error, text(result)
+    return result
+
+
+async def check(client):
+    tools = (await client.list_tools()).tools
+    assert len(tools) == 12, [t.name for t in tools]
+    assert all(t.annotations.destructive_hint is not None and t.annotations.open_world_hint is not None for t in tools)
+    assert "exec" in (client.instructions or "")
+
+    told = []
+
+    async def progress(n, total, message):
+        told.append(message)
+
+    async def exec_(code, **more):
+        return await client.call_tool("exec", {"code": code, **more}, progress_callback=progress)
+
+    has(await exec_("# %% load\ndata = [3, 5, 4]"), "load", "appended")
+    has(await exec_("# %% total\ntotal = sum(data)\nprint('total', total)"), "total 12", "reused 1")
+    r = has(await exec_("# %% load\ndata = [3, 5, 40]"), "load", "replaced", "total 48")
+    assert r.structured_content["action"] == "replace", r.structured_content
+    assert any("total" in m for m in told), told
+    has(await exec_("1 / 0"), "ZeroDivisionError")
+    has(await exec_("6 * 7"), "42")  # supersedes the block that failed
+
+    has(await client.call_tool("show", {}), "load", "total 48")
+    has(await client.call_tool("value", {"name": "total"}), "total", "48")
+    has(await client.call_tool("why", {"block": "total"}), "var:data")
+    has(await client.call_tool("history", {"limit": 2}), "run", "history with after")
+    has(await client.call_tool("plan", {"patch": "# %% load\ndata = [1]"}), "load", "total", "would run 1 block")
+    has(await client.call_tool("value", {"name": "nothing"}), "no-value: ", "hint: ", error=True)
+    has(await client.call_tool("exec", {"cod": ""}), "usage: exec has no argument", error=True)
+
+    r = has(await exec_("for i in range(20000): print('line', i)"), "line 0\n", "line 19999", "left out")
+    links = [c for c in r.content if c.type == "resource_link"]
+    whole = (await client.read_resource(links[0].uri)).contents[0].text
+    assert whole.count("\n") == 20000 and "line 10000\n" in whole, len(whole)
+
+    picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    r = has(await exec_(f"""import base64
+class Picture:
+    def _repr_png_(self): return base64.b64decode("{picture}")
+Picture()"""))
+    images = [c for c in r.content if c.type == "image"]
+    assert len(images) == 1 and images[0].data == picture and images[0].mime_type == "image/png", r.content
+
+    try:
+        await client.call_tool("exec", {"code": "import time\ntime.sleep(600)"}, read_timeout_seconds=2)
+        raise AssertionError("a call that takes ten minutes did not time out after two seconds")
+    except mcp.MCPError:
+        pass
+    has(await exec_("print('alive')", append=True), "alive")
+
+
+async def main(mode, args):
+    async with mcp.Client(transport(args), mode=mode) as client:
+        await check(client)
+        print("ok", client.protocol_version)
+
+
+asyncio.run(asyncio.wait_for(main(sys.argv[1], sys.argv[2:]), 120))

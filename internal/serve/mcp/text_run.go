@@ -1,0 +1,278 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// execReply says what a call of exec did.
+func execReply(d *api.Exec) *reply {
+	r := &reply{}
+	switch {
+	case d.Action == "replace":
+		r.line("block %s replaced, %s%s", d.Block, d.Status, decided(d))
+	case d.Action == "unchanged":
+		r.line("block %s has this text already, %s", d.Block, d.Status)
+	default:
+		r.line("block %s appended, %s%s", d.Block, d.Status, decided(d))
+	}
+	r.body(d.Text, textBudget)
+	r.failure(d.Error)
+	for i := range d.Blocks {
+		if b := &d.Blocks[i]; b.ID != d.Block {
+			r.line("block %s %s because of it (%s)", b.ID, b.Status, reason(b.Reason))
+			r.body(b.Stdout+b.Stderr+text0(b.Result), textBudget)
+			r.failure(b.Error)
+		}
+	}
+	if len(d.Stale) > 0 {
+		r.line("not up to date: %s", names(d.Stale))
+	}
+	for i := range d.Files {
+		r.file(&d.Files[i])
+	}
+	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
+	r.ended(d.Stopped, d.ExitCode, d.Notices)
+	return r
+}
+
+// decided says why code replaced a block or became a new one, where that was not the caller's decision.
+func decided(d *api.Exec) string {
+	if d.Decision == nil || d.Decision.By == "" || d.Action == "append" && d.Decision.Score == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (by %s, similarity %.2f)", d.Decision.By, d.Decision.Score)
+}
+
+func text0(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// runReply says what a run did: the blocks that ran or failed with their outputs, and counts.
+func runReply(d *api.Run) *reply {
+	r := &reply{}
+	r.run(d)
+	return r
+}
+
+func (r *reply) run(d *api.Run) {
+	for _, e := range d.Edits {
+		r.line("%s %s, step %d", e.Kind, e.Block, e.Step)
+	}
+	for i := range d.Blocks {
+		b := &d.Blocks[i]
+		switch b.Status {
+		case "reused", "not-reached":
+			continue
+		case "blocked":
+			r.line("block %s blocked (%s)", b.ID, reason(b.Reason))
+			continue
+		}
+		r.line("block %s %s, %s (%s)", b.ID, b.Status, duration(b.Seconds), reason(b.Reason))
+		r.outputs(place{d.Session, d.Step, b.ID}, b.Outputs, textBudget)
+		r.failure(b.Error)
+	}
+	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
+	if v := d.Verified; v != nil {
+		verdict := "equal to a run from scratch"
+		if !v.Equal {
+			verdict = "DIFFERS from a run from scratch"
+		}
+		r.line("verified: %s (%s)", verdict, plural(v.Blocks, "block"))
+		for _, x := range v.Differences {
+			r.line("differs: block %s, %s: have %s, want %s", x.Block, x.What, clip(x.Have, 300), clip(x.Want, 300))
+		}
+	}
+	if len(d.Overwritten) > 0 {
+		r.line("overwrote files that were edited: %s", strings.Join(d.Overwritten, ", "))
+	}
+	r.ended(d.Stopped, d.ExitCode, d.Notices)
+}
+
+// failure adds the error of a block, as its traceback ends.
+func (r *reply) failure(e *state.ExecError) {
+	if e == nil {
+		return
+	}
+	if len(e.Traceback) > 0 {
+		r.body(strings.Join(e.Traceback, "\n"), textBudget/4)
+	} else {
+		r.body(e.Type+": "+e.Message, textBudget/4)
+	}
+	if e.Hint != "" {
+		r.line("hint: %s", e.Hint)
+	}
+}
+
+// counts adds the line that sums a run up.
+func (r *reply) counts(step state.StepNumber, ran, reused, failed, blocked, skipped int, seconds, saved float64) {
+	parts := []string{"ran " + plural(ran, "block")}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{reused, "reused"}, {failed, "failed"}, {blocked, "blocked"}, {skipped, "not reached"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", x.what, x.n))
+		}
+	}
+	line := fmt.Sprintf("step %d: %s, %s", step, strings.Join(parts, ", "), duration(seconds))
+	if saved >= 0.0005 {
+		line += " (" + duration(saved) + " saved)"
+	}
+	r.line("%s", line)
+}
+
+// ended adds how a run ended, where that is unusual.
+func (r *reply) ended(stopped string, exit *int, notices []string) {
+	if stopped != "" {
+		r.line("stopped early: %s", stopped)
+	}
+	if exit != nil {
+		r.line("the program ended itself with exit code %d", *exit)
+	}
+	for _, n := range notices {
+		r.line("note: %s", n)
+	}
+}
+
+// edited is the document of patch as this package reads it: the way in which a place was found is its name.
+type edited struct {
+	api.Patch
+	Places []struct {
+		Block     string  `json:"block"`
+		Match     string  `json:"match"`
+		Unchanged bool    `json:"unchanged"`
+		By        string  `json:"by"`
+		Score     float64 `json:"score"`
+	} `json:"placements"`
+}
+
+// editReply says what a patch changed, and what ran because of it.
+func editReply(d *edited) *reply {
+	r := &reply{}
+	for _, p := range d.Places {
+		switch {
+		case p.Unchanged:
+			r.line("block %s has this text already", p.Block)
+		case p.By == "new":
+			r.line("block %s is new", p.Block)
+		case p.By != "":
+			r.line("block %s is written again (by %s, similarity %.2f)", p.Block, p.By, p.Score)
+		case p.Match != "exact":
+			r.line("%s: found but for differences of %s", or(p.Block, "the file"), p.Match)
+		}
+	}
+	for _, e := range d.Edits {
+		r.line("%s %s%s", e.Kind, e.Block, stepText(e.Step))
+		r.body(e.Diff, textBudget/4)
+	}
+	for _, x := range d.Repeats {
+		r.line("block %s was submitted with this very text %s", x.Block, plural(x.Times, "time"))
+	}
+	switch {
+	case d.DryRun:
+		r.line("nothing was recorded")
+	case len(d.Edits) == 0:
+		r.line("the program has this already: nothing changed")
+	default:
+		r.line("step %d: %s recorded", d.Step, plural(len(d.Edits), "edit"))
+	}
+	if d.File != "" {
+		r.line("wrote %s", d.File)
+	}
+	if d.Plan != nil {
+		r.plan(d.Plan)
+	}
+	if d.Run != nil {
+		d.Run.Edits = nil // they are above
+		r.run(d.Run)
+	} else if !d.DryRun && len(d.Edits) > 0 {
+		r.line("nothing ran yet: run does")
+	}
+	return r
+}
+
+// planReply says what a run would do.
+func planReply(d *api.Plan) *reply {
+	r := &reply{}
+	for _, e := range d.Edits {
+		r.line("%s %s%s", e.Kind, e.Block, symbols(e.Symbols))
+	}
+	r.plan(d)
+	return r
+}
+
+func (r *reply) plan(d *api.Plan) {
+	for _, b := range d.Blocks {
+		if b.Action != "reuse" {
+			r.line("block %s: %s, %s (%s)", b.ID, b.Action, duration(b.Seconds), reason(b.Reason))
+		}
+	}
+	if d.Impact != nil {
+		r.impact(d.Impact)
+	}
+	for _, f := range d.Edited {
+		r.line("%s was edited after block %s wrote it: run needs restore_files to overwrite it", f.Name, f.By)
+	}
+	r.line("would run %s, maybe %d more, reuse %d; blocked %d; about %s, saves %s", plural(d.Run, "block"), d.Maybe,
+		d.Reuse, d.Block, duration(d.Seconds), duration(d.Saved))
+}
+
+// impact adds what is lost and what is repeated.
+func (r *reply) impact(x *query.Impact) {
+	for _, l := range x.Lost {
+		r.line("lost: %s, made by %s", l.Key, l.By)
+	}
+	for _, f := range x.Fires {
+		r.line("effect %s of %s happens again (%s)", f.Effect, f.Node, f.Action)
+	}
+}
+
+// symbols says which names an edit changes.
+func symbols(s query.Symbols) string {
+	text := ""
+	for _, x := range []struct {
+		verb  string
+		names []string
+	}{{"adds", s.Added}, {"changes", s.Changed}, {"removes", s.Removed}} {
+		if len(x.names) > 0 {
+			text += ", " + x.verb + " " + strings.Join(x.names, " ")
+		}
+	}
+	return text
+}
+
+// reason is why a node ran or was reused, in one clause.
+func reason(x state.Reason) string {
+	text := x.Code
+	if x.Key != "" {
+		text += ": " + string(x.Key)
+	}
+	if x.By != "" {
+		text += " by " + x.By
+	}
+	return text
+}
+
+func stepText(n state.StepNumber) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", step %d", n)
+}
+
+// names lists blocks.
+func names(ids []state.BlockID) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, string(id))
+	}
+	return strings.Join(all, ", ")
+}
