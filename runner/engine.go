@@ -54,6 +54,8 @@ type Engine struct {
 	baseState   *basestate.State
 	end         *programState // after the last run; nil where it did not reach the end
 	facts       map[state.Digest]*depgraph.Facts
+	keys        map[unitPlace][]nodeKeys
+	valid       map[state.Digest]bool // blocks that the language accepts, by factsKey
 	environ     map[string]string
 	kernel      kernel.Kernel // nil: none is started
 	kernelState kernelState
@@ -106,6 +108,8 @@ func New(cfg Config) (*Engine, error) {
 			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files,
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},
+		keys:    map[unitPlace][]nodeKeys{},
+		valid:   map[state.Digest]bool{},
 		environ: environ,
 		ledger:  ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
 		saved:   maps.Clone(cfg.Files),
@@ -138,7 +142,16 @@ func (e *Engine) ForgetFiles() {
 }
 
 func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
-	return analyse(blocks, e.options, e.facts, e.refused)
+	return analyse(blocks, e.options, e.facts, e.keys, func(u *unit) *state.ExecError {
+		if u.compileChecked = e.valid[factsKey(u.ProgramBlock)]; u.compileChecked {
+			return nil
+		}
+		refusal := e.refused(u)
+		if u.compileChecked && refusal == nil {
+			e.valid[factsKey(u.ProgramBlock)] = true
+		}
+		return refusal
+	})
 }
 
 // traces returns the traces of a code that can be reused, newest first.

@@ -272,7 +272,7 @@ func (pl *Planner) cutUnit(x uint32, u *unit) {
 			future = withFeatures(future, more)
 		}
 	}
-	u.cut(pl.e.options, future, first)
+	u.cut(pl.e.options, future, first, nil)
 }
 
 // refresh fetches the changed blocks, and queues their nodes.

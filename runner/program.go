@@ -60,6 +60,7 @@ func analyse(
 	blocks []state.ProgramBlock,
 	o keyOptions,
 	cache map[state.Digest]*depgraph.Facts,
+	keys map[unitPlace][]nodeKeys,
 	refused func(*unit) *state.ExecError,
 ) ([]*unit, []*node) {
 	var units []*unit
@@ -70,7 +71,7 @@ func analyse(
 		u.read(o.language, cache, refused)
 		if u.err == nil {
 			future = withFeatures(future, u.facts.Features)
-			u.cut(o, future, len(nodes))
+			u.cut(o, future, len(nodes), keys)
 		}
 		units, nodes = append(units, u), append(nodes, u.nodes...)
 	}
@@ -102,9 +103,22 @@ func (u *unit) read(
 	u.err = refused(u)
 }
 
+// unitPlace is all that the keys of a block's nodes depend on.
+type unitPlace struct {
+	id     state.BlockID
+	text   state.Digest // see factsKey
+	future string       // features in force
+	first  bool         // in the program
+}
+
+// nodeKeys are the names of a node that are made of its text.
+type nodeKeys struct{ code, layout state.Digest }
+
 // cut makes the nodes of a block, of which the first has the index first in the program. future are the features in
-// force.
-func (u *unit) cut(o keyOptions, future []string, first int) {
+// force. known holds the keys of blocks that were cut before; it may be nil.
+func (u *unit) cut(o keyOptions, future []string, first int, known map[unitPlace][]nodeKeys) {
+	place := unitPlace{u.ID, factsKey(u.ProgramBlock), strings.Join(future, " "), first == 0}
+	keys := known[place]
 	for i := range u.facts.Nodes {
 		n := &node{
 			index:  first + i,
@@ -114,9 +128,15 @@ func (u *unit) cut(o keyOptions, future []string, first int) {
 			last:   i == len(u.facts.Nodes)-1,
 			future: future,
 		}
-		n.code = o.codeDigest(n)
-		n.layout = state.DigestOf(fmt.Appendf(nil, "layout %q %d\n%s", u.filename(), n.facts.Line, n.text()))
+		if i == len(keys) {
+			layout := fmt.Appendf(nil, "layout %q %d\n%s", u.filename(), n.facts.Line, n.text())
+			keys = append(keys, nodeKeys{o.codeDigest(n), state.DigestOf(layout)})
+		}
+		n.code, n.layout = keys[i].code, keys[i].layout
 		u.nodes = append(u.nodes, n)
+	}
+	if known != nil {
+		known[place] = keys
 	}
 }
 

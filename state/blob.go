@@ -416,6 +416,12 @@ func (b *blobs) inline(d Digest) []byte {
 	if d == Absent || b.results == nil {
 		return nil
 	}
+	b.results.mu.Lock()
+	known, ok := b.results.recall(bucketInline, d.key())
+	b.results.mu.Unlock()
+	if ok {
+		return bytes.Clone(known.([]byte))
+	}
 	packed := b.results.get(bucketInline, d.key(), fmt.Sprintf("blob %s", d))
 	if packed == nil {
 		return nil
@@ -431,6 +437,9 @@ func (b *blobs) inline(d Digest) []byte {
 	if content == nil {
 		content = []byte{}
 	}
+	b.results.mu.Lock()
+	b.results.remember(bucketInline, d.key(), len(content), bytes.Clone(content))
+	b.results.mu.Unlock()
 	return content
 }
 

@@ -68,6 +68,15 @@ func (l *changeOffsets) ofBody(session sessionID, n StepNumber, b body) ([]int, 
 // size returns the size of change i in bytes.
 func (b body) size(i int) int { return int(binary.BigEndian.Uint32(b[4+bodyEntry*i:])) }
 
+// sum returns the checksum of change i. ok is false if there is no such change.
+func (b body) sum(i int) (sum [bodySum]byte, ok bool) {
+	if count, err := b.count(); err != nil || i >= count {
+		return sum, false
+	}
+	copy(sum[:], b[4+bodyEntry*i+4:])
+	return sum, true
+}
+
 // change returns change i without verifying it.
 func (b body) change(marks []int, i int) ([]byte, error) {
 	count, err := b.count()

@@ -267,7 +267,7 @@ func (w *historyWalker) resetTo(n StepNumber) {
 	if err != nil {
 		return // reported at the step that is damaged
 	}
-	r := blockReader{tx: w.tx, chain: w.chain, offsetCache: &changeOffsets{}}
+	r := blockReader{tx: w.tx, chain: w.chain, offsetCache: &changeOffsets{}, memory: &blockMemory{}}
 	for id, p := range x.lastChange {
 		var b Block
 		if err := r.read(id, p, &b); err != nil {

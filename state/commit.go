@@ -246,7 +246,7 @@ func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, e
 		return done[p.Change].Block.Version, nil
 	}
 	var b Block
-	r := blockReader{tx: w.tx, chain: w.chain, offsetCache: &w.store.offsets}
+	r := blockReader{tx: w.tx, chain: w.chain, offsetCache: &w.store.offsets, memory: &w.store.known}
 	if err := r.read(id, p, &b); err != nil {
 		return Absent, err
 	}

@@ -140,6 +140,24 @@ func (d *database) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	return d.guard("read", func() error { return d.open.bolt.View(fn) })
 }
 
+// currentForeignWrites returns how often another process has written, up to now.
+func (d *database) currentForeignWrites(ctx context.Context) (int, error) {
+	d.mu.RLock()
+	if d.leased {
+		defer d.mu.RUnlock()
+		return d.foreignWrites, nil
+	}
+	d.mu.RUnlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.leased {
+		if err := d.startLease(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return d.foreignWrites, nil
+}
+
 // inspect inspects the pages as they are now, whatever the inspection memo says.
 func (d *database) inspect(ctx context.Context) error {
 	d.mu.Lock()

@@ -239,7 +239,7 @@ func (s *Store) FirstBlocks(
 			limit = total
 		}
 		program = make([]Block, limit)
-		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets}
+		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets, memory: &s.known}
 		for i, id := range x.order[:limit] {
 			if err := r.read(id, x.lastChange[id], &program[i]); err != nil {
 				return err
@@ -293,7 +293,7 @@ func (s *Store) BlockAt(
 		if p, found = x.lastChange[id]; !found {
 			return nil
 		}
-		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets}
+		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets, memory: &s.known}
 		return r.read(id, p, &block)
 	})
 	return block, found && err == nil, err
@@ -330,6 +330,7 @@ type blockReader struct {
 	tx          *bbolt.Tx
 	chain       *forkChain
 	offsetCache *changeOffsets
+	memory      *blockMemory
 	steps       map[StepNumber]openBody
 }
 
@@ -340,7 +341,19 @@ type openBody struct {
 
 // read decodes the facts of a block from the change that p refers to.
 func (r *blockReader) read(id BlockID, p changeRef, into *Block) error {
-	data, err := r.record(p)
+	o, err := r.open(p.Step)
+	if err != nil {
+		return badStep(r.chain, p.Step, err)
+	}
+	key := blockMemoryKey{session: r.chain.owner(p.Step), change: p}
+	if known, ok := o.body.sum(int(p.Change)); ok {
+		key.sum = known
+		if b, ok := r.memory.get(key); ok && b.ID == id {
+			*into = b
+			return nil
+		}
+	}
+	data, err := o.record(p)
 	if err != nil {
 		return badStep(r.chain, p.Step, err)
 	}
@@ -354,30 +367,37 @@ func (r *blockReader) read(id BlockID, p changeRef, into *Block) error {
 	if err := decode(record.Block, into); err != nil {
 		return badStep(r.chain, p.Step, err)
 	}
+	r.memory.put(key, *into)
 	return nil
 }
 
-// record returns the verified bytes of the change that p refers to. Only that change is verified, not the whole step.
-func (r *blockReader) record(p changeRef) ([]byte, error) {
-	o, ok := r.steps[p.Step]
-	if !ok {
-		value := r.tx.Bucket(bucketSteps).Get(stepKey(r.chain.owner(p.Step), p.Step))
-		if value == nil {
-			return nil, errNoRecord
-		}
-		packed, err := unpackStep(p.Step, value)
-		if err != nil {
-			return nil, err
-		}
-		o.body = packed.body
-		if o.offsets, err = r.offsetCache.ofBody(r.chain.owner(p.Step), p.Step, o.body); err != nil {
-			return nil, err
-		}
-		if r.steps == nil {
-			r.steps = make(map[StepNumber]openBody)
-		}
-		r.steps[p.Step] = o
+// open locates the parts of a step.
+func (r *blockReader) open(n StepNumber) (openBody, error) {
+	o, ok := r.steps[n]
+	if ok {
+		return o, nil
 	}
+	value := r.tx.Bucket(bucketSteps).Get(stepKey(r.chain.owner(n), n))
+	if value == nil {
+		return o, errNoRecord
+	}
+	packed, err := unpackStep(n, value)
+	if err != nil {
+		return o, err
+	}
+	o.body = packed.body
+	if o.offsets, err = r.offsetCache.ofBody(r.chain.owner(n), n, o.body); err != nil {
+		return o, err
+	}
+	if r.steps == nil {
+		r.steps = make(map[StepNumber]openBody)
+	}
+	r.steps[n] = o
+	return o, nil
+}
+
+// record returns the verified bytes of the change that p refers to. Only that change is verified, not the whole step.
+func (o *openBody) record(p changeRef) ([]byte, error) {
 	data, err := o.body.change(o.offsets, int(p.Change))
 	if err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ type results struct {
 	newTraces map[Digest][]Digest // code → its pending traces, newest first
 	size      int
 	timer     *time.Timer // flushes; nil where nothing is pending
+	memory    memory
 
 	tracedCodes  []Digest // codes of which a trace was put, see Recorded; after so many as were dropped
 	droppedCodes int
@@ -98,6 +99,7 @@ func (r *results) set(bucket, key, value []byte) {
 	if r.pending[string(bucket)] == nil {
 		r.pending[string(bucket)] = make(map[string][]byte)
 	}
+	r.forget(bucket, key)
 	r.pending[string(bucket)][string(key)] = value
 	if r.size += len(key) + len(value); r.size > flushSize {
 		r.flushLocked()
@@ -194,13 +196,14 @@ func (r *results) flushLocked() {
 			}
 		}
 		for code, traces := range added {
-			if err := addTraces(tx, code, traces); err != nil {
+			if err := r.addTraces(tx, code, traces); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
+		r.memory = memory{} // it may hold what was pending
 		r.handleFailure("kept", err)
 	}
 }

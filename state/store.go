@@ -39,6 +39,7 @@ type Store struct {
 	heads      headCache
 
 	offsets changeOffsets
+	known   blockMemory
 
 	closeOnce sync.Once
 	closeErr  error

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -98,6 +97,14 @@ func (t *Trace) Failure() *ExecError {
 	return t.Err
 }
 
+// clip makes the lists of a trace end where their memory does, so that nobody who appends to one writes into it.
+func (t *Trace) clip() {
+	t.Reads, t.Writes, t.Marks = slices.Clip(t.Reads), slices.Clip(t.Writes), slices.Clip(t.Marks)
+	t.ReadAliases, t.AliasesBefore = slices.Clip(t.ReadAliases), slices.Clip(t.AliasesBefore)
+	t.AliasesAfter, t.AliasSensitive = slices.Clip(t.AliasesAfter), slices.Clip(t.AliasSensitive)
+	t.BindOrder, t.CitedBlocks = slices.Clip(t.BindOrder), slices.Clip(t.CitedBlocks)
+}
+
 // StoredTrace is a trace with its identity.
 type StoredTrace struct {
 	Digest Digest
@@ -163,13 +170,19 @@ func (s *Store) Trace(id Digest) (Trace, bool, error) {
 // tracesOf returns the digests of a code's traces, newest first: the pending ones, then those in the file. The caller
 // holds r.mu.
 func (r *results) tracesOf(code Digest) []Digest {
-	what := fmt.Sprintf("the list of traces of code %s", code)
+	what := "the list of traces of code " + string(code)
 	var list []Digest
-	if payload := r.getLocked(bucketByCode, code.key(), what); payload != nil {
-		if err := decode(payload, &list); err != nil {
-			r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
-			list = nil
+	if known, ok := r.recall(bucketByCode, code.key()); ok {
+		list = slices.Clone(known.([]Digest))
+	} else {
+		payload := r.getLocked(bucketByCode, code.key(), what)
+		if payload != nil {
+			if err := decode(payload, &list); err != nil {
+				r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
+				list = nil
+			}
 		}
+		r.remember(bucketByCode, code.key(), len(payload), slices.Clone(list))
 	}
 	for _, id := range slices.Backward(r.newTraces[code]) {
 		list = moveToFront(list, id)
@@ -178,7 +191,7 @@ func (r *results) tracesOf(code Digest) []Digest {
 }
 
 // addTraces puts traces at the front of the list of a code, and deletes the oldest beyond maxTraces.
-func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
+func (r *results) addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 	var list []Digest
 	if err := getRecord(tx, bucketByCode, code.key(), &list); err != nil {
 		list = nil // no list, or a damaged one: which traces it named is lost
@@ -186,7 +199,9 @@ func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 	for _, id := range slices.Backward(traces) {
 		list = moveToFront(list, id)
 	}
+	r.forget(bucketByCode, code.key())
 	for _, id := range list[min(len(list), maxTraces):] {
+		r.forget(bucketTraces, id.key())
 		if err := tx.Bucket(bucketTraces).Delete(id.key()); err != nil {
 			return err
 		}
@@ -196,7 +211,10 @@ func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 
 // trace reads one trace. The caller holds r.mu.
 func (r *results) trace(id Digest) (t Trace, ok bool) {
-	what := fmt.Sprintf("trace %s", id)
+	if known, ok := r.recall(bucketTraces, id.key()); ok {
+		return known.(Trace), true
+	}
+	what := "trace " + string(id)
 	payload := r.getLocked(bucketTraces, id.key(), what)
 	if payload == nil {
 		return t, false
@@ -205,5 +223,7 @@ func (r *results) trace(id Digest) (t Trace, ok bool) {
 		r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
 		return Trace{}, false
 	}
+	t.clip()
+	r.remember(bucketTraces, id.key(), len(payload), t)
 	return t, true
 }
