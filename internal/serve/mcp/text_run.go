@@ -21,16 +21,10 @@ func execReply(d *api.Exec) *reply {
 		r.line("block %s appended, %s%s", d.Block, d.Status, decided(d))
 	}
 	r.body(d.Text, textBudget)
-	r.failure(d.Error)
-	for i := range d.Blocks {
-		if b := &d.Blocks[i]; b.ID != d.Block {
-			r.line("block %s %s because of it (%s)", b.ID, b.Status, reason(b.Reason))
-			r.body(b.Stdout+b.Stderr+text0(b.Result), textBudget)
-			r.failure(b.Error)
-		}
-	}
-	if len(d.Stale) > 0 {
-		r.line("not up to date: %s", names(d.Stale))
+	for i := range d.Others {
+		b := &d.Others[i]
+		r.line("block %s %s because of it (%s)", b.Block, b.Status, reason(b.Reason))
+		r.body(b.Text, textBudget)
 	}
 	for i := range d.Files {
 		r.file(&d.Files[i])
@@ -46,13 +40,6 @@ func decided(d *api.Exec) string {
 		return ""
 	}
 	return fmt.Sprintf(" (by %s, similarity %.2f)", d.Decision.By, d.Decision.Score)
-}
-
-func text0(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // runReply says what a run did: the blocks that ran or failed with their outputs, and counts.
