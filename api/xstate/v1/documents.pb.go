@@ -2369,7 +2369,6 @@ type Event struct {
 	Run           string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
 	Block         string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
 	Output        *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
-	Status        string                 `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,7,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	Error         *Error                 `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	Exec          *Exec                  `protobuf:"bytes,9,opt,name=exec,proto3" json:"exec,omitempty"`
@@ -2441,13 +2440,6 @@ func (x *Event) GetOutput() *Output {
 		return x.Output
 	}
 	return nil
-}
-
-func (x *Event) GetStatus() string {
-	if x != nil {
-		return x.Status
-	}
-	return ""
 }
 
 func (x *Event) GetSeconds() float64 {
@@ -2946,11 +2938,11 @@ type Exec struct {
 	Text          string                 `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	Result        *string                `protobuf:"bytes,9,opt,name=result,proto3,oneof" json:"result,omitempty"`
 	Error         *ExecError             `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
-	Blocks        []*Block               `protobuf:"bytes,11,rep,name=blocks,proto3" json:"blocks,omitempty"`
-	Stale         []string               `protobuf:"bytes,12,rep,name=stale,proto3" json:"stale,omitempty"`
+	Others        []*ExecBlock           `protobuf:"bytes,27,rep,name=others,proto3" json:"others,omitempty"`
 	Files         []*ExecFile            `protobuf:"bytes,13,rep,name=files,proto3" json:"files,omitempty"`
 	Clipped       bool                   `protobuf:"varint,14,opt,name=clipped,proto3" json:"clipped,omitempty"`
 	Stopped       string                 `protobuf:"bytes,15,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	File          string                 `protobuf:"bytes,28,opt,name=file,proto3" json:"file,omitempty"`
 	Ran           int32                  `protobuf:"varint,16,opt,name=ran,proto3" json:"ran,omitempty"`
 	Reused        int32                  `protobuf:"varint,17,opt,name=reused,proto3" json:"reused,omitempty"`
 	Failed        int32                  `protobuf:"varint,18,opt,name=failed,proto3" json:"failed,omitempty"`
@@ -3066,16 +3058,9 @@ func (x *Exec) GetError() *ExecError {
 	return nil
 }
 
-func (x *Exec) GetBlocks() []*Block {
+func (x *Exec) GetOthers() []*ExecBlock {
 	if x != nil {
-		return x.Blocks
-	}
-	return nil
-}
-
-func (x *Exec) GetStale() []string {
-	if x != nil {
-		return x.Stale
+		return x.Others
 	}
 	return nil
 }
@@ -3097,6 +3082,13 @@ func (x *Exec) GetClipped() bool {
 func (x *Exec) GetStopped() string {
 	if x != nil {
 		return x.Stopped
+	}
+	return ""
+}
+
+func (x *Exec) GetFile() string {
+	if x != nil {
+		return x.File
 	}
 	return ""
 }
@@ -3178,6 +3170,90 @@ func (x *Exec) GetNotices() []string {
 	return nil
 }
 
+type ExecBlock struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Block         string                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
+	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	Reason        *Reason                `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Text          string                 `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	Error         *ExecError             `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExecBlock) Reset() {
+	*x = ExecBlock{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExecBlock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExecBlock) ProtoMessage() {}
+
+func (x *ExecBlock) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
+func (*ExecBlock) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ExecBlock) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *ExecBlock) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *ExecBlock) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+func (x *ExecBlock) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *ExecBlock) GetError() *ExecError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *ExecBlock) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
 type ExecError struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Type          string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
@@ -3193,7 +3269,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3205,7 +3281,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3218,7 +3294,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ExecError) GetType() string {
@@ -3283,7 +3359,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3371,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3308,7 +3384,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -3362,7 +3438,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3450,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3463,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Exercised) GetFile() string {
@@ -3459,7 +3535,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3471,7 +3547,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3484,7 +3560,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -3533,7 +3609,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3545,7 +3621,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3558,7 +3634,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -3595,7 +3671,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3607,7 +3683,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3620,7 +3696,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Frame) GetFile() string {
@@ -3670,7 +3746,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3682,7 +3758,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3695,7 +3771,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -3754,7 +3830,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3766,7 +3842,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3779,7 +3855,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -3933,7 +4009,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4021,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4034,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Lost) GetKey() string {
@@ -3993,7 +4069,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4005,7 +4081,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4018,7 +4094,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -4053,7 +4129,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4065,7 +4141,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4078,7 +4154,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Need) GetArtifact() string {
@@ -4112,7 +4188,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4124,7 +4200,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4137,7 +4213,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -4168,7 +4244,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4180,7 +4256,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4193,7 +4269,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -4255,7 +4331,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4267,7 +4343,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4280,7 +4356,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *NodeView) GetNode() string {
@@ -4358,7 +4434,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4370,7 +4446,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4383,7 +4459,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Output) GetKind() string {
@@ -4434,7 +4510,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4446,7 +4522,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4459,7 +4535,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -4558,7 +4634,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4570,7 +4646,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4583,7 +4659,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -4629,7 +4705,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4641,7 +4717,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4654,7 +4730,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -4722,7 +4798,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4734,7 +4810,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4747,7 +4823,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Placement) GetBlock() string {
@@ -4829,7 +4905,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4841,7 +4917,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4854,7 +4930,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -4979,7 +5055,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4991,7 +5067,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5004,7 +5080,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -5082,7 +5158,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5094,7 +5170,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5107,7 +5183,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -5151,7 +5227,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5163,7 +5239,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5176,7 +5252,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -5229,7 +5305,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5241,7 +5317,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5254,7 +5330,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -5319,7 +5395,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5331,7 +5407,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5344,7 +5420,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -5394,7 +5470,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5406,7 +5482,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5419,7 +5495,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -5464,7 +5540,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5476,7 +5552,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5489,7 +5565,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -5545,7 +5621,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5557,7 +5633,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5570,7 +5646,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -5606,7 +5682,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5618,7 +5694,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5631,7 +5707,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -5676,7 +5752,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5688,7 +5764,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5701,7 +5777,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -5759,7 +5835,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5771,7 +5847,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5784,7 +5860,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -5841,7 +5917,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5853,7 +5929,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5866,7 +5942,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -5957,7 +6033,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5969,7 +6045,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5982,7 +6058,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -6018,7 +6094,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6030,7 +6106,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6043,7 +6119,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -6090,7 +6166,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6102,7 +6178,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6115,7 +6191,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -6185,7 +6261,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6197,7 +6273,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6210,7 +6286,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -6248,7 +6324,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6260,7 +6336,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6273,7 +6349,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Reason) GetCode() string {
@@ -6335,7 +6411,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6347,7 +6423,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6360,7 +6436,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -6437,7 +6513,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6449,7 +6525,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6462,7 +6538,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -6498,7 +6574,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6510,7 +6586,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6523,7 +6599,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -6564,7 +6640,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6576,7 +6652,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6589,7 +6665,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -6623,7 +6699,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6635,7 +6711,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6648,7 +6724,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -6727,7 +6803,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6739,7 +6815,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6752,7 +6828,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -6818,7 +6894,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6830,7 +6906,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6843,7 +6919,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -7004,7 +7080,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7016,7 +7092,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7029,7 +7105,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -7119,7 +7195,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7131,7 +7207,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7144,7 +7220,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -7221,7 +7297,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7233,7 +7309,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7246,7 +7322,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -7285,7 +7361,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7297,7 +7373,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7310,7 +7386,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -7372,7 +7448,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7384,7 +7460,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7397,7 +7473,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -7426,7 +7502,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7438,7 +7514,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7451,7 +7527,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -7497,7 +7573,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7509,7 +7585,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7522,7 +7598,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -7586,7 +7662,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7598,7 +7674,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7611,7 +7687,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -7653,7 +7729,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7665,7 +7741,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7678,7 +7754,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -7716,7 +7792,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7728,7 +7804,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7741,7 +7817,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -7801,7 +7877,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7813,7 +7889,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7826,7 +7902,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -7891,7 +7967,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7903,7 +7979,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7916,7 +7992,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -7967,7 +8043,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7979,7 +8055,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7992,7 +8068,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -8042,7 +8118,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8054,7 +8130,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8067,7 +8143,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -8110,7 +8186,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8122,7 +8198,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8135,7 +8211,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Variation) GetNode() string {
@@ -8178,7 +8254,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8190,7 +8266,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8203,7 +8279,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -8247,7 +8323,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8259,7 +8335,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8272,7 +8348,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -8327,7 +8403,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8339,7 +8415,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8352,7 +8428,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -8430,7 +8506,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8442,7 +8518,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8455,7 +8531,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -8496,7 +8572,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8508,7 +8584,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8521,7 +8597,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Via) GetFrom() string {
@@ -8550,7 +8626,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8562,7 +8638,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8575,7 +8651,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -8625,7 +8701,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8637,7 +8713,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8650,7 +8726,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -8955,19 +9031,18 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x04 \x03(\v2\x14.xstate.v1.CandidateR\n" +
 	"candidates\x121\n" +
-	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\xb1\x02\n" +
+	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x9f\x02\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x10\n" +
 	"\x03run\x18\x03 \x01(\tR\x03run\x12\x14\n" +
 	"\x05block\x18\x04 \x01(\tR\x05block\x12)\n" +
-	"\x06output\x18\x05 \x01(\v2\x11.xstate.v1.OutputR\x06output\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\x12\x18\n" +
+	"\x06output\x18\x05 \x01(\v2\x11.xstate.v1.OutputR\x06output\x12\x18\n" +
 	"\aseconds\x18\a \x01(\x01R\aseconds\x12&\n" +
 	"\x05error\x18\b \x01(\v2\x10.xstate.v1.ErrorR\x05error\x12#\n" +
 	"\x04exec\x18\t \x01(\v2\x0f.xstate.v1.ExecR\x04exec\x12&\n" +
 	"\x06result\x18\n" +
-	" \x01(\v2\x0e.xstate.v1.RunR\x06result\"\xec\x04\n" +
+	" \x01(\v2\x0e.xstate.v1.RunR\x06resultJ\x04\b\x06\x10\a\"\xec\x04\n" +
 	"\bEvidence\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\tR\x02of\x12\x12\n" +
@@ -9012,7 +9087,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xa0\x06\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xae\x06\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9024,12 +9099,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04text\x18\b \x01(\tR\x04text\x12\x1b\n" +
 	"\x06result\x18\t \x01(\tH\x00R\x06result\x88\x01\x01\x12*\n" +
 	"\x05error\x18\n" +
-	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12(\n" +
-	"\x06blocks\x18\v \x03(\v2\x10.xstate.v1.BlockR\x06blocks\x12\x14\n" +
-	"\x05stale\x18\f \x03(\tR\x05stale\x12)\n" +
+	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12,\n" +
+	"\x06others\x18\x1b \x03(\v2\x14.xstate.v1.ExecBlockR\x06others\x12)\n" +
 	"\x05files\x18\r \x03(\v2\x13.xstate.v1.ExecFileR\x05files\x12\x18\n" +
 	"\aclipped\x18\x0e \x01(\bR\aclipped\x12\x18\n" +
-	"\astopped\x18\x0f \x01(\tR\astopped\x12\x10\n" +
+	"\astopped\x18\x0f \x01(\tR\astopped\x12\x12\n" +
+	"\x04file\x18\x1c \x01(\tR\x04file\x12\x10\n" +
 	"\x03ran\x18\x10 \x01(\x05R\x03ran\x12\x16\n" +
 	"\x06reused\x18\x11 \x01(\x05R\x06reused\x12\x16\n" +
 	"\x06failed\x18\x12 \x01(\x05R\x06failed\x12\x18\n" +
@@ -9044,7 +9119,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\anotices\x18\x1a \x03(\tR\anoticesB\t\n" +
 	"\a_resultB\f\n" +
 	"\n" +
-	"_exit_code\"\xbf\x01\n" +
+	"_exit_codeJ\x04\b\v\x10\fJ\x04\b\f\x10\r\"\xbe\x01\n" +
+	"\tExecBlock\x12\x14\n" +
+	"\x05block\x18\x01 \x01(\tR\x05block\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12)\n" +
+	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12*\n" +
+	"\x05error\x18\x05 \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12\x18\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\xbf\x01\n" +
 	"\tExecError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
@@ -9546,7 +9628,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 99)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -9580,114 +9662,115 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*EvidenceNode)(nil),    // 29: xstate.v1.EvidenceNode
 	(*EvidencePatch)(nil),   // 30: xstate.v1.EvidencePatch
 	(*Exec)(nil),            // 31: xstate.v1.Exec
-	(*ExecError)(nil),       // 32: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 33: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 34: xstate.v1.Exercised
-	(*Fork)(nil),            // 35: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 36: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 37: xstate.v1.Frame
-	(*Log)(nil),             // 38: xstate.v1.Log
-	(*LogStep)(nil),         // 39: xstate.v1.LogStep
-	(*Lost)(nil),            // 40: xstate.v1.Lost
-	(*Missing)(nil),         // 41: xstate.v1.Missing
-	(*Need)(nil),            // 42: xstate.v1.Need
-	(*NodeCounts)(nil),      // 43: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 44: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 45: xstate.v1.NodeView
-	(*Output)(nil),          // 46: xstate.v1.Output
-	(*Patch)(nil),           // 47: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 48: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 49: xstate.v1.PatchView
-	(*Placement)(nil),       // 50: xstate.v1.Placement
-	(*Plan)(nil),            // 51: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 52: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 53: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 54: xstate.v1.PlannedEdit
-	(*Query)(nil),           // 55: xstate.v1.Query
-	(*QueryBlock)(nil),      // 56: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 57: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 58: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 59: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 60: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 61: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 62: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 63: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 64: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 65: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 66: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 67: xstate.v1.RanBlock
-	(*Reason)(nil),          // 68: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 69: xstate.v1.ReferenceView
-	(*Repeat)(nil),          // 70: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 71: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 72: xstate.v1.Repetition
-	(*Replay)(nil),          // 73: xstate.v1.Replay
-	(*Rollback)(nil),        // 74: xstate.v1.Rollback
-	(*Run)(nil),             // 75: xstate.v1.Run
-	(*RunReport)(nil),       // 76: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 77: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 78: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 79: xstate.v1.SessionStatus
-	(*Span)(nil),            // 80: xstate.v1.Span
-	(*Status)(nil),          // 81: xstate.v1.Status
-	(*StepPlacement)(nil),   // 82: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 83: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 84: xstate.v1.Symbols
-	(*Testing)(nil),         // 85: xstate.v1.Testing
-	(*Undo)(nil),            // 86: xstate.v1.Undo
-	(*UndoStep)(nil),        // 87: xstate.v1.UndoStep
-	(*ValueChange)(nil),     // 88: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 89: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 90: xstate.v1.Variation
-	(*Verification)(nil),    // 91: xstate.v1.Verification
-	(*Verified)(nil),        // 92: xstate.v1.Verified
-	(*Verify)(nil),          // 93: xstate.v1.Verify
-	(*VersionView)(nil),     // 94: xstate.v1.VersionView
-	(*Via)(nil),             // 95: xstate.v1.Via
-	(*Volatile)(nil),        // 96: xstate.v1.Volatile
-	(*Why)(nil),             // 97: xstate.v1.Why
-	nil,                     // 98: xstate.v1.Output.DataEntry
-	(*structpb.Struct)(nil), // 99: google.protobuf.Struct
+	(*ExecBlock)(nil),       // 32: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 33: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 34: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 35: xstate.v1.Exercised
+	(*Fork)(nil),            // 36: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 37: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 38: xstate.v1.Frame
+	(*Log)(nil),             // 39: xstate.v1.Log
+	(*LogStep)(nil),         // 40: xstate.v1.LogStep
+	(*Lost)(nil),            // 41: xstate.v1.Lost
+	(*Missing)(nil),         // 42: xstate.v1.Missing
+	(*Need)(nil),            // 43: xstate.v1.Need
+	(*NodeCounts)(nil),      // 44: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 45: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 46: xstate.v1.NodeView
+	(*Output)(nil),          // 47: xstate.v1.Output
+	(*Patch)(nil),           // 48: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 49: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 50: xstate.v1.PatchView
+	(*Placement)(nil),       // 51: xstate.v1.Placement
+	(*Plan)(nil),            // 52: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 53: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 54: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 55: xstate.v1.PlannedEdit
+	(*Query)(nil),           // 56: xstate.v1.Query
+	(*QueryBlock)(nil),      // 57: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 58: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 59: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 60: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 61: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 62: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 63: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 64: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 65: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 66: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 67: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 68: xstate.v1.RanBlock
+	(*Reason)(nil),          // 69: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 70: xstate.v1.ReferenceView
+	(*Repeat)(nil),          // 71: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 72: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 73: xstate.v1.Repetition
+	(*Replay)(nil),          // 74: xstate.v1.Replay
+	(*Rollback)(nil),        // 75: xstate.v1.Rollback
+	(*Run)(nil),             // 76: xstate.v1.Run
+	(*RunReport)(nil),       // 77: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 78: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 79: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 80: xstate.v1.SessionStatus
+	(*Span)(nil),            // 81: xstate.v1.Span
+	(*Status)(nil),          // 82: xstate.v1.Status
+	(*StepPlacement)(nil),   // 83: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 84: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 85: xstate.v1.Symbols
+	(*Testing)(nil),         // 86: xstate.v1.Testing
+	(*Undo)(nil),            // 87: xstate.v1.Undo
+	(*UndoStep)(nil),        // 88: xstate.v1.UndoStep
+	(*ValueChange)(nil),     // 89: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 90: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 91: xstate.v1.Variation
+	(*Verification)(nil),    // 92: xstate.v1.Verification
+	(*Verified)(nil),        // 93: xstate.v1.Verified
+	(*Verify)(nil),          // 94: xstate.v1.Verify
+	(*VersionView)(nil),     // 95: xstate.v1.VersionView
+	(*Via)(nil),             // 96: xstate.v1.Via
+	(*Volatile)(nil),        // 97: xstate.v1.Volatile
+	(*Why)(nil),             // 98: xstate.v1.Why
+	nil,                     // 99: xstate.v1.Output.DataEntry
+	(*structpb.Struct)(nil), // 100: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	89,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	40,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	71,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	90,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	41,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	72,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	42,  // 4: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	69,  // 5: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	99,  // 6: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	43,  // 4: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	70,  // 5: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	100, // 6: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	4,   // 7: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	68,  // 8: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	32,  // 9: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	43,  // 10: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	46,  // 11: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	88,  // 12: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	68,  // 13: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	69,  // 8: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	33,  // 9: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	44,  // 10: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	47,  // 11: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	89,  // 12: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	69,  // 13: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 14: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 15: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	99,  // 16: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	45,  // 17: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	46,  // 18: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	32,  // 19: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	34,  // 20: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	100, // 16: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	46,  // 17: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	47,  // 18: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	33,  // 19: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	35,  // 20: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
 	12,  // 21: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	95,  // 22: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	96,  // 22: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
 	7,   // 23: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	99,  // 24: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	77,  // 25: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	36,  // 26: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	91,  // 27: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	85,  // 28: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	72,  // 29: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	82,  // 30: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	100, // 24: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	78,  // 25: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	37,  // 26: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	92,  // 27: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	86,  // 28: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	73,  // 29: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	83,  // 30: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
 	2,   // 31: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
 	10,  // 32: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
 	13,  // 33: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	46,  // 34: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	47,  // 34: xstate.v1.Event.output:type_name -> xstate.v1.Output
 	25,  // 35: xstate.v1.Event.error:type_name -> xstate.v1.Error
 	31,  // 36: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	75,  // 37: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	76,  // 37: xstate.v1.Event.result:type_name -> xstate.v1.Run
 	0,   // 38: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
 	29,  // 39: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
 	28,  // 40: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
@@ -9695,103 +9778,105 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	24,  // 42: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
 	11,  // 43: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
 	15,  // 44: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	95,  // 45: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	68,  // 46: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	96,  // 45: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	69,  // 46: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
 	0,   // 47: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
 	0,   // 48: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
 	24,  // 49: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
 	16,  // 50: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	32,  // 51: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	6,   // 52: xstate.v1.Exec.blocks:type_name -> xstate.v1.Block
-	33,  // 53: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	37,  // 54: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	36,  // 55: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	39,  // 56: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	99,  // 57: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	77,  // 58: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	36,  // 59: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	91,  // 60: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	85,  // 61: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	72,  // 62: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	82,  // 63: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	2,   // 64: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	89,  // 65: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	95,  // 66: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	68,  // 67: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	89,  // 68: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	89,  // 69: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	68,  // 70: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 71: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 72: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	98,  // 73: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	48,  // 74: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	50,  // 75: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	70,  // 76: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	75,  // 77: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	51,  // 78: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	24,  // 79: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	67,  // 80: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	84,  // 81: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 82: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	54,  // 83: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	52,  // 84: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	22,  // 85: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	40,  // 86: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	71,  // 87: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	68,  // 88: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	32,  // 89: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	53,  // 90: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	68,  // 91: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	84,  // 92: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	24,  // 93: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	9,   // 94: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	24,  // 95: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	9,   // 96: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	9,   // 97: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	17,  // 98: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	49,  // 99: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	83,  // 100: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	83,  // 101: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	9,   // 102: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	15,  // 103: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	94,  // 104: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	96,  // 105: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	9,   // 106: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	8,   // 107: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	24,  // 108: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	68,  // 109: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	76,  // 110: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	20,  // 111: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	41,  // 112: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	21,  // 113: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	6,   // 114: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	92,  // 115: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	78,  // 116: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	20,  // 117: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	14,  // 118: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	14,  // 119: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	23,  // 120: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	24,  // 121: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	24,  // 122: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	79,  // 123: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	89,  // 124: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	87,  // 125: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	7,   // 126: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	89,  // 127: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	89,  // 128: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	19,  // 129: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	19,  // 130: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	90,  // 131: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	80,  // 132: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	99,  // 133: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	44,  // 134: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	44,  // 135: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	32,  // 136: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	137, // [137:137] is the sub-list for method output_type
-	137, // [137:137] is the sub-list for method input_type
-	137, // [137:137] is the sub-list for extension type_name
-	137, // [137:137] is the sub-list for extension extendee
-	0,   // [0:137] is the sub-list for field type_name
+	33,  // 51: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	32,  // 52: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	34,  // 53: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	69,  // 54: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	33,  // 55: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	38,  // 56: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	37,  // 57: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	40,  // 58: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	100, // 59: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	78,  // 60: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	37,  // 61: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	92,  // 62: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	86,  // 63: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	73,  // 64: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	83,  // 65: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	2,   // 66: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	90,  // 67: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	96,  // 68: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	69,  // 69: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	90,  // 70: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	90,  // 71: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	69,  // 72: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 73: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 74: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	99,  // 75: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	49,  // 76: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	51,  // 77: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	71,  // 78: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	76,  // 79: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	52,  // 80: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	24,  // 81: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	68,  // 82: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	85,  // 83: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 84: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	55,  // 85: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	53,  // 86: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	22,  // 87: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	41,  // 88: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	72,  // 89: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	69,  // 90: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	33,  // 91: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	54,  // 92: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	69,  // 93: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	85,  // 94: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	24,  // 95: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	9,   // 96: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	24,  // 97: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	9,   // 98: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	9,   // 99: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	17,  // 100: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	50,  // 101: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	84,  // 102: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	84,  // 103: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	9,   // 104: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	15,  // 105: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	95,  // 106: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	97,  // 107: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	9,   // 108: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	8,   // 109: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	24,  // 110: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	69,  // 111: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	77,  // 112: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	20,  // 113: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	42,  // 114: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	21,  // 115: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	6,   // 116: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	93,  // 117: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	79,  // 118: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	20,  // 119: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	14,  // 120: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	14,  // 121: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	23,  // 122: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	24,  // 123: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	24,  // 124: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	80,  // 125: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	90,  // 126: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	88,  // 127: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	7,   // 128: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	90,  // 129: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	90,  // 130: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	19,  // 131: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	19,  // 132: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	91,  // 133: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	81,  // 134: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	100, // 135: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	45,  // 136: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	45,  // 137: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	33,  // 138: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	139, // [139:139] is the sub-list for method output_type
+	139, // [139:139] is the sub-list for method input_type
+	139, // [139:139] is the sub-list for extension type_name
+	139, // [139:139] is the sub-list for extension extendee
+	0,   // [0:139] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -9801,14 +9886,14 @@ func file_xstate_v1_documents_proto_init() {
 	}
 	file_xstate_v1_documents_proto_msgTypes[6].OneofWrappers = []any{}
 	file_xstate_v1_documents_proto_msgTypes[31].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[75].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[76].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   99,
+			NumMessages:   100,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
