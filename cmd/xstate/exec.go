@@ -83,11 +83,6 @@ the code failed.`,
 	return cmd
 }
 
-// linesFlag adds --json-lines.
-func (a *app) linesFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.ui.lines, "json-lines", false, "print a JSON document a line for each event, as it happens")
-}
-
 func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags) error {
 	code, err := a.execCode(in, args, f)
 	if err != nil {

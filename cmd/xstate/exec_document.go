@@ -16,6 +16,20 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
+// execution is one call of exec, as it is shown.
+type execution struct {
+	*app
+	o       *opened
+	budget  int
+	started time.Time
+	wrote   string // the file that goes along
+
+	blocks []xstate.BlockID // that the code became
+	shown  *clipper         // what they put out, as it comes
+	line   string           // of it: a line that has not ended
+	d      api.Exec
+}
+
 // document fills in the document, and ends what is shown of the code's output.
 func (x *execution) document(done *xstate.ExecResult) {
 	out := done.Outcome
@@ -97,6 +111,18 @@ func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 		text.WriteString(x.d.Error.Message + "\nhint: " + x.d.Error.Hint + "\n")
 	}
 	return text.String()
+}
+
+// outputText renders one output. A picture that the terminal cannot show is a file.
+func (x *execution) outputText(block xstate.BlockID, o state.Output) string {
+	if picture := x.ui.picture(o); picture != "" && !x.ui.json {
+		return picture + "\n"
+	}
+	files := x.figures(block, []state.Output{o})
+	if len(files) == 0 {
+		return x.places.outputText(o)
+	}
+	return fmt.Sprintf("[%s %s: %s]\n", files[0].Media, size(int64(files[0].Bytes)), files[0].File)
 }
 
 // missing returns the error of code that could not run because of another block; nil if it could.

@@ -2,12 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
@@ -15,27 +11,6 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
-
-// execution is one call of exec, as it is shown.
-type execution struct {
-	*app
-	o       *opened
-	budget  int
-	started time.Time
-	wrote   string // the file that goes along
-
-	blocks []xstate.BlockID // that the code became
-	shown  *clipper         // what they put out, as it comes
-	line   string           // of it: a line that has not ended
-	d      api.Exec
-}
-
-// newRunID returns a name for a run, by which it can be interrupted.
-func newRunID() string {
-	var id [4]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
-}
 
 func (x *execution) begin() {
 	x.shown = &clipper{budget: x.budget, show: func(text string) {
@@ -98,18 +73,6 @@ func (x *execution) ended() {
 		x.shown.add(lastState(x.line) + "\n")
 		x.line = ""
 	}
-}
-
-// outputText renders one output. A picture that the terminal cannot show is a file.
-func (x *execution) outputText(block xstate.BlockID, o state.Output) string {
-	if picture := x.ui.picture(o); picture != "" && !x.ui.json {
-		return picture + "\n"
-	}
-	files := x.figures(block, []state.Output{o})
-	if len(files) == 0 {
-		return x.places.outputText(o)
-	}
-	return fmt.Sprintf("[%s %s: %s]\n", files[0].Media, size(int64(files[0].Bytes)), files[0].File)
 }
 
 // print shows the end of a call, and returns its exit code.

@@ -1,19 +1,16 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/hex"
+
+	"github.com/spf13/cobra"
+
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 )
 
 // With --json-lines each event is a document of its own, on a line, and the verb's document comes last, in one.
-
-// event prints an event, if events are asked for.
-func (u *ui) event(e api.Event) {
-	if u.lines {
-		e.Version = api.Version
-		_ = u.encode(e) // of a reader that is gone the last document tells
-	}
-}
 
 // runEvent returns the event for what a run reports.
 func runEvent(e runner.Event) api.Event {
@@ -24,18 +21,14 @@ func runEvent(e runner.Event) api.Event {
 	return event
 }
 
-// lastEvent returns a verb's document as the last event.
-func lastEvent(doc any) any {
-	e := api.Event{Version: api.Version, Event: "done"}
-	switch doc := doc.(type) {
-	case *api.Exec:
-		e.Exec = doc
-	case *api.Run:
-		e.Result = doc
-	case api.Failure:
-		e.Event, e.Error = "error", &doc.Error
-	default:
-		return doc
-	}
-	return e
+// newRunID returns a name for a run, by which it can be interrupted.
+func newRunID() string {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
+}
+
+// linesFlag adds --json-lines.
+func (a *app) linesFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.ui.lines, "json-lines", false, "print a JSON document a line for each event, as it happens")
 }

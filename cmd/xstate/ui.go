@@ -26,6 +26,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 type ui struct {
@@ -105,6 +107,30 @@ func (u *ui) encode(doc any) error {
 		return fmt.Errorf("print document: %w", err)
 	}
 	return nil
+}
+
+// event prints an event, if events are asked for.
+func (u *ui) event(e api.Event) {
+	if u.lines {
+		e.Version = api.Version
+		_ = u.encode(e) // of a reader that is gone the last document tells
+	}
+}
+
+// lastEvent returns a verb's document as the last event.
+func lastEvent(doc any) any {
+	e := api.Event{Version: api.Version, Event: "done"}
+	switch doc := doc.(type) {
+	case *api.Exec:
+		e.Exec = doc
+	case *api.Run:
+		e.Result = doc
+	case api.Failure:
+		e.Event, e.Error = "error", &doc.Error
+	default:
+		return doc
+	}
+	return e
 }
 
 // progress replaces the progress line; "" takes it away.
