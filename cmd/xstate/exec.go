@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,6 +89,9 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 	if err != nil {
 		return err
 	}
+	if strings.TrimSpace(code) == "" {
+		return &usageError{err: errors.New("there is no code to execute"), hint: "xstate exec -c CODE, or code on stdin"}
+	}
 	if f.timeout < 0 {
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate exec FILE --timeout 30s"}
 	}
@@ -166,7 +170,7 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 		var err error
 		name, err = a.sessionOf(ctx, store, a.session)
 		if state.CodeOf(err) == state.CodeNoSession && !slices.Contains(programKinds, filepath.Ext(a.session)) {
-			made, err = true, nil
+			name, made, err = a.session, true, nil
 		}
 		if err != nil {
 			return nil, err

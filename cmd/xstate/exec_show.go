@@ -98,8 +98,10 @@ func (x *execution) failed() bool {
 
 // talk says what happened elsewhere.
 func (x *execution) talk(done *xstate.ExecResult) {
+	kept := map[xstate.BlockID]bool{}
 	for _, p := range done.Placements {
 		if p.Decision != nil && p.Decision.By == patch.ByKept {
+			kept[xstate.BlockID(p.Block)] = true
 			x.ui.talk("block %s failed before; the part that did not fail is kept, as this code uses it", p.Block)
 		}
 	}
@@ -108,6 +110,9 @@ func (x *execution) talk(done *xstate.ExecResult) {
 			"unchanged": "as it was"}[x.d.Action])
 	}
 	for _, b := range x.d.Others {
+		if kept[b.Block] && b.Error == nil {
+			continue
+		}
 		x.ui.talk("block %s %s, too (%s); xstate show %s prints it", b.Block, b.Status, reasonText(b.Reason), b.Block)
 	}
 	if x.wrote != "" {
