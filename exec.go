@@ -65,7 +65,12 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 			done.Blocks = append(done.Blocks, done.Block)
 		}
 	}
-	record := func() ([]Step, error) { return s.Record(ctx, r, o.Origin) }
+	record := func() ([]Step, error) {
+		if len(r.Edits) == 0 { // the run tells that the code was submitted again
+			return nil, nil
+		}
+		return s.Record(ctx, r, o.Origin)
+	}
 	if o.Record == nil {
 		done.Edits, err = record()
 	} else {
