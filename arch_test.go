@@ -66,7 +66,7 @@ var layers = []layer{
 		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay",
 		".",
 		"bench",
-		"internal/api", "internal/serve", "internal/serve/mcp"}},
+		"internal/api", "internal/serve", "internal/serve/mcp", "internal/serve/rpc"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.
