@@ -61,11 +61,12 @@ var layers = []layer{
 	{folder: "api/xstate/v1"},
 	{folder: "internal/serve"},
 	{folder: "internal/serve/mcp", imports: []string{"state", "state/query", ".", "internal/api", "internal/serve"}},
+	{folder: "internal/serve/rpc", imports: []string{"state", "internal/api", "api/xstate/v1", "internal/serve"}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
 		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay",
 		".",
 		"bench",
-		"internal/api", "internal/serve", "internal/serve/mcp"}},
+		"internal/api", "internal/serve", "internal/serve/mcp", "internal/serve/rpc"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.

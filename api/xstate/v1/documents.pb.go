@@ -2369,10 +2369,10 @@ type Event struct {
 	Run           string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
 	Block         string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
 	Output        *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
-	Seconds       float64                `protobuf:"fixed64,7,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	Error         *Error                 `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
-	Exec          *Exec                  `protobuf:"bytes,9,opt,name=exec,proto3" json:"exec,omitempty"`
-	Result        *Run                   `protobuf:"bytes,10,opt,name=result,proto3" json:"result,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Error         *Error                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	Exec          *Exec                  `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
+	Result        *Run                   `protobuf:"bytes,9,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2938,11 +2938,11 @@ type Exec struct {
 	Text          string                 `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	Result        *string                `protobuf:"bytes,9,opt,name=result,proto3,oneof" json:"result,omitempty"`
 	Error         *ExecError             `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
-	Others        []*ExecBlock           `protobuf:"bytes,27,rep,name=others,proto3" json:"others,omitempty"`
-	Files         []*ExecFile            `protobuf:"bytes,13,rep,name=files,proto3" json:"files,omitempty"`
-	Clipped       bool                   `protobuf:"varint,14,opt,name=clipped,proto3" json:"clipped,omitempty"`
-	Stopped       string                 `protobuf:"bytes,15,opt,name=stopped,proto3" json:"stopped,omitempty"`
-	File          string                 `protobuf:"bytes,28,opt,name=file,proto3" json:"file,omitempty"`
+	Others        []*ExecBlock           `protobuf:"bytes,11,rep,name=others,proto3" json:"others,omitempty"`
+	Files         []*ExecFile            `protobuf:"bytes,12,rep,name=files,proto3" json:"files,omitempty"`
+	Clipped       bool                   `protobuf:"varint,13,opt,name=clipped,proto3" json:"clipped,omitempty"`
+	Stopped       string                 `protobuf:"bytes,14,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	File          string                 `protobuf:"bytes,15,opt,name=file,proto3" json:"file,omitempty"`
 	Ran           int32                  `protobuf:"varint,16,opt,name=ran,proto3" json:"ran,omitempty"`
 	Reused        int32                  `protobuf:"varint,17,opt,name=reused,proto3" json:"reused,omitempty"`
 	Failed        int32                  `protobuf:"varint,18,opt,name=failed,proto3" json:"failed,omitempty"`
@@ -9031,18 +9031,17 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x04 \x03(\v2\x14.xstate.v1.CandidateR\n" +
 	"candidates\x121\n" +
-	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x9f\x02\n" +
+	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x99\x02\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x10\n" +
 	"\x03run\x18\x03 \x01(\tR\x03run\x12\x14\n" +
 	"\x05block\x18\x04 \x01(\tR\x05block\x12)\n" +
 	"\x06output\x18\x05 \x01(\v2\x11.xstate.v1.OutputR\x06output\x12\x18\n" +
-	"\aseconds\x18\a \x01(\x01R\aseconds\x12&\n" +
-	"\x05error\x18\b \x01(\v2\x10.xstate.v1.ErrorR\x05error\x12#\n" +
-	"\x04exec\x18\t \x01(\v2\x0f.xstate.v1.ExecR\x04exec\x12&\n" +
-	"\x06result\x18\n" +
-	" \x01(\v2\x0e.xstate.v1.RunR\x06resultJ\x04\b\x06\x10\a\"\xec\x04\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12&\n" +
+	"\x05error\x18\a \x01(\v2\x10.xstate.v1.ErrorR\x05error\x12#\n" +
+	"\x04exec\x18\b \x01(\v2\x0f.xstate.v1.ExecR\x04exec\x12&\n" +
+	"\x06result\x18\t \x01(\v2\x0e.xstate.v1.RunR\x06result\"\xec\x04\n" +
 	"\bEvidence\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\tR\x02of\x12\x12\n" +
@@ -9087,7 +9086,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xae\x06\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xa2\x06\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9100,11 +9099,11 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06result\x18\t \x01(\tH\x00R\x06result\x88\x01\x01\x12*\n" +
 	"\x05error\x18\n" +
 	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12,\n" +
-	"\x06others\x18\x1b \x03(\v2\x14.xstate.v1.ExecBlockR\x06others\x12)\n" +
-	"\x05files\x18\r \x03(\v2\x13.xstate.v1.ExecFileR\x05files\x12\x18\n" +
-	"\aclipped\x18\x0e \x01(\bR\aclipped\x12\x18\n" +
-	"\astopped\x18\x0f \x01(\tR\astopped\x12\x12\n" +
-	"\x04file\x18\x1c \x01(\tR\x04file\x12\x10\n" +
+	"\x06others\x18\v \x03(\v2\x14.xstate.v1.ExecBlockR\x06others\x12)\n" +
+	"\x05files\x18\f \x03(\v2\x13.xstate.v1.ExecFileR\x05files\x12\x18\n" +
+	"\aclipped\x18\r \x01(\bR\aclipped\x12\x18\n" +
+	"\astopped\x18\x0e \x01(\tR\astopped\x12\x12\n" +
+	"\x04file\x18\x0f \x01(\tR\x04file\x12\x10\n" +
 	"\x03ran\x18\x10 \x01(\x05R\x03ran\x12\x16\n" +
 	"\x06reused\x18\x11 \x01(\x05R\x06reused\x12\x16\n" +
 	"\x06failed\x18\x12 \x01(\x05R\x06failed\x12\x18\n" +
@@ -9119,7 +9118,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\anotices\x18\x1a \x03(\tR\anoticesB\t\n" +
 	"\a_resultB\f\n" +
 	"\n" +
-	"_exit_codeJ\x04\b\v\x10\fJ\x04\b\f\x10\r\"\xbe\x01\n" +
+	"_exit_code\"\xbe\x01\n" +
 	"\tExecBlock\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12)\n" +

@@ -207,11 +207,13 @@ func (UnimplementedSessionServiceHandler) Get(context.Context, *connect.Request[
 type RunServiceClient interface {
 	// Exec executes code in a session: a new block, or a new version of one.
 	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.Response[Exec], error)
-	// ExecStream does so, and reports what happens while it happens. The last event is done or error.
+	// ExecStream does so, and reports what happens while it happens. The last event is done; the event
+	// error is the error of the stream.
 	ExecStream(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[Event], error)
 	// Run records how a file differs from its session, and runs what is affected.
 	Run(context.Context, *connect.Request[RunRequest]) (*connect.Response[Run], error)
-	// RunStream does so, and reports what happens while it happens. The last event is done or error.
+	// RunStream does so, and reports what happens while it happens. The last event is done; the event
+	// error is the error of the stream.
 	RunStream(context.Context, *connect.Request[RunRequest]) (*connect.ServerStreamForClient[Event], error)
 	// Interrupt stops a run as Ctrl-C does.
 	Interrupt(context.Context, *connect.Request[InterruptRequest]) (*connect.Response[InterruptResponse], error)
@@ -314,11 +316,13 @@ func (c *runServiceClient) ListRuns(ctx context.Context, req *connect.Request[Li
 type RunServiceHandler interface {
 	// Exec executes code in a session: a new block, or a new version of one.
 	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.Response[Exec], error)
-	// ExecStream does so, and reports what happens while it happens. The last event is done or error.
+	// ExecStream does so, and reports what happens while it happens. The last event is done; the event
+	// error is the error of the stream.
 	ExecStream(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[Event]) error
 	// Run records how a file differs from its session, and runs what is affected.
 	Run(context.Context, *connect.Request[RunRequest]) (*connect.Response[Run], error)
-	// RunStream does so, and reports what happens while it happens. The last event is done or error.
+	// RunStream does so, and reports what happens while it happens. The last event is done; the event
+	// error is the error of the stream.
 	RunStream(context.Context, *connect.Request[RunRequest], *connect.ServerStream[Event]) error
 	// Interrupt stops a run as Ctrl-C does.
 	Interrupt(context.Context, *connect.Request[InterruptRequest]) (*connect.Response[InterruptResponse], error)

@@ -1,0 +1,164 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// The routes are those that the package e2b-code-interpreter 2 asks (code_interpreter_sync.py in it). A context is a
+// session, and a request to execute is one call of exec.
+
+// isE2B reports whether a path is one of the E2B code interpreter's.
+func isE2B(path string) bool {
+	return slices.Contains([]string{"/health", "/execute", "/contexts"}, path) || strings.HasPrefix(path, "/contexts/")
+}
+
+// e2b returns the handler of the E2B code interpreter's routes.
+func (s *Service) e2b() http.Handler {
+	known := newContexts(s.Folder)
+	mux := http.NewServeMux()
+	handle := func(pattern string, do func(http.ResponseWriter, *http.Request) error) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := do(w, r); err != nil {
+				f := asFailure(err)
+				f.write(w, f.status())
+			}
+		})
+	}
+	handle("GET /health", func(w http.ResponseWriter, _ *http.Request) error {
+		_, err := io.WriteString(w, "OK")
+		return err
+	})
+	handle("POST /execute", func(w http.ResponseWriter, r *http.Request) error { return s.execute(w, r, known) })
+	handle("GET /contexts", func(w http.ResponseWriter, _ *http.Request) error { return writeJSON(w, known.list()) })
+	handle("POST /contexts", func(w http.ResponseWriter, r *http.Request) error {
+		made, err := known.make(r)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, made)
+	})
+	handle("DELETE /contexts/{id}", func(_ http.ResponseWriter, r *http.Request) error {
+		return known.drop(r.PathValue("id"))
+	})
+	handle("POST /contexts/{id}/restart", func(_ http.ResponseWriter, r *http.Request) error {
+		return known.restart(r.PathValue("id"))
+	})
+	handle("/", func(_ http.ResponseWriter, r *http.Request) error {
+		return fail(codeNoMethod, "docs/api.md lists the routes", "there is no route %s %q", r.Method, r.URL.Path)
+	})
+	return mux
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(v)
+}
+
+// asFailure makes a failure of any error.
+func asFailure(err error) *failure {
+	var f *failure
+	if !errors.As(err, &f) {
+		f = fail(codeInternal, "try it again; if it stays, please report it", "%v", err)
+		f.exit = 5
+	}
+	return f
+}
+
+// readJSON reads a body into v. It takes the type of JSON only, which a page of another origin cannot send unasked.
+func readJSON(r *http.Request, v any) error {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+		return misused(fmt.Errorf("the body has the type %.80q, want application/json", r.Header.Get("Content-Type")))
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		var found *connect.Error
+		if errors.As(err, &found) && found.Code() == connect.CodeResourceExhausted {
+			return tooLarge()
+		}
+		return misused(fmt.Errorf("the body is not as it must be: %w", err))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return misused(errors.New("the body has more than one JSON object"))
+	}
+	return nil
+}
+
+// execution is the body of a request to execute.
+type execution struct {
+	Code     string            `json:"code"`
+	Context  *string           `json:"context_id"`
+	Language *string           `json:"language"`
+	Env      map[string]string `json:"env_vars"`
+}
+
+// execute appends a block to the context's session and runs it. It appends, because the client expects an interpreter
+// whose state each request continues: x += 1 twice adds two. Equal code with equal inputs is reused all the same.
+func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *contexts) error {
+	var e execution
+	if err := readJSON(r, &e); err != nil {
+		return err
+	}
+	if err := isPython(e.Language); err != nil {
+		return err
+	}
+	in, err := known.find(e.Context)
+	if err != nil {
+		return err
+	}
+	c := &command{words: []string{"exec", "--append"}, arguments: []string{"-"}, stdin: e.Code, folder: in.Folder}
+	c.text("session", in.session)
+	c.variables(e.Env)
+	out := &e2bStream{w: w, seen: map[state.BlockID]bool{}}
+	if err := s.events(r.Context(), c, out.event); err != nil {
+		return out.fail(err)
+	}
+	if d := out.done; d != nil && d.Status == "reused" && !out.seen[d.Block] { // nothing ran, so no event had its outputs
+		if err := s.recorded(r.Context(), in, out); err != nil {
+			return out.fail(err)
+		}
+	}
+	return out.end()
+}
+
+// recorded sends the recorded outputs of a block that was reused.
+func (s *Service) recorded(ctx context.Context, in *e2bContext, out *e2bStream) error {
+	c := &command{words: []string{"query"}, folder: in.Folder}
+	c.text("session", in.session)
+	c.text("at-step", fmt.Sprint(out.done.Step))
+	c.text("block", string(out.done.Block))
+	text, err := s.answer(ctx, c)
+	if err != nil {
+		return err
+	}
+	var d api.QueryBlock
+	if err := json.Unmarshal(text, &d); err != nil {
+		return err
+	}
+	for _, o := range d.Block.Outputs {
+		if err := out.output(d.Block.ID, &o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isPython(language *string) error {
+	if language == nil || *language == "" || *language == "python" {
+		return nil
+	}
+	return fail(codeUsage, `leave language out, or say "python"`, "the language %.40q is not served", *language)
+}

@@ -1,0 +1,121 @@
+package rpc
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// e2bContext is where code is executed.
+type e2bContext struct {
+	ID       string `json:"id"`
+	Language string `json:"language"`
+	Folder   string `json:"cwd"`
+	session  string
+}
+
+// mainContext is the context of requests that name none. Its session is the one that exec takes, so it is always there.
+const mainContext = "main"
+
+// mostContexts is how many contexts a server knows at once.
+const mostContexts = 1000
+
+// contexts are the contexts that clients made. They end with the server; their sessions stay in the store.
+type contexts struct {
+	folder string
+	mu     sync.Mutex
+	byID   map[string]*e2bContext
+}
+
+func newContexts(folder string) *contexts {
+	first := &e2bContext{ID: mainContext, Language: "python", Folder: folder, session: mainContext}
+	return &contexts{folder: folder, byID: map[string]*e2bContext{mainContext: first}}
+}
+
+// find returns a copy of a context; nil names the main one.
+func (c *contexts) find(id *string) (*e2bContext, error) {
+	name := mainContext
+	if id != nil {
+		name = *id
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.byID[name]
+	if known == nil {
+		return nil, fail(codeNoContext, "make one with POST /contexts; contexts end with the server",
+			"there is no context %.80q", name)
+	}
+	found := *known
+	return &found, nil
+}
+
+func (c *contexts) list() []*e2bContext {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	byID := func(x, y *e2bContext) int { return cmp.Compare(x.ID, y.ID) }
+	return slices.SortedFunc(maps.Values(maps.Clone(c.byID)), byID)
+}
+
+// make makes a context as a request describes it. Its session is made by the first execution.
+func (c *contexts) make(r *http.Request) (*e2bContext, error) {
+	var want struct {
+		Language *string `json:"language"`
+		Folder   *string `json:"cwd"`
+	}
+	if err := readJSON(r, &want); err != nil {
+		return nil, err
+	}
+	if err := isPython(want.Language); err != nil {
+		return nil, err
+	}
+	folder := c.folder
+	if want.Folder != nil {
+		if folder = filepath.Clean(*want.Folder); !filepath.IsAbs(folder) {
+			return nil, misused(fmt.Errorf("the folder %q is not absolute", *want.Folder))
+		}
+	}
+	name := newSession()
+	made := &e2bContext{ID: name, Language: "python", Folder: folder, session: name}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byID) >= mostContexts {
+		return nil, fail(codeTooLarge, "remove some", "there are %d contexts already", mostContexts)
+	}
+	c.byID[name] = made
+	return made, nil
+}
+
+// newSession returns a name that no session has.
+func newSession() string { return "e2b-" + rand.Text()[:13] }
+
+// drop forgets a context.
+func (c *contexts) drop(id string) error {
+	return c.change(id, func(*e2bContext) { delete(c.byID, id) })
+}
+
+// restart gives a context a new session.
+func (c *contexts) restart(id string) error {
+	return c.change(id, func(known *e2bContext) { known.session = newSession() })
+}
+
+// change changes a context that a client made.
+func (c *contexts) change(id string, how func(*e2bContext)) error {
+	if id == mainContext {
+		return misused(errors.New("the main context goes on as long as its session: make another context"))
+	}
+	if _, err := c.find(&id); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.byID[id]; known != nil { // nobody removed it meanwhile
+		how(known)
+	}
+	return nil
+}

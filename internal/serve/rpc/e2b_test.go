@@ -1,0 +1,250 @@
+package rpc
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/internal/serve"
+)
+
+// asked sends a request of the E2B client and returns the status and the lines of the answer.
+func asked(t *testing.T, client *http.Client, method, path, body string) (int, []map[string]any) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost:49999"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var all []map[string]any
+	for d := json.NewDecoder(answer.Body); ; {
+		var line map[string]any
+		if err := d.Decode(&line); err != nil {
+			return answer.StatusCode, all
+		}
+		delete(line, "timestamp")
+		all = append(all, line)
+	}
+}
+
+// events is what exec prints with --json-lines: events, then the document.
+func events(list ...string) func(context.Context, serve.Call) int {
+	return func(_ context.Context, c serve.Call) int {
+		for _, e := range list {
+			fmt.Fprintf(c.Stdout, `{"version":1,%s}`+"\n", e)
+		}
+		return 0
+	}
+}
+
+// TestE2BExecute: events become the messages of the client, in its order.
+func TestE2BExecute(t *testing.T) {
+	d := &fake{do: events(
+		`"event":"started","run":"0123abcd"`,
+		`"event":"output","block":"b1","output":{"kind":"result","text":"of another block"}`,
+		`"event":"output","block":"b2","output":{"kind":"stdout","text":"hi\n"}`,
+		`"event":"output","block":"b2","output":{"kind":"stderr","text":"careful\n"}`,
+		`"event":"output","block":"b2","output":{"kind":"display","text":"Figure","data":{"image/png":"aGk="}}`,
+		`"event":"output","block":"b2","output":{"kind":"result","text":"42","data":`+
+			`{"text/plain":"42","text/html":"<b>42</b>","application/json":"{\"a\":1}","x/y":"z"}}`,
+		`"event":"done","exec":{"version":1,"block":"b2","step":9,"status":"failed",`+
+			`"error":{"type":"ValueError","message":"no","traceback":["one","two"]}}`,
+	)}
+	_, client := serving(t, d, time.Minute)
+	status, got := asked(t, client, "POST", "/execute",
+		`{"code":"x + 1","context_id":null,"language":null,"env_vars":{"B":"2"}}`)
+	want := []map[string]any{
+		{"type": "stdout", "text": "hi\n"},
+		{"type": "stderr", "text": "careful\n"},
+		{"type": "result", "text": "Figure", "png": "aGk=", "is_main_result": false},
+		{"type": "result", "text": "of another block", "is_main_result": false},
+		{"type": "result", "text": "42", "html": "<b>42</b>", "json": map[string]any{"a": 1.0},
+			"extra": map[string]any{"x/y": "z"}, "is_main_result": true},
+		{"type": "error", "name": "ValueError", "value": "no", "traceback": "one\ntwo"},
+		{"type": "number_of_executions", "execution_count": 9.0},
+		{"type": "end_of_execution"},
+	}
+	if diff := cmp.Diff(want, got); status != 200 || diff != "" {
+		t.Errorf("status %d, messages (-want +got):\n%s", status, diff)
+	}
+	args, stdin := d.last()
+	wantArgs := []string{"exec", "--append", "--session=main", "--json-lines", "--store=/store", "--", "-"}
+	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {
+		t.Errorf("input %q, arguments (-want +got):\n%s", stdin, diff)
+	}
+	if diff := cmp.Diff([]string{"A=1", "B=2"}, d.calls[0].Environ); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+// TestE2BReused: code whose result is recorded executes nothing, and the client gets its outputs all the same.
+func TestE2BReused(t *testing.T) {
+	d := &fake{do: func(ctx context.Context, c serve.Call) int {
+		if c.Args[0] == "query" {
+			return prints(`{"version":1,"block":{"id":"b","outputs":[{"kind":"stdout","text":"hi"},`+
+				`{"kind":"result","text":"1"}]}}`+"\n", 0)(ctx, c)
+		}
+		return events(`"event":"done","exec":{"version":1,"block":"b","step":4,"status":"reused"}`)(ctx, c)
+	}}
+	_, client := serving(t, d, time.Minute)
+	_, got := asked(t, client, "POST", "/execute", `{"code":"f()"}`)
+	want := []map[string]any{
+		{"type": "stdout", "text": "hi"},
+		{"type": "result", "text": "1", "is_main_result": true},
+		{"type": "number_of_executions", "execution_count": 4.0},
+		{"type": "end_of_execution"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	args, _ := d.last()
+	if diff := cmp.Diff("query --session=main --at-step=4 --block=b --json --store=/store", strings.Join(args, " ")); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+}
+
+// TestE2BStreams: output is sent while the code runs.
+func TestE2BStreams(t *testing.T) {
+	seen := make(chan bool)
+	d := &fake{do: func(_ context.Context, c serve.Call) int {
+		io.WriteString(c.Stdout, `{"version":1,"event":"output","block":"b","output":{"kind":"stdout","text":"first"}}`+"\n")
+		<-seen // or the test hangs
+		io.WriteString(c.Stdout, `{"version":1,"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}}`+"\n")
+		return 0
+	}}
+	_, client := serving(t, d, time.Minute)
+	answer, err := client.Post("http://localhost/execute", "application/json", strings.NewReader(`{"code":"x"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	if !lines.Scan() || !strings.Contains(lines.Text(), "first") {
+		t.Errorf("the first line is %q", lines.Text())
+	}
+	close(seen)
+	for lines.Scan() {
+	}
+}
+
+// TestE2BFailures: a call that fails before its first output has a status; one that fails later reports an error.
+func TestE2BFailures(t *testing.T) {
+	failed := `"event":"error","error":{"code":"store-busy","message":"It is busy.","hint":"wait"}`
+	output := `"event":"output","block":"b","output":{"kind":"stdout","text":"hi"}`
+	for _, test := range []struct {
+		events []string
+		status int
+		want   []map[string]any
+	}{
+		{[]string{failed}, 503, []map[string]any{{"version": 1.0, "error": map[string]any{
+			"code": "store-busy", "message": "It is busy.", "hint": "wait",
+		}}}},
+		{[]string{output, failed}, 200, []map[string]any{
+			{"type": "stdout", "text": "hi"},
+			{"type": "error", "name": "store-busy", "value": "It is busy.", "traceback": "wait"},
+			{"type": "end_of_execution"},
+		}},
+		{[]string{`"event":"done","exec":{"version":1,"block":"b","step":2,"status":"blocked"}`}, 200, []map[string]any{
+			{"type": "error", "name": "Blocked", "traceback": "execute code that defines it",
+				"value": "the code needs what a block before it defines, and that block failed"},
+			{"type": "number_of_executions", "execution_count": 2.0},
+			{"type": "end_of_execution"},
+		}},
+	} {
+		_, client := serving(t, &fake{do: events(test.events...)}, time.Minute)
+		status, got := asked(t, client, "POST", "/execute", `{"code":"x"}`)
+		if diff := cmp.Diff(test.want, got); status != test.status || diff != "" {
+			t.Errorf("%q: status %d, want %d; (-want +got):\n%s", test.events, status, test.status, diff)
+		}
+	}
+}
+
+// TestE2BContexts: contexts are made, listed, restarted and removed.
+func TestE2BContexts(t *testing.T) {
+	d := &fake{do: events(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)}
+	_, client := serving(t, d, time.Minute)
+	status, made := asked(t, client, "POST", "/contexts", `{"cwd":"/tmp/x/../y","language":"python"}`)
+	if status != 200 || made[0]["cwd"] != "/tmp/y" || made[0]["language"] != "python" {
+		t.Fatalf("made %v with status %d", made, status)
+	}
+	id := made[0]["id"].(string)
+	executes := func() string {
+		asked(t, client, "POST", "/execute", `{"code":"x","context_id":"`+id+`"}`)
+		if call := d.calls[len(d.calls)-1]; call.Folder != "/tmp/y" {
+			t.Errorf("the call is made from %s", call.Folder)
+		}
+		args, _ := d.last()
+		return args[2]
+	}
+	first := executes()
+	if want := "--session=" + id; first != want {
+		t.Errorf("the first session is %s, want %s", first, want)
+	}
+	if status, _ := asked(t, client, "POST", "/contexts/"+id+"/restart", ""); status != 200 {
+		t.Errorf("restart has status %d", status)
+	}
+	if second := executes(); second == first {
+		t.Error("a context that was restarted goes on in its old session")
+	}
+	if status, _ := asked(t, client, "DELETE", "/contexts/"+id, ""); status != 200 {
+		t.Errorf("removal has status %d", status)
+	}
+	for path, method := range map[string]string{
+		"/contexts/" + id: "DELETE", "/contexts/" + id + "/restart": "POST", "/contexts/x": "DELETE",
+	} {
+		if status, got := asked(t, client, method, path, ""); status != 404 || !strings.Contains(fmt.Sprint(got), "no-context") {
+			t.Errorf("%s %s has status %d: %v", method, path, status, got)
+		}
+	}
+}
+
+// TestE2BRefusals: requests that are not as they must be.
+func TestE2BRefusals(t *testing.T) {
+	d := &fake{do: events()}
+	_, client := serving(t, d, time.Minute)
+	for _, test := range []struct {
+		method, path, body string
+		status             int
+		code               string
+	}{
+		{"POST", "/execute", "", 400, "usage"}, // no type
+		{"POST", "/execute", "{", 400, "usage"},
+		{"POST", "/execute", "{} {}", 400, "usage"},
+		{"POST", "/execute", `{"code":"x","cwd":"/"}`, 400, "usage"},
+		{"POST", "/execute", `{"code":"x","language":"r"}`, 400, "usage"},
+		{"POST", "/execute", `{"code":"x","context_id":"gone"}`, 404, "no-context"},
+		{"POST", "/execute", `{"code":"x","env_vars":{"a=b":"c"}}`, 400, "usage"},
+		{"POST", "/execute", `{"code":"` + strings.Repeat("x", maxBody) + `"}`, 413, "too-large"},
+		{"POST", "/contexts", `{"cwd":"here"}`, 400, "usage"},
+		{"DELETE", "/contexts/main", "", 400, "usage"},
+		{"PUT", "/contexts", "{}", 404, "no-method"},
+	} {
+		status, got := asked(t, client, test.method, test.path, test.body)
+		if len(got) != 1 || status != test.status {
+			t.Errorf("%s %s %.40s: status %d, %v; want %d", test.method, test.path, test.body, status, got, test.status)
+			continue
+		}
+		e, _ := got[0]["error"].(map[string]any)
+		if e["code"] != test.code || e["message"] == "" || e["hint"] == "" {
+			t.Errorf("%s %s %.40s: %v, want the code %s", test.method, test.path, test.body, e, test.code)
+		}
+	}
+	if len(d.calls) > 0 {
+		t.Errorf("the verb was called with %q", d.calls[0].Args)
+	}
+}

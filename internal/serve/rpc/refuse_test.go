@@ -1,0 +1,384 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
+	"github.com/xstate-engine/xstate/internal/serve"
+)
+
+const why = v1.QueryServiceWhyProcedure
+
+// TestRefusals: what cannot be served is refused with a code, a sentence and a hint.
+func TestRefusals(t *testing.T) {
+	d := &fake{do: prints("{}\n", 0)}
+	_, client := serving(t, d, time.Minute)
+	frame := func(flags byte, body string) string {
+		return string(binary.BigEndian.AppendUint32([]byte{flags}, uint32(len(body)))) + body
+	}
+	stream := v1.RunServiceExecStreamProcedure
+	for name, test := range map[string]struct {
+		method, path, kind, body string
+		header                   [2]string
+		status                   int
+		code, sentence           string
+	}{
+		"method":        {path: "/xstate.v1.RunService/Nothing", status: 501, code: "no-method", sentence: "Nothing"},
+		"path":          {method: "GET", path: "/", status: 501, code: "no-method", sentence: `"/"`},
+		"verb of HTTP":  {method: "DELETE", path: why, status: 400, code: "usage", sentence: "takes POST, not DELETE"},
+		"GET that acts": {method: "GET", path: v1.EditServiceUndoProcedure, status: 400, code: "usage", sentence: "POST"},
+		"GET": {method: "GET", path: why + "?message={}", status: 400, code: "usage",
+			sentence: "needs the parameters encoding"},
+		"content type": {path: why, kind: "text/plain", body: "{}", status: 400, code: "usage",
+			sentence: `application/json or application/proto, not "text/plain"`},
+		"unary type of a stream": {path: stream, kind: "application/json", body: "{}", status: 400, code: "usage",
+			sentence: "application/connect+json"},
+		"compressed": {path: why, body: "{}", header: [2]string{"Content-Encoding", "gzip"}, status: 400, code: "usage",
+			sentence: "compressed"},
+		"no body":       {path: why, status: 400, code: "usage", sentence: "the body is empty"},
+		"garbage":       {path: why, body: "\x00\xff{", status: 400, code: "usage", sentence: "syntax error"},
+		"garbage proto": {path: why, kind: "application/proto", body: "\xff\xff\xff", status: 400, code: "usage", sentence: "protobuf"},
+		"unknown field": {path: why, body: `{"blok":"a"}`, status: 400, code: "usage", sentence: `unknown field "blok"`},
+		"unknown proto": {path: why, kind: "application/proto", body: "\xf8\x07\x01", status: 400, code: "usage",
+			sentence: "does not know"},
+		"type of a field": {path: why, body: `{"block":1}`, status: 400, code: "usage", sentence: "block"},
+		"missing":         {path: why, body: `{}`, status: 400, code: "usage", sentence: "block is missing"},
+		"no folder": {path: why, body: `{"block":"a","folder":"x"}`, status: 400, code: "usage",
+			sentence: "not absolute"},
+		"zero byte": {path: why, body: `{"block":"a\u0000b"}`, status: 400, code: "usage", sentence: "zero byte"},
+		"no time": {path: v1.RunServiceExecProcedure, body: `{"timeout_seconds":-1}`, status: 400, code: "usage",
+			sentence: "no time"},
+		"too large": {path: why, body: strings.Repeat(" ", maxBody+1), status: 429, code: "too-large", sentence: "bytes"},
+		"no runs":   {path: v1.RunServiceListRunsProcedure, body: "{}", status: 501, code: "no-method", sentence: "runs"},
+		"garbage frame": {path: stream, kind: "application/connect+json", body: "garbage", status: 200, code: "usage",
+			sentence: "promised"},
+		"half a frame": {path: stream, kind: "application/connect+json", body: "\x00\x00", status: 200, code: "usage",
+			sentence: "incomplete"},
+		"frame of garbage": {path: stream, kind: "application/connect+json", body: frame(0, "garbage"), status: 200,
+			code: "usage", sentence: "syntax error"},
+		"unknown field in a frame": {path: stream, kind: "application/connect+json", body: frame(0, `{"x":1}`),
+			status: 200, code: "usage", sentence: `unknown field "x"`},
+		"large frame": {path: stream, kind: "application/connect+json", body: "\x00\xff\xff\xff\xff" +
+			strings.Repeat(" ", maxBody), status: 200, code: "too-large", sentence: "bytes"},
+	} {
+		method, kind := "POST", "application/json"
+		if test.method != "" {
+			method = test.method
+		}
+		if test.kind != "" {
+			kind = test.kind
+		}
+		// The body has no length, so that it is read until it is too large.
+		body := io.MultiReader(strings.NewReader(test.body))
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://xstate"+test.path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", kind)
+		if test.header[0] != "" {
+			r.Header.Set(test.header[0], test.header[1])
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		text, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		e := errorIn(t, name, text)
+		if answer.StatusCode != test.status || e.Code != test.code || !strings.Contains(e.Message, test.sentence) ||
+			e.Hint == "" {
+			t.Errorf("%s: status %d, code %q, %q (%s); want %d, %q and %q with a hint",
+				name, answer.StatusCode, e.Code, e.Message, e.Hint, test.status, test.code, test.sentence)
+		}
+	}
+	if len(d.calls) > 0 {
+		t.Errorf("the verb was called with %q", d.calls[0].Args)
+	}
+}
+
+// detail is the detail of an error of ours.
+type detail struct{ Code, Message, Hint string }
+
+// errorIn reads the error of Connect in a body, or in the last frame of a stream.
+func errorIn(t *testing.T, name string, body []byte) detail {
+	t.Helper()
+	if len(body) > 5 && body[0] == 2 {
+		var end struct{ Error json.RawMessage }
+		if err := json.Unmarshal(body[5:], &end); err != nil {
+			t.Errorf("%s: end of the stream %q: %v", name, body, err)
+		}
+		body = end.Error
+	}
+	var e struct {
+		Code, Message string
+		Details       []struct{ Debug detail }
+	}
+	if err := json.Unmarshal(body, &e); err != nil || len(e.Details) != 1 {
+		t.Errorf("%s: error %q, want one with a detail: %v", name, body, err)
+		return detail{}
+	}
+	d := e.Details[0].Debug
+	if want := fmt.Sprintf("%s: %s (%s)", d.Code, d.Message, d.Hint); e.Message != want {
+		t.Errorf("%s: message %q, want %q", name, e.Message, want)
+	}
+	return d
+}
+
+// TestFailuresOfVerbs: the failure of a verb is the error of the method, with all that it says.
+func TestFailuresOfVerbs(t *testing.T) {
+	for _, test := range []struct {
+		code string
+		exit int
+		want connect.Code
+	}{
+		{"usage", 2, connect.CodeInvalidArgument},
+		{"no-block", 2, connect.CodeNotFound},
+		{"session-exists", 2, connect.CodeAlreadyExists},
+		{"conflict", 3, connect.CodeAborted},
+		{"store-busy", 3, connect.CodeUnavailable},
+		{"store-readonly", 3, connect.CodeFailedPrecondition},
+		{"store-damaged", 4, connect.CodeDataLoss},
+		{"no-source", 4, connect.CodeDataLoss},
+		{"internal", 5, connect.CodeInternal},
+		{"disk-full", 5, connect.CodeResourceExhausted},
+		{"interrupted", 1, connect.CodeCanceled},
+	} {
+		failure := fmt.Sprintf(`"error":{"code":%q,"message":"It failed.","hint":"try","candidates":[{"line":4,"score":1}]}}`,
+			test.code) + "\n"
+		d := &fake{do: func(_ context.Context, c serve.Call) int {
+			begin := `{"version":1,`
+			if strings.Contains(strings.Join(c.Args, " "), "--json-lines") {
+				io.WriteString(c.Stdout, `{"version":1,"event":"started","run":"0123abcd"}`+"\n")
+				begin = `{"version":1,"event":"error",`
+			}
+			io.WriteString(c.Stdout, begin+failure)
+			return test.exit
+		}}
+		_, one := serving(t, d, time.Minute)
+		client := v1.NewRunServiceClient(one, "http://xstate")
+		_, err := client.Exec(t.Context(), connect.NewRequest(&v1.ExecRequest{}))
+		checkFailure(t, "Exec", err, test.code, test.want)
+		stream, err := client.ExecStream(t.Context(), connect.NewRequest(&v1.ExecRequest{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !stream.Receive() || stream.Msg().GetRun() != "0123abcd" || stream.Receive() {
+			t.Errorf("%s: the stream has not the one event started", test.code)
+		}
+		checkFailure(t, "ExecStream", stream.Err(), test.code, test.want)
+		stream.Close()
+	}
+}
+
+func checkFailure(t *testing.T, method string, err error, code string, want connect.Code) {
+	t.Helper()
+	var e *connect.Error
+	if !errors.As(err, &e) || e.Code() != want || len(e.Details()) != 1 {
+		t.Errorf("%s with %s: error %v, want %v with a detail", method, code, err, want)
+		return
+	}
+	value, err := e.Details()[0].Value()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := value.(*v1.Error)
+	if !ok || m.GetCode() != code || m.GetMessage() != "It failed." || m.GetHint() != "try" ||
+		len(m.GetCandidates()) != 1 {
+		t.Errorf("%s with %s: detail %v", method, code, value)
+	}
+}
+
+// TestSilentVerb: a verb that answers nothing is an internal error with what it said.
+func TestSilentVerb(t *testing.T) {
+	for _, out := range []string{"", "{\"half"} {
+		_, one := serving(t, &fake{do: func(_ context.Context, c serve.Call) int {
+			io.WriteString(c.Stdout, out)
+			io.WriteString(c.Stderr, "it crashed")
+			return 2
+		}}, time.Minute)
+		_, err := v1.NewQueryServiceClient(one, "http://xstate").
+			Why(t.Context(), connect.NewRequest(&v1.WhyRequest{Block: "b"}))
+		if connect.CodeOf(err) != connect.CodeInternal || !strings.Contains(err.Error(), "it crashed") {
+			t.Errorf("the error of a verb that prints %q = %v", out, err)
+		}
+	}
+}
+
+// TestGoneClient: a client that goes away cancels its call.
+func TestGoneClient(t *testing.T) {
+	ended := make(chan error, 1)
+	d := &fake{do: func(ctx context.Context, c serve.Call) int {
+		fmt.Fprintln(c.Stdout, `{"version":1,"event":"started"}`)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return 1
+	}}
+	_, one := serving(t, d, time.Minute)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	stream, err := v1.NewRunServiceClient(one, "http://xstate").
+		ExecStream(ctx, connect.NewRequest(&v1.ExecRequest{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !stream.Receive() {
+		t.Fatalf("the event started does not come before the end: %v", stream.Err())
+	}
+	leave()
+	if err := <-ended; err == nil {
+		t.Error("the call went on")
+	}
+}
+
+// TestDetached: a detached call goes on without its client, takes no notice of what the client does not read, and ends
+// with the server.
+func TestDetached(t *testing.T) {
+	life, end := context.WithCancel(t.Context())
+	lines := 0
+	d := &fake{do: func(ctx context.Context, c serve.Call) int {
+		for range 3 {
+			fmt.Fprintln(c.Stdout, "{}")
+		}
+		if ctx.Err() != nil {
+			t.Error("the call was cancelled with its client")
+		}
+		end()
+		<-ctx.Done()
+		return 1
+	}}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	s := &Service{Do: d, Store: "/store", Folder: "/work", Life: life}
+	_, err := s.do(gone, &command{detach: true}, "json-lines", func([]byte) error {
+		lines++
+		return errors.New("the client is gone")
+	})
+	if err == nil || lines != 1 {
+		t.Errorf("%d lines were handed over, and the error is %v; want one, and an error", lines, err)
+	}
+}
+
+// TestStalledReader: a client that stops reading is given up. Its call is cancelled, and holds little memory.
+func TestStalledReader(t *testing.T) {
+	ended := make(chan int, 1)
+	d := &fake{do: func(ctx context.Context, c serve.Call) int {
+		line := `{"version":1,"event":"output","output":{"kind":"stdout","text":"` + strings.Repeat("x", 1<<20) + `"}}` + "\n"
+		n := 0
+		for ; ctx.Err() == nil && n < 1<<14; n++ {
+			io.WriteString(c.Stdout, line)
+		}
+		ended <- n
+		return 1
+	}}
+	socket, _ := serving(t, d, 100*time.Millisecond)
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	body := "\x00\x00\x00\x00\x02{}"
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/connect+json\r\nContent-Length: %d\r\n\r\n%s",
+		v1.RunServiceExecStreamProcedure, len(body), body)
+	if n := <-ended; n > 100 {
+		t.Errorf("%d MB were written to a client that reads nothing", n)
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > 200<<20 {
+		t.Errorf("%d MB are in use", m.HeapAlloc>>20)
+	}
+}
+
+// TestGuard: who may send requests over TCP.
+func TestGuard(t *testing.T) {
+	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	for name, test := range map[string]struct {
+		path, host string
+		header     map[string]string
+		open       bool
+		want       int
+	}{
+		"token":              {path: why, header: map[string]string{"Authorization": "Bearer secret"}, want: 204},
+		"no token":           {path: why, want: 401},
+		"wrong token":        {path: why, header: map[string]string{"Authorization": "Bearer secres"}, want: 401},
+		"no scheme":          {path: why, header: map[string]string{"Authorization": "secret"}, want: 401},
+		"e2b":                {path: "/execute", want: 401},
+		"e2b open":           {path: "/execute", open: true, want: 204},
+		"open, but not e2b":  {path: why, open: true, want: 401},
+		"e2b from a page":    {path: "/execute", open: true, header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
+		"e2b from an origin": {path: "/execute", open: true, header: map[string]string{"Origin": "http://a.b"}, want: 403},
+		"rebound name":       {path: "/execute", host: "evil.example:49999", open: true, want: 403},
+		"localhost":          {path: "/execute", host: "localhost:49999", open: true, want: 204},
+		"IPv6":               {path: "/execute", host: "[::1]:49999", open: true, want: 204},
+	} {
+		r := httptest.NewRequest("POST", test.path, nil)
+		r.Host = "127.0.0.1:49999"
+		if test.host != "" {
+			r.Host = test.host
+		}
+		for k, v := range test.header {
+			r.Header.Set(k, v)
+		}
+		w := httptest.NewRecorder()
+		Guard(next, "secret", test.open).ServeHTTP(w, r)
+		if w.Code != test.want {
+			t.Errorf("%s: status %d, want %d", name, w.Code, test.want)
+		}
+		if w.Code >= 400 && !bytes.Contains(w.Body.Bytes(), []byte(`"code":"forbidden"`)) {
+			t.Errorf("%s: body %q, want our document", name, w.Body)
+		}
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("POST", why, nil)
+	r.Host = "localhost"
+	r.Header.Set("Authorization", "Bearer ")
+	if Guard(next, "", false).ServeHTTP(w, r); w.Code != 401 {
+		t.Errorf("without a token of the server: status %d, want 401", w.Code)
+	}
+}
+
+// TestCurl: plain curl reads answers and errors.
+func TestCurl(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("curl is not installed")
+	}
+	document := `{"version":1,"session":"main","step":3,"zero":0,"b<c":"as it was"}`
+	socket, _ := serving(t, &fake{do: prints(document+"\n", 0)}, time.Minute)
+	run := func(args ...string) string {
+		out, err := exec.Command(curl, append([]string{"-sS", "--unix-socket", socket}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("curl %q: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	post := []string{"-H", "Content-Type: application/json", "-d", `{"block":"total"}`, "http://xstate" + why}
+	if got := run(post...); got != document {
+		t.Errorf("curl printed %s, want the document of the verb, unchanged", got)
+	}
+	get := "http://xstate" + v1.QueryServiceQueryProcedure + "?encoding=json&message=%7B%22block%22%3A%22a%22%7D"
+	if got, want := run(get), `{"block":`+document+"}"; got != want {
+		t.Errorf("curl GET printed %s, want %s", got, want)
+	}
+	if got := run("-d", "{}", "http://xstate"+why); !strings.Contains(got, "usage: Why takes content of the type") {
+		t.Errorf("curl printed %s, want an error that a person can read", got)
+	}
+}

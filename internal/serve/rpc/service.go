@@ -1,0 +1,212 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
+	"github.com/xstate-engine/xstate/internal/serve"
+)
+
+// Service answers requests about one store.
+type Service struct {
+	Do      serve.Doer
+	Store   string          // its folder; absolute
+	Folder  string          // where calls are made from if a request does not say; absolute
+	Environ []string        // of calls
+	Runs    Runs            // nil: they cannot be listed or interrupted
+	Life    context.Context // ends what goes on without its client; nil: nothing does
+}
+
+// maxBody is the largest request.
+const maxBody = 16 << 20
+
+// Handler returns the handler of all routes.
+func (s *Service) Handler() http.Handler {
+	connect, e2b := s.connect(), s.e2b()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isE2B(r.URL.Path) {
+			e2b.ServeHTTP(w, r)
+			return
+		}
+		connect.ServeHTTP(w, r)
+	})
+}
+
+// connect returns the handler of the Connect API. It also speaks gRPC and gRPC-Web.
+func (s *Service) connect() http.Handler {
+	mux := http.NewServeMux()
+	for _, name := range slices.Sorted(maps.Keys(methods)) {
+		mux.Handle(name, s.handler(methods[name]))
+	}
+	return readable(mux)
+}
+
+// methods are the methods of the API by their paths.
+var methods = func() map[string]protoreflect.MethodDescriptor {
+	all := map[string]protoreflect.MethodDescriptor{}
+	services := v1.File_xstate_v1_services_proto.Services()
+	for i := range services.Len() {
+		service := services.Get(i)
+		for j := range service.Methods().Len() {
+			m := service.Methods().Get(j)
+			all["/"+string(service.FullName())+"/"+string(m.Name())] = m
+		}
+	}
+	return all
+}()
+
+// reads reports whether a method has no side effects.
+func reads(m protoreflect.MethodDescriptor) bool {
+	options, _ := m.Options().(*descriptorpb.MethodOptions)
+	return options.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS
+}
+
+// empty returns a message without content.
+func empty(d protoreflect.MessageDescriptor) proto.Message {
+	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+	if err != nil {
+		panic("rpc: internal error: " + err.Error()) // the generated code registers them all
+	}
+	return t.New().Interface()
+}
+
+// handler returns the handler of a method. Nothing is compressed: most clients are on this machine.
+func (s *Service) handler(m protoreflect.MethodDescriptor) http.Handler {
+	options := []connect.HandlerOption{
+		connect.WithSchema(m),
+		connect.WithCodec(codec{"json", true}),
+		connect.WithCodec(codec{"json; charset=utf-8", true}),
+		connect.WithCodec(codec{"proto", false}),
+		connect.WithCompression("gzip", nil, nil),
+		connect.WithInterceptors(hints{}),
+		connect.WithRequestInitializer(func(_ connect.Spec, value any) error {
+			if r, ok := value.(*request); ok {
+				r.message = empty(m.Input())
+			}
+			return nil
+		}),
+	}
+	if reads(m) {
+		options = append(options, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
+	}
+	procedure := "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
+	if m.IsStreamingServer() {
+		return connect.NewServerStreamHandler(procedure,
+			func(ctx context.Context, r *connect.Request[request], out *connect.ServerStream[document]) error {
+				return refusal(s.stream(ctx, procedure, r.Msg, func(line []byte) error {
+					return out.Send(&document{line, empty(m.Output())})
+				}))
+			}, options...)
+	}
+	return connect.NewUnaryHandler(procedure,
+		func(ctx context.Context, r *connect.Request[request]) (*connect.Response[document], error) {
+			text, err := s.unary(ctx, procedure, r.Msg)
+			if err != nil {
+				return nil, refusal(err)
+			}
+			return connect.NewResponse(&document{text, empty(m.Output())}), nil
+		}, options...)
+}
+
+// hints add code and hint to the errors of a stream that the library finds.
+type hints struct{}
+
+func (hints) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
+func (hints) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+func (hints) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		err := next(ctx, conn)
+		var found *connect.Error
+		if errors.As(err, &found) && len(found.Details()) == 0 && found.Code() == connect.CodeInvalidArgument {
+			return misused(errors.New(found.Message())).asError()
+		}
+		return err
+	}
+}
+
+// refusal is the error that a client gets.
+func refusal(err error) error {
+	var f *failure
+	if errors.As(err, &f) {
+		return f.asError()
+	}
+	return err
+}
+
+// stream sends the events of a command. The event error is not sent: it is the error of the stream.
+func (s *Service) stream(ctx context.Context, procedure string, r *request, send func([]byte) error) error {
+	if r.bad != nil {
+		return misused(r.bad)
+	}
+	return s.events(ctx, verbs[procedure](r.message), send)
+}
+
+// events hands over the events of a command, until done.
+func (s *Service) events(ctx context.Context, c *command, to func(line []byte) error) error {
+	var f *failure
+	exit, err := s.do(ctx, c, "json-lines", func(line []byte) error {
+		if f = failureIn(line, 1); f != nil {
+			return nil
+		}
+		return to(line)
+	})
+	if err == nil && f != nil {
+		f.exit = exit
+		err = f
+	}
+	return err
+}
+
+// unary returns the document that answers a request.
+func (s *Service) unary(ctx context.Context, procedure string, r *request) ([]byte, error) {
+	if r.bad != nil {
+		return nil, misused(r.bad)
+	}
+	switch m := r.message.(type) {
+	case *v1.ListRunsRequest:
+		return s.activeRuns()
+	case *v1.InterruptRequest:
+		return s.interrupt(m.GetRun())
+	}
+	c := verbs[procedure](r.message)
+	text, err := s.answer(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if g, ok := r.message.(*v1.GetRequest); ok {
+		return only(text, g.GetSession())
+	}
+	if c.answer == "" {
+		return text, nil
+	}
+	return slices.Concat([]byte(`{"`+field(c.answer, text)+`":`), text, []byte("}")), nil
+}
+
+// field is where QueryResponse holds a document.
+func field(answer string, text []byte) string {
+	if answer != anyAnswer {
+		return answer
+	}
+	var d struct{ Block, Patches json.RawMessage }
+	switch _ = json.Unmarshal(text, &d); { // a verb printed it
+	case d.Patches != nil:
+		return "patch"
+	case d.Block != nil:
+		return "block"
+	}
+	return "program"
+}
