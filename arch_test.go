@@ -57,7 +57,7 @@ var layers = []layer{
 		"runner", "runner/kernel", "runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
 		"state/provenance", "runner/replay", "."}},
-	{folder: "internal/serve"},
+	{folder: "internal/serve", imports: []string{"state", ".", "internal/api"}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
 		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay",
 		".",
