@@ -59,7 +59,7 @@ var layers = []layer{
 		"state/provenance", "runner/replay", "."}},
 	{folder: "internal/api/messages", imports: []string{"state", "state/artifact", "state/provenance", "internal/api"}},
 	{folder: "api/xstate/v1"},
-	{folder: "internal/serve"},
+	{folder: "internal/serve", imports: []string{"state", ".", "internal/api"}},
 	{folder: "internal/serve/mcp", imports: []string{"state", "state/query", ".", "internal/api", "internal/serve"}},
 	{folder: "internal/serve/rpc", imports: []string{"state", "internal/api", "api/xstate/v1", "internal/serve"}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -45,7 +46,8 @@ type Session struct {
 	history   *query.History
 	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
 	plannedAt StepNumber
-	loaded    loadedFile  // last
+	loaded    loadedFile // last
+	began     steady
 	held      *state.Lock // between Hold and its end
 	known     patch.Known // of the code that Exec was given
 }
@@ -97,6 +99,94 @@ func (s *Session) Close() error {
 	return s.engine.Close()
 }
 
+// steady is what the program's interpreter was started with, besides options.
+type steady struct {
+	folder  os.FileInfo // of the workspace: another one may be made in its place
+	script  bool
+	imports kernel.ImportBase
+}
+
+// harmless compares two environments, and returns the variables that differ. ok is false where one of them may matter
+// to the interpreter or a library before the program looks at it: all may but those that change with every command.
+func harmless(was, now []string) (changed map[string]*string, ok bool) {
+	changed = map[string]*string{}
+	before, after := map[string]string{}, map[string]string{}
+	for _, x := range []struct {
+		pairs []string
+		into  map[string]string
+	}{{was, before}, {now, after}} {
+		for _, pair := range x.pairs {
+			if name, value, ok := strings.Cut(pair, "="); ok && !strings.HasPrefix(name, "XSTATE_") { // of no program
+				x.into[name] = value
+			}
+		}
+	}
+	for name, value := range after {
+		if old, found := before[name]; !found || old != value {
+			changed[name] = &value
+		}
+	}
+	for name := range before {
+		if _, found := after[name]; !found {
+			changed[name] = nil
+		}
+	}
+	for name := range changed {
+		if !slices.Contains(perCommand, name) {
+			return nil, false
+		}
+	}
+	return changed, true
+}
+
+// perCommand are variables that differ from command to command, and that no interpreter reads when it starts.
+var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TRACEPARENT", "TRACESTATE"}
+
+// Settle writes to disk what the program left in open files, as Close does, while the caller holds the session. Where
+// there are such files, that ends the interpreter. rest stores what Close would store and keeps the interpreter. The
+// caller calls it once, before the session's next use.
+func (s *Session) Settle() (rest func(context.Context) error, err error) {
+	if s.engine == nil || s.engine.HasOpen() {
+		return func(context.Context) error { return nil }, s.Close()
+	}
+	return s.engine.Checkpoint, nil
+}
+
+// Groups are the groups of processes that the session keeps between runs.
+func (s *Session) Groups() []int {
+	if s.engine == nil {
+		return nil
+	}
+	return s.engine.Groups()
+}
+
+// Reuse makes an open session one that was opened with o, and keeps its interpreter. It reports false, and changes
+// nothing, where the interpreter would not serve: it is another one now, or the workspace, file or environment is.
+func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
+	was := s.options
+	changed, ok := harmless(was.Environ, o.Environ)
+	folder, err := os.Stat(was.Workspace)
+	if err != nil || s.engine == nil || !ok || o.Workspace != was.Workspace || o.File != was.File ||
+		o.Python != was.Python || o.Observe != was.Observe || !os.SameFile(folder, s.began.folder) {
+		return false, nil
+	}
+	next := *s
+	next.options = o
+	if next.options.Invocation, err = withDigest(o.Invocation); err != nil {
+		return false, err
+	}
+	cfg, err := next.config(ctx)
+	if err != nil || next.python != s.python || cfg.Script != s.began.script || cfg.Imports != s.began.imports {
+		return false, err
+	}
+	if len(changed) > 0 {
+		s.engine.SetEnviron(changed)
+		s.planner = nil
+	}
+	s.options = next.options
+	return true, nil
+}
+
 // Hold locks the session and its workspace for the caller, until the caller calls release. So the caller can load a
 // file and run it without interference. Hold waits for another process as long as Options.State.Wait; after that the
 // error has state.CodeBusy and names the process. Run locks by itself.
@@ -136,7 +226,11 @@ func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func
 func (s *Session) start(ctx context.Context) error {
 	if s.engine != nil {
 		in, err := s.invocation(ctx)
-		if err != nil || in.Stdin == s.invoked.Stdin && slices.Equal(in.Arguments, s.invoked.Arguments) {
+		if err == nil && in.Stdin == s.invoked.Stdin && slices.Equal(in.Arguments, s.invoked.Arguments) {
+			s.invoked.StdinFile = in.StdinFile // the former file may be gone
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		err = s.engine.Close() // another process ran the session with others
@@ -158,7 +252,10 @@ func (s *Session) start(ctx context.Context) error {
 	if s.engine, err = runner.New(cfg); err != nil {
 		return err
 	}
-	s.invoked = cfg.Invocation
+	s.invoked, s.began = cfg.Invocation, steady{script: cfg.Script, imports: cfg.Imports}
+	if s.began.folder, err = os.Stat(cfg.Workspace); err != nil {
+		return err
+	}
 	return s.forgetFiles(ctx)
 }
 

@@ -173,6 +173,44 @@ func (e *Engine) Close() error {
 	return err
 }
 
+// Checkpoint stores what Close would, and keeps the interpreter. The engine's next use may be far away.
+func (e *Engine) Checkpoint(ctx context.Context) error { return e.storeDeferred(ctx) }
+
+// HasOpen reports whether the program has files open. What it wrote to them may not be on disk until Close.
+func (e *Engine) HasOpen() bool { return e.kernel != nil && len(e.kernelState.open) > 0 }
+
+// Groups are the groups of processes that the engine keeps.
+func (e *Engine) Groups() (groups []int) {
+	for _, x := range append([]*Engine{e}, e.others...) {
+		if x.kernel != nil {
+			groups = append(groups, x.kernel.Group())
+		}
+	}
+	return groups
+}
+
+// SetEnviron changes variables of the environment that the program begins with, as if the engine were made with them.
+// A kernel that runs has the former values: they count as what a node set, and the kernel is given the new ones before
+// a node runs. The interpreter must not read these variables when it starts.
+func (e *Engine) SetEnviron(variables map[string]*string) {
+	for name, value := range variables {
+		k := depgraph.Key("env:" + name)
+		if _, differs := e.kernelState.environ[k]; !differs && e.kernel != nil {
+			e.kernelState.environ[k] = nil
+			if was, ok := e.environ[name]; ok {
+				e.kernelState.environ[k] = &was
+			}
+		}
+		if delete(e.environ, name); value != nil {
+			e.environ[name] = *value // the base state has the same map
+		}
+	}
+	for _, other := range e.others {
+		other.dropKernel()
+	}
+	e.others = nil
+}
+
 func (e *Engine) dropKernel() {
 	if e.kernel != nil {
 		e.kernel.Close()

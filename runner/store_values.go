@@ -40,6 +40,7 @@ const (
 // ledger holds what an engine has spent, and which values it deferred.
 type ledger struct {
 	executed float64 // seconds
+	closing  float64 // seconds that storeDeferred took, about
 	waited   float64 // seconds that storing kept the interpreter from executing
 	deferred map[groupDigest]deferral
 	again    map[groupDigest]float64 // seconds that computing a value again takes, about, of values not stored
@@ -345,14 +346,17 @@ func (e *Engine) storeDeferred(ctx context.Context) error {
 			cmp.Compare(a, b),
 		)
 	})
-	cost := 0.0
 	for _, j := range best {
 		d := deferred[j]
 		gone := slices.ContainsFunc(d.names, func(n string) bool { return e.kernelState.bound[n].groupDigest != j })
-		if e.kernel == nil || gone || cost+d.cost.all > closeShare*e.ledger.executed {
+		if e.kernel == nil || gone {
 			continue
 		}
-		cost += d.cost.all
+		if e.ledger.closing+d.cost.all > closeShare*e.ledger.executed {
+			e.ledger.deferred[j] = d // what executes later may pay for it
+			continue
+		}
+		e.ledger.closing += d.cost.all
 		if err := e.storeGroup(ctx, j, d.names, d.seconds, d.cost); err != nil {
 			return err
 		}

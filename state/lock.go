@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,27 @@ import (
 
 const locksDir = "locks"
 
+// waitKey is the key of WithWait.
+type waitKey struct{}
+
+// WithWait returns a context whose waits for locks of a store have this bound, in place of Options.Wait. Callers that
+// share an open store wait as long as each of them likes.
+func WithWait(ctx context.Context, wait time.Duration) context.Context {
+	return context.WithValue(ctx, waitKey{}, wait)
+}
+
+// WaitOf returns the bound of the waits under ctx.
+func WaitOf(ctx context.Context, usual time.Duration) time.Duration {
+	if wait, ok := ctx.Value(waitKey{}).(time.Duration); ok && wait != 0 {
+		return wait
+	}
+	return cmp.Or(usual, defaultWait)
+}
+
 // lockFile locks f, waiting at most limit. It returns false if other processes held it all that time. It polls,
 // because flock with a timeout would need a goroutine that outlives the wait.
 func lockFile(ctx context.Context, f *os.File, exclusive bool, limit time.Duration) (bool, error) {
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(WaitOf(ctx, limit))
 	// Most holders leave within a transaction, so the first pauses are short. 5 ms keep the load of a long wait low.
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		if ok, err := tryLock(f, exclusive); ok || err != nil {

@@ -230,6 +230,9 @@ func (r *results) close() error {
 	return fileError("close "+resultsFile, err)
 }
 
+// Flush writes the results that are pending, so that other processes find them.
+func (s *Store) Flush() { s.results.flush() }
+
 // PutMemo stores a small value that can be recomputed, such as the digest of a file with some size and time.
 func (s *Store) PutMemo(space, key string, value []byte) error {
 	return s.results.put(bucketMemo, memoKey(space, key), value)

@@ -58,11 +58,11 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 	if !found {
 		return a.noStore(dir)
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait, ReadOnly: true}})
+	store, err := a.openStore(ctx, dir, state.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, a.closeStore(store)) }()
 	d := api.Check{Version: api.Version, Store: dir, Heads: []api.Head{}, Problems: []api.Problem{}}
 	problems, err := store.State().Check(ctx)
 	if err != nil {

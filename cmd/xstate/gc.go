@@ -8,7 +8,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -50,11 +49,11 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions) (err error) {
 	if !found {
 		return a.noStore(dir)
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait, ReadOnly: o.DryRun}})
+	store, err := a.openStore(ctx, dir, state.Options{ReadOnly: o.DryRun})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, a.closeStore(store)) }()
 	got, err := store.State().Collect(ctx, o)
 	if err != nil {
 		return err

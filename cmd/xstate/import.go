@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -64,11 +63,11 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	store, err := a.openStore(ctx, dir, state.Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, a.closeStore(store)) }()
 	found, err := provenance.Import(ctx, store.State(), archive)
 	if err != nil {
 		return err

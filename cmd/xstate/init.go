@@ -61,11 +61,11 @@ func (a *app) init(ctx context.Context, args []string, f initFlags) error {
 		}
 	}
 	made := !isStore(dir)
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	store, err := a.openStore(ctx, dir, state.Options{})
 	if err != nil {
 		return err
 	}
-	if err := store.Close(); err != nil {
+	if err := a.closeStore(store); err != nil {
 		return err
 	}
 	if a.ui.json {

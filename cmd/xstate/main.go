@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/state"
 )
 
 func main() {
@@ -42,12 +43,16 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 }
 
 // commands carries out calls of verbs in this process.
-type commands struct{}
+type commands struct {
+	server *serve.Server // whose calls they are; nil where a call is this process's own
+}
 
 // Do implements serve.Doer.
 func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
-	a := &app{caller: from, doer: c, ui: newUI(from, call.Stdout, call.Stderr), args: call.Args}
+	a := &app{caller: from, doer: c, call: call, server: c.server, ui: newUI(from, call.Stdout, call.Stderr),
+		args: call.Args}
+	defer a.end()
 	a.ui.lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
 	a.ui.json = a.ui.lines || slices.Contains(call.Args, "--json")
 	defer func() {
@@ -56,7 +61,7 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 		}
 	}()
 	told := context.AfterFunc(ctx, func() {
-		if a.ui.errTerminal {
+		if a.ui.errTerminal && !a.forwarded.Load() {
 			a.ui.talk("stopping what runs; interrupt again to end at once")
 		}
 	})
@@ -129,9 +134,13 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		SuggestionsMinimumDistance: 2,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			a.entered = true
 			a.ui.json = a.ui.json || a.ui.lines
+			if a.wait != 0 {
+				cmd.SetContext(state.WithWait(cmd.Context(), a.wait))
+			}
+			return a.forward(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
@@ -160,6 +169,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
 	root.PersistentFlags().
 		Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
+	root.PersistentFlags().BoolVar(&a.alone, "no-server", false, "do not use the server of the store")
 	root.AddCommand(
 		a.runVerb(),
 		a.execVerb(),
@@ -185,6 +195,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.evidenceVerb(),
 		a.exportVerb(),
 		a.importVerb(),
+		a.serveVerb(),
 		a.initVerb(),
 		a.checkVerb(),
 		a.gcVerb(),

@@ -17,6 +17,7 @@ import (
 // opened is a session that there is, with its store.
 type opened struct {
 	caller
+	app     *app
 	store   *xstate.Store
 	session *xstate.Session
 	file    string // the session's file; it may be gone
@@ -25,8 +26,8 @@ type opened struct {
 }
 
 func (o *opened) Close() {
-	o.session.Close()
-	o.store.Close()
+	_ = o.app.closeSession(o.session)
+	_ = o.app.closeStore(o.store)
 	if o.remove != "" {
 		_ = os.RemoveAll(o.remove) // a folder of the system's for what is temporary
 	}
@@ -111,8 +112,7 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 	if !found {
 		return nil, a.noStore(dir)
 	}
-	options.Wait = a.wait
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: options})
+	store, err := a.openStore(ctx, dir, options)
 	if err != nil {
 		return nil, err
 	}
@@ -124,10 +124,10 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 		}
 		var session *xstate.Session
 		if session, err = store.Existing(ctx, name, so); err == nil {
-			return &opened{caller: a.caller, store: store, session: session, file: file}, nil
+			return &opened{caller: a.caller, app: a, store: store, session: session, file: file}, nil
 		}
 	}
-	return nil, errors.Join(err, store.Close())
+	return nil, errors.Join(err, a.closeStore(store))
 }
 
 // recorded opens the session of no file that --session names.
@@ -142,13 +142,15 @@ func (a *app) recorded(ctx context.Context, python, verb string) (*opened, error
 }
 
 // folderOf is the folder whose store is meant: that of the program's file, if one is named, or the working directory.
-func (a *app) folderOf() (string, error) {
-	path, err := a.abs(a.session)
-	if info, bad := os.Stat(filepath.Dir(path)); slices.Contains(programKinds, filepath.Ext(a.session)) && bad == nil &&
+func (a *app) folderOf() (string, error) { return a.folderFrom(a.session) }
+
+func (c caller) folderFrom(session string) (string, error) {
+	path, err := c.abs(session)
+	if info, bad := os.Stat(filepath.Dir(path)); slices.Contains(programKinds, filepath.Ext(session)) && bad == nil &&
 		info.IsDir() {
 		return filepath.Dir(path), err
 	}
-	return a.here()
+	return c.here()
 }
 
 func (a *app) noStore(dir string) error {
@@ -281,11 +283,11 @@ func (a *app) storeNames(ctx context.Context) (dir string, names []string) {
 	if err != nil || !found {
 		return "", nil
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true, Wait: -1}})
+	store, err := a.openStore(state.WithWait(ctx, -1), dir, state.Options{ReadOnly: true})
 	if err != nil {
 		return "", nil
 	}
-	defer store.Close()
+	defer a.closeStore(store)
 	names, _ = namesIn(ctx, store)
 	return dir, names
 }

@@ -124,7 +124,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		return err
 	}
 	defer func() {
-		o.session.Close()
+		_ = a.closeSession(o.session)
 		release()
 	}()
 	target := xstate.Target{Block: xstate.BlockID(f.block), Answers: f.origin.Answers}

@@ -77,21 +77,21 @@ func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, 
 	if err := a.findPython(f.python, folder); err != nil {
 		return nil, err
 	}
-	name, o := sessionName(dir, path), &opened{caller: a.caller, file: path, begins: true}
+	name, o := sessionName(dir, path), &opened{caller: a.caller, app: a, file: path, begins: true}
 	if f.dryRun {
 		if dir, err = os.MkdirTemp(a.tempDir(), "xstate-"); err != nil {
 			return nil, err
 		}
 		o.remove = dir
 	}
-	if o.store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}}); err == nil {
+	if o.store, err = a.openStore(ctx, dir, state.Options{}); err == nil {
 		so, bad := a.sessionOptions(ctx, o.store, &source{caller: a.caller, path: path}, f.python, "", nil)
 		if err = bad; err == nil {
 			if o.session, err = o.store.Session(ctx, name, so); err == nil {
 				return o, nil
 			}
 		}
-		err = errors.Join(err, o.store.Close())
+		err = errors.Join(err, a.closeStore(o.store))
 	}
 	if o.remove != "" {
 		err = errors.Join(err, os.RemoveAll(o.remove))

@@ -63,9 +63,9 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 		}
 		return a.printPlan(planOfNew(a.runName(dir, src), blocks), "there is no store yet")
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	store, err := a.openStore(ctx, dir, state.Options{})
 	if state.CodeOf(err) == state.CodeReadOnly {
-		store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait, ReadOnly: true}})
+		store, err = a.openStore(ctx, dir, state.Options{ReadOnly: true})
 	}
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 		err = a.planIn(ctx, store, src, blocks, o)
 	}
 	a.notices(store)
-	if bad := store.Close(); err == nil {
+	if bad := a.closeStore(store); err == nil {
 		err = bad
 	}
 	return err

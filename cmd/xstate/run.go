@@ -91,6 +91,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
+	flags.BoolVar(&a.warm, "warm", false, "keep the interpreter for the next run, in a server (default: $XSTATE_WARM)")
 	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
 		"(default: the file's; for a module with relative imports, the one that holds its package;\n"+
@@ -152,7 +153,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 			return err
 		}
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	store, err := a.openStore(ctx, dir, state.Options{})
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		}
 	}
 	a.notices(store)
-	if bad := store.Close(); err == nil {
+	if bad := a.closeStore(store); err == nil {
 		err = bad
 	}
 	return err
@@ -196,18 +197,22 @@ func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, 
 	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, a.env); err != nil {
 		return nil, err
 	}
-	session, err := store.Existing(ctx, name, o)
-	if state.CodeOf(err) != state.CodeNoSession {
-		return session, err
-	}
-	if _, err := src.blocks(); err != nil {
-		return nil, err
-	}
-	return store.Session(ctx, name, o)
+	return a.runnable(ctx, store, name, o, func(ctx context.Context, name string, o xstate.SessionOptions) (
+		*xstate.Session, error,
+	) {
+		session, err := store.Existing(ctx, name, o)
+		if state.CodeOf(err) != state.CodeNoSession {
+			return session, err
+		}
+		if _, err := src.blocks(); err != nil {
+			return nil, err
+		}
+		return store.Session(ctx, name, o)
+	})
 }
 
 func (a *app) notices(store *xstate.Store) {
-	for _, n := range store.State().Notices() {
+	for _, n := range a.noticesOf(store) {
 		a.ui.talk("%s", n)
 	}
 }
@@ -217,13 +222,13 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer a.closeSession(session)
 	release, err := session.Hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		session.Close() // while nobody else runs here: the interpreter may have files open
+		_ = a.closeSession(session) // while nobody else runs here: the interpreter may have files open
 		release()
 	}()
 	if f.usual() && !a.ui.json {
@@ -324,7 +329,9 @@ func (a *app) execute(
 	}
 	a.ui.event(api.Event{Event: "started", Run: newRunID()})
 	p.start()
-	out, step, err := session.Run(ctx, o, f.origin)
+	running, _, ended := a.beginRun(ctx, session.Name(), "run")
+	out, step, err := session.Run(running, o, f.origin)
+	ended()
 	a.places.python = session.Python()
 	p.stop()
 	if err != nil {
@@ -342,7 +349,7 @@ func (a *app) execute(
 			return nil, err
 		}
 	}
-	d := documentOf(session.Name(), step, edits, out, verified, store.State().Notices(), a.places)
+	d := documentOf(session.Name(), step, edits, out, verified, a.noticesOf(store), a.places)
 	return &d, runExitCode(out, verified)
 }
 

@@ -42,11 +42,11 @@ func (a *app) status(ctx context.Context) error {
 
 // sessionsIn describes the sessions of a store, the one with the latest step first.
 func (a *app) sessionsIn(ctx context.Context, dir string) (d api.Status, err error) {
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true, Wait: a.wait}})
+	store, err := a.openStore(ctx, dir, state.Options{ReadOnly: true})
 	if err != nil {
 		return d, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, a.closeStore(store)) }()
 	d = api.Status{Version: api.Version, Store: dir, Sessions: []api.SessionStatus{}}
 	names, err := namesIn(ctx, store)
 	if err != nil {

@@ -161,7 +161,7 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	if !found {
 		a.ui.talk("keeps the results of the tests of this folder in %s", a.fromHere(dir))
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	store, err := a.openStore(ctx, dir, state.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +172,9 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	so := xstate.SessionOptions{Workspace: folder, Python: python, Environ: a.environ}
 	session, err := store.Session(ctx, name, so)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, a.closeStore(store))
 	}
-	return &opened{caller: a.caller, store: store, session: session}, nil
+	return &opened{caller: a.caller, app: a, store: store, session: session}, nil
 }
 
 func (c caller) isNoPath(arg string) bool {

@@ -136,6 +136,8 @@ type Kernel interface {
 	HasOpen(path string) bool
 	// Exit says how the interpreter ended, once it has.
 	Exit() string
+	// Group is the group of processes that the interpreter leads.
+	Group() int
 	// Stop ends the interpreter. Unsent then puts out what it printed and did not send.
 	Stop()
 	Unsent(sink Sink)

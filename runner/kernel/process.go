@@ -113,6 +113,9 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
+// Group is the group of the process and of all that it started.
+func (p *Process) Group() int { return p.cmd.Process.Pid }
+
 // Kill ends the process and all that it started, at once.
 func (p *Process) Kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)

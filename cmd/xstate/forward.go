@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// unserved are the verbs that work alone: they use no store, need it for themselves, or are about the server.
+var unserved = []string{"serve", "mcp", "init", "bench", "check", "version", "completion", "man", "help",
+	"evidence verify"}
+
+// forward has the server of the store carry the call out, if there is one, and then returns its outcome. It returns nil
+// if the verb is to work alone. The flags and the number of arguments are in order.
+func (a *app) forward(cmd *cobra.Command, args []string) error {
+	if a.server != nil || a.alone || !a.served(cmd) {
+		return nil
+	}
+	dir, found, err := a.storeDir(a.folderFor(cmd, args))
+	if err != nil || !found && !a.begins(cmd, args) {
+		return nil // the verb reports it
+	}
+	client := serve.Find(dir)
+	warm := a.wantsWarm(cmd)
+	if client == nil && !warm {
+		return nil
+	}
+	ctx := cmd.Context()
+	if warm {
+		client = a.ensureServer(ctx, dir)
+	} else if !client.Same() {
+		if client.Alive(ctx) {
+			a.ui.talk("the server of the store is another xstate (%s), so this command works alone", client.Info.XState)
+		}
+		return nil
+	}
+	if client == nil {
+		return nil
+	}
+	a.forwarded.Store(true)
+	exit, err := client.Send(ctx, a.call)
+	var refused *serve.RefusedError
+	switch {
+	case err == nil:
+		return outcome(exit)
+	case errors.As(err, &refused):
+		a.forwarded.Store(false)
+		if client.Alive(ctx) {
+			a.ui.talk("the server of the store is not used: %s", refused.Reason)
+		}
+		return nil
+	case errors.Is(err, serve.ErrPipe):
+		return outcome(exitPipe)
+	}
+	return err
+}
+
+// exitPipe is how a shell reports a command that wrote where nobody reads: 128 and SIGPIPE.
+const exitPipe = 128 + 13
+
+// served reports whether a server may carry a verb out. What XSTATE_DEBUG and XSTATE_VERIFY ask for is of one process.
+func (a *app) served(cmd *cobra.Command) bool {
+	if a.env("XSTATE_DEBUG")+a.env("XSTATE_VERIFY") != "" {
+		return false
+	}
+	words := strings.Fields(cmd.CommandPath())[1:]
+	return len(words) == 0 ||
+		!slices.Contains(unserved, strings.Join(words, " ")) && !strings.HasPrefix(words[0], "__")
+}
+
+// folderFor is the folder whose store a verb will use.
+func (a *app) folderFor(cmd *cobra.Command, args []string) string {
+	switch verb := cmd.Name(); {
+	case (verb == "run" || verb == "plan") && len(args) > 0:
+		path, _ := a.abs(args[0])
+		return filepath.Dir(path)
+	case verb == "patch" && len(args) > 0 && a.session == "":
+		folder, _ := a.folderFrom(args[0])
+		return folder
+	}
+	folder, _ := a.folderFrom(a.session)
+	return folder
+}
+
+// wantsWarm reports whether a verb is to leave a warm interpreter behind.
+func (a *app) wantsWarm(cmd *cobra.Command) bool {
+	switch cmd.Name() {
+	case "exec":
+		return true
+	case "run":
+		return a.warm || a.env("XSTATE_WARM") != ""
+	}
+	return false
+}
+
+// begins reports whether a verb that wants a warm interpreter will make the store: nothing is made where nothing can
+// run.
+func (a *app) begins(cmd *cobra.Command, args []string) bool {
+	if !a.wantsWarm(cmd) || cmd.Name() == "run" && len(args) == 0 {
+		return false
+	}
+	python := cmd.Flags().Lookup("python")
+	asked := ""
+	if python != nil {
+		if p, ok := python.Value.(*pythonPath); ok {
+			asked = *p.into
+		}
+	}
+	if a.findPython(asked, a.folderFor(cmd, args)) != nil {
+		return false
+	}
+	if cmd.Name() != "run" {
+		return true
+	}
+	src, err := a.readSource(args[0])
+	if err == nil {
+		_, err = src.blocks()
+	}
+	return err == nil
+}
+
+// ensureServer returns a client of the store's server, which it starts if there is none, or in place of one of another
+// build that has nothing to do. It returns nil if the verb is to work alone.
+func (a *app) ensureServer(ctx context.Context, dir string) *serve.Client {
+	client := serve.Find(dir)
+	if client != nil && client.Alive(ctx) {
+		if client.Same() {
+			return client
+		}
+		if !client.Retire(ctx) {
+			a.ui.talk("the server of the store is another xstate (%s) and has calls to carry out; this one works alone",
+				client.Info.XState)
+			return nil
+		}
+	}
+	args := []string{"serve", "--store", dir}
+	client, err := serve.Start(ctx, dir, a.environ, args...)
+	if err != nil && state.CodeOf(err) != serve.CodeNoServer {
+		return nil
+	}
+	if err != nil {
+		a.ui.talk("works without a server: %s", errorDocument(err).Message)
+	}
+	return client
+}

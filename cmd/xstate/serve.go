@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type serveFlags struct {
+	listen                   string
+	idle                     patience
+	memory                   byteSize
+	background, status, stop bool
+}
+
+func (a *app) serveVerb() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "keep interpreters warm between commands, and let other programs in",
+		Long: `Serve serves one store to the processes of this user, on a socket in the store. While it runs, every
+command uses it, and prints exactly what it prints without one. Sessions keep their interpreters, with all values, from
+run to run. A server adds speed and no state: killing it loses nothing that a command has reported.
+
+It ends by itself when it had nothing to do for a while. With --listen it answers HTTP on this machine, too, for callers
+that show the token in STORE/token.`,
+		Example: `  xstate serve --background
+  xstate serve --status
+  xstate serve --stop
+  xstate serve --listen 127.0.0.1:0 --idle 1h --memory 4GB`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.listen, "listen", "", "also answer HTTP at `ADDRESS`, such as 127.0.0.1:8080; port 0 is any")
+	flags.Var(&f.idle, "idle", "end after this `DURATION` without a call (default 10m)")
+	flags.Var(&f.memory, "memory", "close idle interpreters when all take more than `SIZE` (default half of the machine's)")
+	flags.BoolVar(&f.background, "background", false, "return when the server listens")
+	flags.BoolVar(&f.status, "status", false, "show the server of the store, its sessions and runs")
+	flags.BoolVar(&f.stop, "stop", false, "interrupt what runs, and end the server")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, f serveFlags) error {
+	folder, err := a.here()
+	if err != nil {
+		return err
+	}
+	dir, found, err := a.storeDir(folder)
+	switch {
+	case err != nil:
+		return err
+	case a.server != nil && f.stop:
+		defer a.server.Stop()
+		return a.printServer(a.serverDocument())
+	case a.server != nil:
+		return a.printServer(a.serverDocument())
+	case f.status || f.stop:
+		return a.askServer(ctx, dir, found, f)
+	case f.background:
+		return a.serveInBackground(ctx, dir, f)
+	}
+	return a.serveHere(ctx, dir, f)
+}
+
+// askServer has the server show itself, or end.
+func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlags) error {
+	if !found {
+		return a.noStore(dir)
+	}
+	client := serve.Find(dir)
+	if client == nil || !client.Alive(ctx) {
+		return a.printServer(api.Server{Version: api.Version, Store: dir})
+	}
+	a.forwarded.Store(true)
+	exit, err := client.Control(ctx, a.call)
+	if err == nil && exit != 0 {
+		return outcome(exit)
+	}
+	if err == nil && f.stop && !serve.WaitGone(ctx, dir, 30*time.Second) {
+		return &state.Error{
+			Code:    serve.CodeServed,
+			Message: fmt.Sprintf("the server, process %d, has not ended yet", client.Info.PID),
+			Hint:    fmt.Sprintf("wait, or kill it: kill -9 %d loses nothing that was reported", client.Info.PID),
+		}
+	}
+	return err
+}
+
+func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) error {
+	if client := serve.Find(dir); client != nil && client.Alive(ctx) {
+		return &state.Error{
+			Code:    serve.CodeServed,
+			Message: fmt.Sprintf("process %d serves the store %s already", client.Info.PID, dir),
+			Hint:    "xstate serve --status shows it, and xstate serve --stop ends it",
+		}
+	}
+	args := []string{"serve", "--store", dir}
+	if f.listen != "" {
+		args = append(args, "--listen", f.listen)
+	}
+	if f.idle > 0 {
+		args = append(args, "--idle", time.Duration(f.idle).String())
+	}
+	if f.memory > 0 {
+		args = append(args, "--memory", fmt.Sprintf("%dB", int64(f.memory)))
+	}
+	client, err := serve.Start(ctx, dir, a.environ, args...)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(infoDocument(dir, client.Info))
+	}
+	a.ui.talk("process %d serves %s", client.Info.PID, a.fromHere(dir))
+	a.tellHTTP(client.Info)
+	return nil
+}
+
+// serveHere serves until the server ends.
+func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
+	debug.SetMemoryLimit(math.MaxInt64) // that of a command is too little for many
+	debug.SetGCPercent(100)
+	os.Unsetenv("TZ") // times are in the zone of each caller
+	server, err := serve.Listen(ctx, serve.Options{
+		Dir: dir, Version: buildVersion(), Idle: time.Duration(max(f.idle, 0)), Memory: int64(f.memory),
+		Listen: f.listen, Log: logOf(a),
+	})
+	if err == nil {
+		server.Handler = handlerOf(server)
+	}
+	waits := serve.Ready(err)
+	if err != nil {
+		return err
+	}
+	if !waits {
+		a.ui.talk("serves %s; an interrupt ends it", a.fromHere(dir))
+		a.tellHTTP(server.Info)
+	}
+	return server.Serve(ctx, commands{server})
+}
+
+func (a *app) tellHTTP(info serve.Info) {
+	if info.HTTP != "" {
+		a.ui.talk("answers HTTP at %s for who shows the token in the store", info.HTTP)
+	}
+}
+
+func infoDocument(dir string, info serve.Info) api.Server {
+	return api.Server{
+		Version: api.Version, Store: dir, Running: true, PID: info.PID, Socket: info.Socket, HTTP: info.HTTP,
+		XState: info.XState, Build: info.Build,
+	}
+}
+
+func (a *app) serverDocument() api.Server {
+	d := infoDocument(a.server.Pool.Store().State().Dir(), a.server.Info)
+	d.Idle, d.Memory = a.server.Idle().Seconds(), a.server.Memory()
+	d.Sessions, d.Runs = a.server.Pool.Warm(), a.server.Pool.Runs()
+	return d
+}
+
+func (a *app) printServer(d api.Server) error {
+	if a.ui.json {
+		return a.ui.document(d)
+	}
+	if !d.Running {
+		a.ui.talk("no server serves %s", a.fromHere(d.Store))
+		return nil
+	}
+	a.ui.print("process %d serves %s, and ends after %s without a call\n", d.PID, a.fromHere(d.Store),
+		time.Duration(d.Idle*float64(time.Second)))
+	if d.HTTP != "" {
+		a.ui.print("HTTP: %s\n", d.HTTP)
+	}
+	var rows [][]string
+	for _, s := range d.Sessions {
+		what := "warm"
+		if s.Busy {
+			what = "in use"
+		}
+		rows = append(rows, []string{s.Session, what, size(s.Bytes)})
+	}
+	for _, r := range d.Runs {
+		rows = append(rows, []string{"run " + r.Run, r.Verb + " of " + r.Session, "since " +
+			r.Since.In(a.zone()).Format(timeFormat)})
+	}
+	a.ui.table(rows)
+	return nil
+}
+
+// handlerOf answers the HTTP requests to a server.
+func handlerOf(*serve.Server) http.Handler { return http.NotFoundHandler() }
+
+// logOf is where a server tells people what became of it.
+func logOf(a *app) *serverLog { return &serverLog{a} }
+
+type serverLog struct{ a *app }
+
+// Write implements io.Writer.
+func (l *serverLog) Write(p []byte) (int, error) {
+	l.a.ui.say(time.Now().UTC().Format(time.RFC3339) + " xstate: " + string(p))
+	return len(p), nil
+}

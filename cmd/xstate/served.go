@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// How verbs use what a server holds. In a process of its own a verb opens the store and the session, and closes them.
+
+// openStore opens a store, or takes the one that the server has open.
+func (a *app) openStore(ctx context.Context, dir string, o state.Options) (*xstate.Store, error) {
+	if a.server != nil && a.server.Serves(dir) {
+		store := a.server.Pool.Store()
+		a.noticed = len(store.State().Notices())
+		return store, nil
+	}
+	o.Wait = a.wait
+	return xstate.Open(ctx, dir, xstate.Options{State: o})
+}
+
+func (a *app) closeStore(store *xstate.Store) error {
+	if a.server != nil && store == a.server.Pool.Store() {
+		return nil
+	}
+	return store.Close()
+}
+
+// noticesOf returns what the store noted since the verb opened it.
+func (a *app) noticesOf(store *xstate.Store) []string { return store.State().Notices()[a.noticed:] }
+
+// openSession is how a session is opened that a run needs: an existing one, or else a new one.
+type openSession func(context.Context, string, xstate.SessionOptions) (*xstate.Session, error)
+
+// runnable opens a session to run it. In a server it is one whose interpreter may run already, and the verb waits for
+// its turn.
+func (a *app) runnable(
+	ctx context.Context, store *xstate.Store, name string, o xstate.SessionOptions, open openSession,
+) (*xstate.Session, error) {
+	if a.server == nil || store != a.server.Pool.Store() {
+		return open(ctx, name, o)
+	}
+	lease, err := a.server.Pool.Session(ctx, name, "xstate "+strings.Join(quotedAll(a.args), " "), o, open)
+	if err != nil {
+		return nil, err
+	}
+	a.lease = lease
+	return lease.Session, nil
+}
+
+// closeSession ends the use of a session; it does no harm to do it again. One that the server keeps stays open.
+func (a *app) closeSession(s *xstate.Session) error {
+	if a.lease != nil && a.lease.Session == s {
+		return a.lease.Settle()
+	}
+	return s.Close()
+}
+
+// beginRun notes that a program runs, so that others can interrupt it by the id.
+func (a *app) beginRun(ctx context.Context, session, verb string) (_ context.Context, id string, end func()) {
+	id = serve.NewRunID()
+	if a.server == nil {
+		return ctx, id, func() {}
+	}
+	ctx, end = a.server.Pool.Begin(ctx, id, session, verb)
+	return ctx, id, end
+}
+
+// end gives back what the call had of the server.
+func (a *app) end() {
+	if a.lease != nil {
+		a.lease.Return()
+	}
+}

@@ -1,0 +1,196 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Client carries calls out through the server of a store. It is a Doer.
+type Client struct {
+	dir  string
+	Info Info
+}
+
+// RefusedError reports that a server did nothing for a call, which its caller can carry out alone.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return "the server cannot do this: " + e.Reason }
+
+// ErrPipe reports that a call ended because nobody reads its output any more.
+var ErrPipe = errPipe
+
+// Find returns a client for the server of the store in dir; nil if none says that it is there.
+func Find(dir string) *Client {
+	dir = canonical(dir)
+	info, ok := readInfo(dir)
+	if !ok || !slices.Contains(socketPaths(dir), info.Socket) {
+		return nil
+	}
+	return &Client{dir: dir, Info: info}
+}
+
+// Same reports whether the server is of the same build as this process.
+func (c *Client) Same() bool { return c.Info.Build == Build() }
+
+// connect returns a connection to the server. An error means that there is none that this process may use.
+func (c *Client) connect(ctx context.Context) (*net.UnixConn, error) {
+	d := net.Dialer{Timeout: 2 * time.Second}
+	conn, err := d.DialContext(ctx, "unix", c.Info.Socket)
+	if err != nil {
+		return nil, err
+	}
+	u := conn.(*net.UnixConn)
+	if err := checkPeer(u); err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
+}
+
+// Alive reports whether the server answers.
+func (c *Client) Alive(ctx context.Context) bool {
+	conn, err := c.connect(ctx)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// Do implements Doer. Cancelling ctx interrupts the call, and waits for it to end.
+func (c *Client) Do(ctx context.Context, call Call) int {
+	exit, err := c.Send(ctx, call)
+	if err != nil {
+		fmt.Fprintf(call.Stderr, "xstate: %v\n", err)
+		return 5
+	}
+	return exit
+}
+
+// Send carries out a call. Its error is a *RefusedError if the server did nothing, is ErrPipe, or has CodeServerGone.
+func (c *Client) Send(ctx context.Context, call Call) (exit int, err error) {
+	return c.send(ctx, call, surroundings())
+}
+
+// Control is Send for a call that runs no program, so that the server carries it out whatever it would pass on to one.
+func (c *Client) Control(ctx context.Context, call Call) (exit int, err error) {
+	return c.send(ctx, call, "")
+}
+
+func (c *Client) send(ctx context.Context, call Call, around string) (exit int, err error) {
+	conn, err := c.connect(ctx)
+	if err != nil {
+		return 0, &RefusedError{"it does not answer"}
+	}
+	defer conn.Close()
+	files, finish, err := filesOf(call)
+	if err != nil {
+		return 0, err
+	}
+	sent := sendCommand(conn, command{
+		Args: call.Args, Folder: call.Folder, Environ: call.Environ, Version: Build(), Surroundings: around,
+	}, files)
+	if sent == nil {
+		stop := context.AfterFunc(ctx, func() { _, _ = conn.Write([]byte{interruptByte}) })
+		defer stop()
+	}
+	exit, err = answer(conn, sent)
+	finish()
+	return exit, err
+}
+
+// answer reads the reply. sent is what became of the command: a server that refuses it may not have read it.
+func answer(conn *net.UnixConn, sent error) (exit int, err error) {
+	var r reply
+	if err := readFrame(conn, &r); err != nil {
+		return 0, &state.Error{
+			Code:    CodeServerGone,
+			Message: "the server of the store ended before it answered",
+			Hint:    "xstate log shows what is recorded; run the command again",
+			Err:     errors.Join(sent, err),
+		}
+	}
+	switch {
+	case r.Refused != "":
+		return 0, &RefusedError{r.Refused}
+	case r.Pipe:
+		return r.Exit, errPipe
+	}
+	return r.Exit, nil
+}
+
+// Retire asks the server to end, and reports whether it does: it goes on while it has calls to carry out.
+func (c *Client) Retire(ctx context.Context) bool {
+	conn, err := c.connect(ctx)
+	if err != nil {
+		return true
+	}
+	defer conn.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer null.Close()
+	sent := sendCommand(conn, command{Version: Build(), Retire: true}, [descriptors]*os.File{null, null, null})
+	_, err = answer(conn, sent)
+	return err == nil && WaitGone(ctx, c.dir, 10*time.Second)
+}
+
+// WaitGone waits until no server has the store in dir.
+func WaitGone(ctx context.Context, dir string, limit time.Duration) bool {
+	for deadline := time.Now().Add(limit); ctx.Err() == nil && time.Now().Before(deadline); {
+		if !locked(canonical(dir)) {
+			return true
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
+}
+
+// filesOf returns the files of a call's streams. A stream that is no file goes through a pipe; finish waits until what
+// was written is out.
+func filesOf(call Call) (files [descriptors]*os.File, finish func(), err error) {
+	var ends []*os.File // of pipes, which the server gets
+	var copies sync.WaitGroup
+	for i, stream := range []any{call.Stdin, call.Stdout, call.Stderr} {
+		if f, ok := stream.(*os.File); ok {
+			files[i] = f
+			continue
+		}
+		r, w, bad := os.Pipe()
+		if bad != nil {
+			return files, nil, bad
+		}
+		if in, ok := stream.(io.Reader); i == 0 {
+			files[i], ends = r, append(ends, r)
+			go func() { // it ends when the reader closes, or the server has closed its end
+				defer w.Close()
+				if ok {
+					_, _ = io.Copy(w, in)
+				}
+			}()
+			continue
+		}
+		files[i], ends = w, append(ends, w)
+		copies.Go(func() {
+			defer r.Close()
+			if out, ok := stream.(io.Writer); ok {
+				_, _ = io.Copy(out, r)
+			}
+		})
+	}
+	return files, func() {
+		for _, f := range ends {
+			f.Close()
+		}
+		copies.Wait()
+	}, nil
+}

@@ -1,0 +1,123 @@
+package serve
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The command protocol. A client sends 0x00 and, along with that byte, its descriptors 0, 1 and 2; then a command and,
+// for each interrupt, one byte 'i'. The server uses the client's own descriptors and sends one reply. A client that
+// ends the connection before has gone away. Commands and replies are JSON after their length in 4 bytes, big-endian.
+
+// command is a call that a client asks for.
+type command struct {
+	Args         []string `json:"args"`
+	Folder       string   `json:"folder"`
+	Environ      []string `json:"environ"`
+	Version      string   `json:"version"`          // the client's build
+	Surroundings string   `json:"surroundings"`     // see surroundings; "" is not compared
+	Retire       bool     `json:"retire,omitempty"` // no call: the server is to end if nothing runs
+}
+
+// reply is how a call ended, or why it was not begun.
+type reply struct {
+	Exit    int    `json:"exit"`
+	Pipe    bool   `json:"pipe,omitempty"`    // it ended because nobody reads its output any more
+	Refused string `json:"refused,omitempty"` // why the server did nothing
+}
+
+const (
+	commandByte   = 0x00
+	interruptByte = 'i'
+
+	longestCommand = 8 << 20 // twice what Linux lets a program be started with
+	replyTime      = 5 * time.Second
+	descriptors    = 3
+)
+
+func writeFrame(w io.Writer, doc any) error {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...))
+	return err
+}
+
+func readFrame(r io.Reader, doc any) error {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > longestCommand {
+		return fmt.Errorf("a frame of %d bytes, want at most %d", n, longestCommand)
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, doc)
+}
+
+// sendCommand sends a command with the files that it may use.
+func sendCommand(c *net.UnixConn, cmd command, files [descriptors]*os.File) error {
+	data, err := json.Marshal(cmd)
+	if err != nil {
+		return err
+	}
+	data = append(binary.BigEndian.AppendUint32([]byte{commandByte}, uint32(len(data))), data...)
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	n, _, err := c.WriteMsgUnix(data, unix.UnixRights(fds...), nil)
+	for err == nil && n < len(data) {
+		var more int
+		more, err = c.Write(data[n:])
+		n += more
+	}
+	return err
+}
+
+// firstByte reads the first byte of a connection, and the descriptors that were sent along.
+func firstByte(c *net.UnixConn) (first byte, fds []int, err error) {
+	var data [1]byte
+	rights := make([]byte, unix.CmsgSpace(4*descriptors))
+	n, m, flags, _, err := c.ReadMsgUnix(data[:], rights) // the descriptors close on exec
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	messages, bad := unix.ParseSocketControlMessage(rights[:m])
+	for i := range messages {
+		if got, err := unix.ParseUnixRights(&messages[i]); err == nil {
+			fds = append(fds, got...)
+		}
+	}
+	if err = errors.Join(err, bad); err == nil && flags&unix.MSG_CTRUNC != 0 {
+		err = errors.New("too many descriptors")
+	}
+	if err != nil {
+		closeAll(fds)
+		return 0, nil, err
+	}
+	for _, fd := range fds {
+		syscall.CloseOnExec(fd)
+	}
+	return data[0], fds, nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd)
+	}
+}

@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// readyVariable says where a server that was started in the background reports that it listens: a descriptor.
+const readyVariable = "XSTATE_SERVE_READY"
+
+// startTime bounds how long the start of a server may take.
+const startTime = 10 * time.Second
+
+// longestLog is where the log of servers begins anew.
+const longestLog = 1 << 20
+
+// Start starts a server of the store in dir in the background, with the arguments of xstate, and waits until it
+// listens. It does no harm if another process does the same, or a server is there.
+func Start(ctx context.Context, dir string, environ []string, args ...string) (*Client, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, noServer(dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, noServer(dir, err)
+	}
+	log, err := openLog(dir)
+	if err != nil {
+		return nil, noServer(dir, err)
+	}
+	defer log.Close()
+	ready, ended, err := os.Pipe()
+	if err != nil {
+		return nil, noServer(dir, err)
+	}
+	defer ready.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Args[0] = "xstate"
+	cmd.Dir, cmd.Env = dir, append(ownEnviron(environ), readyVariable+"=3")
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{ended}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no interrupt of the terminal reaches it
+	err = cmd.Start()
+	ended.Close()
+	if err != nil {
+		return nil, noServer(dir, err)
+	}
+	_ = cmd.Process.Release()
+	_ = ready.SetReadDeadline(time.Now().Add(startTime))
+	stop := context.AfterFunc(ctx, func() { _ = ready.SetReadDeadline(time.Now()) })
+	defer stop()
+	said, _ := io.ReadAll(ready) // "ready", or why it ended
+	if c := Find(dir); c != nil && c.Alive(ctx) {
+		return c, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, noServer(dir, errors.New(orElse(strings.TrimSpace(string(said)), "it did not start; see "+logFile)))
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// ownEnviron is what a server needs of the environment of who starts it. Programs get that of each call.
+func ownEnviron(environ []string) (own []string) {
+	for _, pair := range environ {
+		switch name, _, _ := strings.Cut(pair, "="); name {
+		case "HOME", "PATH", "TMPDIR", "USER", "LOGNAME", "LANG", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "GOCOVERDIR":
+			own = append(own, pair)
+		}
+	}
+	return own
+}
+
+func openLog(dir string) (*os.File, error) {
+	path := filepath.Join(dir, logFile)
+	if info, err := os.Stat(path); err == nil && info.Size() > longestLog {
+		_ = os.Remove(path)
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+}
+
+// Ready reports to the process that started this server in the background how the start went: err, or that the server
+// listens. It reports whether there is such a process.
+func Ready(err error) bool {
+	text := os.Getenv(readyVariable)
+	if text == "" {
+		return false
+	}
+	os.Unsetenv(readyVariable)
+	syscall.CloseOnExec(3)
+	f := os.NewFile(3, "ready")
+	if f == nil {
+		return false
+	}
+	said := "ready"
+	if err != nil {
+		said = err.Error()
+	}
+	fmt.Fprintln(f, said)
+	f.Close()
+	return true
+}
