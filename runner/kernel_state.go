@@ -45,6 +45,7 @@ type kernelState struct {
 	quiet       map[string]quietLoad          // workspace modules that may be loaded at any place
 	layouts     map[string]state.Digest       // function → layout of the definition that the bound object was made from
 	classes     map[state.Digest]bool         // classes of the program that the kernel can name
+	texts       map[string]citation           // of the blocks, by file name
 }
 
 func newKernelState() kernelState {

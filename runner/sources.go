@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
@@ -23,20 +24,44 @@ func (w *walk) compiled(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// sources gives the kernel the text of every block, once a pass, so that tracebacks can cite it.
+// citation is the text of a block that the kernel has.
+type citation struct {
+	text   string
+	future string // features in force
+}
+
+// sources gives the kernel the texts of the blocks, once a pass, so that tracebacks can cite them.
 func (w *walk) sources(ctx context.Context) error {
-	if w.cited {
-		return nil
+	if err := ctx.Err(); w.cited || err != nil {
+		return err
 	}
-	texts, futures := map[string]string{}, map[string][]string{}
+	had, has := w.e.kernelState.texts, map[string]citation{}
+	c := kernel.Citations{Texts: map[string]string{}, Futures: map[string][]string{}}
 	for _, u := range w.units {
-		if u.facts != nil {
-			texts[u.filename()] = string(u.facts.Code)
+		if u.facts == nil {
+			continue
 		}
-		if len(u.nodes) > 0 && len(u.nodes[0].future) > 0 {
-			futures[u.filename()] = u.nodes[0].future
+		var future []string
+		if len(u.nodes) > 0 {
+			future = u.nodes[0].future
+		}
+		name := u.filename()
+		has[name] = citation{string(u.facts.Code), strings.Join(future, " ")}
+		if old, ok := had[name]; ok && old == has[name] {
+			continue
+		}
+		if c.Texts[name] = has[name].text; len(future) > 0 {
+			c.Futures[name] = future
 		}
 	}
-	w.cited = true
-	return w.e.kernel.Cite(ctx, kernel.Citations{Texts: texts, Futures: futures})
+	for name := range had {
+		if _, kept := has[name]; !kept {
+			c.Gone = append(c.Gone, name)
+		}
+	}
+	err := w.e.kernel.Cite(ctx, c)
+	if w.cited, w.e.kernelState.texts = true, has; err != nil {
+		w.e.dropKernel() // it may have some of them
+	}
+	return err
 }

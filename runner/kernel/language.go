@@ -149,7 +149,7 @@ type Kernel interface {
 type Program interface {
 	// Check returns the language's verdicts on blocks, in order.
 	Check(ctx context.Context, blocks []Source) ([]Verdict, error)
-	// Cite gives the kernel the texts of all blocks, so that errors can cite them.
+	// Cite gives the kernel the texts of blocks, so that errors can cite them.
 	Cite(ctx context.Context, c Citations) error
 	// Execute runs a node. When ctx ends the node is interrupted, and the interpreter killed if that does not help.
 	// With an error, the observation holds what is known: at least how long the node ran.

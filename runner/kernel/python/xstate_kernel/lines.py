@@ -18,16 +18,21 @@ class Lines:
         self._texts = {}  # file name → (text, flags)
         self._codes = {}  # file name → {(name, digest): code object}
 
-    def update(self, texts):
-        """Takes the texts of all blocks, each with its flags. Reports whether one has changed since the last call."""
-        changed = {n for n in texts.keys() | self._texts.keys() if texts.get(n) != self._texts.get(n)}
-        again = bool(self._texts) and bool(changed)
-        self._texts = dict(texts)
-        for name in changed:
+    def update(self, texts, gone):
+        """Takes the texts of new and changed blocks, each with its flags, and the names of those that are gone. Reports
+        whether texts that were there before may be elsewhere now."""
+        again = bool(self._texts) and bool(texts or gone)
+        for name in gone:
+            self._texts.pop(name, None)
             self._codes.pop(name, None)
-        for name, (text, _) in texts.items():
-            text += "\n"  # traceback counts columns wrongly in a last line without an end
-            linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        for name, (text, flags) in texts.items():
+            self._texts[name] = text, flags
+            self._codes.pop(name, None)
+            linecache.cache.pop(name, None)
+        for name, (text, _) in self._texts.items():
+            if name not in linecache.cache:  # the program may have cleared it
+                text += "\n"  # traceback counts columns wrongly in a last line without an end
+                linecache.cache[name] = (len(text), None, text.splitlines(True), name)
         return again
 
     def renew(self, functions):

@@ -47,7 +47,8 @@ from . import (
     writes,
 )
 
-_NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
+# requests that leave hidden state as the last node did, see also do_forget
+_NEUTRAL = frozenset(("run", "store", "compile", "sources", "forget"))
 _RESTORING = frozenset(("load", "hidden_put"))  # requests that may import libraries
 # Files of the kernel that an interrupt must not stop halfway: half a frame or half an observation is useless. Adapters
 # belong to them, but not while they draw a figure, which may take long.
@@ -205,6 +206,8 @@ class Kernel:
         return {}, b""
 
     def do_forget(self, _, __):
+        if self.bindings.parked or len(sys._current_frames()) > 1:
+            self.state = None  # finalizers may run, and threads may have
         self.bindings.forget_all()
         importlib.invalidate_caches()
         hidden.forget_answers(
@@ -223,6 +226,7 @@ class Kernel:
         them."""
         dropped, classes = [], []
         if gone:
+            self.state = None
             self.bindings.forget_all()
             dropped = [n for n, fp in self.groups.prints.items() if not fp.files.isdisjoint(gone)]
             for name in dropped:
@@ -350,11 +354,12 @@ class Kernel:
         return {}, b""
 
     def do_sources(self, request, _):
-        """Stores the text of every block, for tracebacks and inspect."""
+        """Stores the texts of the blocks that have changed, for tracebacks and inspect."""
         self.blocks.update(request["texts"])
         futures = request.get("futures") or {}
         if self.lines.update(
-            {name: (text, execution.compiler_flags(futures.get(name))) for name, text in request["texts"].items()}
+            {name: (text, execution.compiler_flags(futures.get(name))) for name, text in request["texts"].items()},
+            request.get("gone") or (),
         ):
             prints = list(self.groups.prints.values()) + [
                 fp for _, group in self.bindings.parked.values() for fp in group.values() if fp is not None
