@@ -105,7 +105,6 @@ func result(printed []byte, exit int, remarks string) (json.RawMessage, *api.Err
 type event struct {
 	Event   string  `json:"event"`
 	Block   string  `json:"block"`
-	Status  string  `json:"status"`
 	Seconds float64 `json:"seconds"`
 }
 
@@ -206,7 +205,7 @@ func (p *progress) event(e *event) {
 		p.tell("block " + e.Block + " runs")
 	case "end":
 		p.running = ""
-		p.tell(fmt.Sprintf("block %s %s, %s", e.Block, e.Status, duration(e.Seconds)))
+		p.tell(fmt.Sprintf("block %s ended, %s", e.Block, duration(e.Seconds)))
 	}
 }
 

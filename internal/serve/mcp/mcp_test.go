@@ -210,7 +210,7 @@ func TestProgressAndCancellation(t *testing.T) {
 	d := doerFunc(func(ctx context.Context, c serve.Call) int {
 		fmt.Fprintln(c.Stdout, `{"version":1,"event":"begin","block":"fit"}`)
 		fmt.Fprint(c.Stdout, `{"version":1,"event":"end","block":"fit",`)
-		fmt.Fprintln(c.Stdout, `"status":"ran","seconds":1.5}`)
+		fmt.Fprintln(c.Stdout, `"seconds":1.5}`)
 		<-ctx.Done()
 		close(interrupted)
 		return 1
@@ -229,7 +229,7 @@ func TestProgressAndCancellation(t *testing.T) {
 		_, err := s.CallTool(ctx, p)
 		done <- err
 	}()
-	for _, want := range []string{"1 block fit runs", "2 block fit ran, 1.50 s"} {
+	for _, want := range []string{"1 block fit runs", "2 block fit ended, 1.50 s"} {
 		if got := <-said; got != want {
 			t.Errorf("progress = %q, want %q", got, want)
 		}

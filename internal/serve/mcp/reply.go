@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,8 @@ type reply struct {
 	parts    []part
 	pictures []sdk.Content
 	links    []sdk.Content
+
+	pictureBytes int // of all pictures, in base64
 }
 
 // part is a line of a reply, or a text that may be clipped.
@@ -30,10 +33,10 @@ type part struct {
 	link func() // of a body: called if it is clipped
 }
 
-// Bounds of what goes with the text.
+// Bounds of what goes with the text. Some clients read no message over HTTP that is longer than 1 MiB.
 const (
 	mostPictures     = 4
-	mostPictureBytes = 1 << 20 // of one, in base64
+	mostPictureBytes = 700 << 10 // of all, in base64
 	mostLinks        = 12
 )
 
@@ -89,8 +92,15 @@ type place struct {
 
 // uri names the resource of one output.
 func (p place) uri(index int) string {
-	return fmt.Sprintf("xstate://session/%s/step/%d/block/%s/output/%d",
-		url.PathEscape(p.session), p.step, url.PathEscape(string(p.block)), index)
+	return fmt.Sprintf("%s/output/%d", p.base(), index)
+}
+
+// wholeURI names the resource of all texts that the block put out.
+func (p place) wholeURI() string { return p.base() + "/text" }
+
+func (p place) base() string {
+	return fmt.Sprintf("xstate://session/%s/step/%d/block/%s", url.PathEscape(p.session), p.step,
+		url.PathEscape(string(p.block)))
 }
 
 // outputs adds what a block put out: its text, its pictures, and links to what is not shown whole.
@@ -142,12 +152,21 @@ func pictureOf(o *state.Output) (media, data string) {
 // picture adds a picture, or a link to it if there are many or it is large.
 func (r *reply) picture(media, data string, at place, index int) {
 	raw, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(data, "\n", ""))
-	if err != nil || !slices.Contains(shownMedia, media) || len(r.pictures) == mostPictures ||
-		len(data) > mostPictureBytes {
+	if err != nil || !slices.Contains(shownMedia, media) || !r.room(len(data)) {
 		r.link(at.uri(index), "picture of block "+string(at.block), media, len(data))
 		return
 	}
-	r.pictures = append(r.pictures, &sdk.ImageContent{MIMEType: media, Data: raw})
+	r.show(media, raw)
+}
+
+// room reports whether a picture of so many bytes in base64 goes into the reply.
+func (r *reply) room(bytes int) bool {
+	return len(r.pictures) < mostPictures && r.pictureBytes+bytes <= mostPictureBytes
+}
+
+func (r *reply) show(media string, data []byte) {
+	r.pictures = append(r.pictures, &sdk.ImageContent{MIMEType: media, Data: data})
+	r.pictureBytes += base64.StdEncoding.EncodedLen(len(data))
 }
 
 // link adds a link to a resource.
@@ -160,18 +179,20 @@ func (r *reply) link(uri, name, media string, bytes int) {
 }
 
 // file adds a picture of exec, which is a file, or a link to it; and a link to a text that was clipped.
-func (r *reply) file(f *api.ExecFile) {
-	if slices.Contains(shownMedia, f.Media) && len(r.pictures) < mostPictures && f.Bytes <= mostPictureBytes*3/4 {
+func (r *reply) file(session string, step state.StepNumber, f *api.ExecFile) {
+	at := place{session, step, f.Block}
+	index, err := strconv.Atoi(f.URI[strings.LastIndexByte(f.URI, '/')+1:])
+	if err != nil {
+		r.link(at.wholeURI(), "all that block "+string(f.Block)+" put out", f.Media, f.Bytes)
+		return
+	}
+	if slices.Contains(shownMedia, f.Media) && r.room(f.Bytes*4/3) {
 		if data, err := os.ReadFile(f.File); err == nil {
-			r.pictures = append(r.pictures, &sdk.ImageContent{MIMEType: f.Media, Data: data})
+			r.show(f.Media, data)
 			return
 		}
 	}
-	name := "output of block " + string(f.Block)
-	if strings.HasPrefix(f.Media, "image/") {
-		name = "picture of block " + string(f.Block)
-	}
-	r.link(f.URI, name, f.Media, f.Bytes)
+	r.link(at.uri(index), "picture of block "+string(f.Block), f.Media, f.Bytes)
 }
 
 // plural is a number of things.
@@ -199,4 +220,23 @@ func or(s, otherwise string) string {
 		return otherwise
 	}
 	return s
+}
+
+// commands are what texts of the command line say to do, and how a tool does it.
+var commands = []struct {
+	command *regexp.Regexp
+	tool    string
+}{
+	{regexp.MustCompile(`xstate query --session \S+ --at-step (\d+) --block (\S+) prints it`),
+		"query with at_step $1 and block $2 shows more"},
+	{regexp.MustCompile(`all of it is in /\S+\.txt\]`), "a link below leads to all of it]"},
+	{regexp.MustCompile(`xstate exec --replace (\S+)`), "exec with replace $1"},
+}
+
+// inProse rewords what a text of the command line says to do.
+func inProse(text string) string {
+	for _, c := range commands {
+		text = c.command.ReplaceAllString(text, c.tool)
+	}
+	return text
 }

@@ -116,13 +116,17 @@ func validate(t *testing.T, schema map[string]any, document []byte) error {
 
 func TestURI(t *testing.T) {
 	p := place{session: "sub/a b.py", step: 12, block: "fit#2/ä"}
-	session, step, block, index, ok := parseURI(p.uri(3))
-	if !ok || session != p.session || step != "12" || block != string(p.block) || index != 3 {
-		t.Errorf("parseURI(%s) = %q %q %q %d %v", p.uri(3), session, step, block, index, ok)
+	want := address{session: p.session, step: "12", block: string(p.block), index: 3}
+	if got, ok := parseURI(p.uri(3)); !ok || got != want {
+		t.Errorf("parseURI(%s) = %+v, %v", p.uri(3), got, ok)
+	}
+	want.index = allText
+	if got, ok := parseURI(p.wholeURI()); !ok || got != want {
+		t.Errorf("parseURI(%s) = %+v, %v", p.wholeURI(), got, ok)
 	}
 	for _, bad := range []string{"", "xstate://", "file:///etc/passwd", "xstate://session/a/step/x/block/b/output/0",
-		"xstate://session/a/step/1/block/b/output/-1", p.uri(3) + "/more"} {
-		if _, _, _, _, ok := parseURI(bad); ok {
+		"xstate://session/a/step/1/block/b/output/-1", p.uri(3) + "/more", p.wholeURI() + "/more"} {
+		if _, ok := parseURI(bad); ok {
 			t.Errorf("parseURI(%q) succeeded", bad)
 		}
 	}

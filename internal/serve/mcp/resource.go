@@ -15,26 +15,37 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
-// outputTemplate names each output of each block at each step.
-var outputTemplate = &sdk.ResourceTemplate{
-	Name:        "output",
-	Title:       "Output of a block",
-	URITemplate: "xstate://session/{session}/step/{step}/block/{block}/output/{index}",
-	Description: "One output of a block after a step, whole: text, or a picture. Links in the results of tools name it.",
-}
+// Templates of the resources that links name.
+var (
+	outputTemplate = &sdk.ResourceTemplate{
+		Name:        "output",
+		Title:       "Output of a block",
+		URITemplate: "xstate://session/{session}/step/{step}/block/{block}/output/{index}",
+		Description: "One output of a block after a step, whole: text, or a picture. Links in the results of tools name it.",
+	}
+	textTemplate = &sdk.ResourceTemplate{
+		Name:        "text",
+		Title:       "All text of a block",
+		URITemplate: "xstate://session/{session}/step/{step}/block/{block}/text",
+		Description: "All text that a block put out, after a step. Links in the results of tools name it.",
+		MIMEType:    "text/plain",
+	}
+)
 
-// readOutput reads one output.
-func (s *server) readOutput(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+// readResource reads an output, or all text of a block.
+func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	s.calls.Add(1)
 	defer s.calls.Done()
 	uri := r.Params.URI
-	session, step, block, index, ok := parseURI(uri)
+	at, ok := parseURI(uri)
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	args := []string{"query", withValue("session", session), withValue("at-step", step), withValue("block", block), "--json"}
+	args := []string{"query", withValue("session", at.session), withValue("at-step", at.step),
+		withValue("block", at.block), "--json"}
 	document, bad := s.answer(ctx, &request{args: args}, nil)
 	if bad != nil {
 		switch bad.Code {
@@ -47,10 +58,26 @@ func (s *server) readOutput(ctx context.Context, r *sdk.ReadResourceRequest) (*s
 	if err := json.Unmarshal(document, &d); err != nil {
 		return nil, err
 	}
-	if d.Block == nil || index >= len(d.Block.Outputs) {
+	if d.Block == nil || at.index >= len(d.Block.Outputs) {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	return &sdk.ReadResourceResult{Contents: contentsOf(uri, &d.Block.Outputs[index])}, nil
+	if at.index == allText {
+		text := wholeText(d.Block)
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}, nil
+	}
+	return &sdk.ReadResourceResult{Contents: contentsOf(uri, &d.Block.Outputs[at.index])}, nil
+}
+
+// wholeText is all text that a block put out, with its error.
+func wholeText(b *query.BlockView) string {
+	var all strings.Builder
+	for i := range b.Outputs {
+		all.WriteString(textOf(&b.Outputs[i]) + b.Outputs[i].Note())
+	}
+	if b.Error != nil {
+		all.WriteString(strings.Join(b.Error.Traceback, "\n") + "\n")
+	}
+	return all.String()
 }
 
 // contentsOf are the forms of an output: its text, and each medium that it has.
@@ -73,17 +100,30 @@ func contentsOf(uri string, o *state.Output) []*sdk.ResourceContents {
 	return all
 }
 
-// parseURI takes a URI apart that place.uri made.
-func parseURI(uri string) (session, step, block string, index int, ok bool) {
+// allText stands for the index of an output where all text is meant.
+const allText = -1
+
+// address is what a URI names.
+type address struct {
+	session, step, block string
+	index                int
+}
+
+// parseURI takes a URI apart that a place made.
+func parseURI(uri string) (a address, ok bool) {
 	rest, ok := strings.CutPrefix(uri, "xstate://")
 	parts := strings.Split(rest, "/")
-	if !ok || len(parts) != 8 || parts[0] != "session" || parts[2] != "step" || parts[4] != "block" ||
-		parts[6] != "output" {
-		return "", "", "", 0, false
+	if !ok || len(parts) < 7 || parts[0] != "session" || parts[2] != "step" || parts[4] != "block" {
+		return address{}, false
 	}
 	session, bad1 := url.PathUnescape(parts[1])
 	block, bad2 := url.PathUnescape(parts[5])
 	_, bad3 := strconv.ParseUint(parts[3], 10, 31)
-	n, bad4 := strconv.ParseUint(parts[7], 10, 31)
-	return session, parts[3], block, int(n), errors.Join(bad1, bad2, bad3, bad4) == nil
+	a = address{session, parts[3], block, allText}
+	if len(parts) == 7 && parts[6] == "text" {
+		return a, errors.Join(bad1, bad2, bad3) == nil
+	}
+	n, bad4 := strconv.ParseUint(parts[len(parts)-1], 10, 31)
+	a.index = int(n)
+	return a, len(parts) == 8 && parts[6] == "output" && errors.Join(bad1, bad2, bad3, bad4) == nil
 }

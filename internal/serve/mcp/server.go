@@ -40,7 +40,8 @@ func newServer(base context.Context, d serve.Doer, o Options) *server {
 	for _, t := range tools {
 		s.AddTool(t.describe(), s.handler(t))
 	}
-	s.AddResourceTemplate(outputTemplate, s.readOutput)
+	s.AddResourceTemplate(outputTemplate, s.readResource)
+	s.AddResourceTemplate(textTemplate, s.readResource)
 	return s
 }
 

@@ -12,22 +12,19 @@ import (
 // execReply says what a call of exec did.
 func execReply(d *api.Exec) *reply {
 	r := &reply{}
-	switch {
-	case d.Action == "replace":
-		r.line("block %s replaced, %s%s", d.Block, d.Status, decided(d))
-	case d.Action == "unchanged":
-		r.line("block %s has this text already, %s", d.Block, d.Status)
-	default:
-		r.line("block %s appended, %s%s", d.Block, d.Status, decided(d))
-	}
-	r.body(d.Text, textBudget)
+	done := map[string]string{"append": "appended", "replace": "replaced", "unchanged": "has this text already"}
+	r.line("block %s %s, %s%s", d.Block, or(done[d.Action], d.Action), d.Status, decided(d))
+	r.body(inProse(d.Text), textBudget) // with the error
 	for i := range d.Others {
 		b := &d.Others[i]
 		r.line("block %s %s because of it (%s)", b.Block, b.Status, reason(b.Reason))
-		r.body(b.Text, textBudget)
+		r.body(inProse(b.Text), textBudget)
 	}
 	for i := range d.Files {
-		r.file(&d.Files[i])
+		r.file(d.Session, d.Step, &d.Files[i])
+	}
+	if d.File != "" {
+		r.line("wrote %s", d.File)
 	}
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
@@ -253,13 +250,4 @@ func stepText(n state.StepNumber) string {
 		return ""
 	}
 	return fmt.Sprintf(", step %d", n)
-}
-
-// names lists blocks.
-func names(ids []state.BlockID) string {
-	var all []string
-	for _, id := range ids {
-		all = append(all, string(id))
-	}
-	return strings.Join(all, ", ")
 }

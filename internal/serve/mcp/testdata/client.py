@@ -52,15 +52,15 @@ async def check(client):
     r = has(await exec_("# %% load\ndata = [3, 5, 40]"), "load", "replaced", "total 48")
     assert r.structured_content["action"] == "replace", r.structured_content
     assert any("total" in m for m in told), told
-    has(await exec_("1 / 0"), "ZeroDivisionError")
-    has(await exec_("6 * 7"), "42")  # supersedes the block that failed
+    r = has(await exec_("1 / 0"), "ZeroDivisionError")
+    has(await exec_("6 * 7", replace=r.structured_content["block"]), "42")
 
     has(await client.call_tool("show", {}), "load", "total 48")
     has(await client.call_tool("value", {"name": "total"}), "total", "48")
     has(await client.call_tool("why", {"block": "total"}), "var:data")
     has(await client.call_tool("history", {"limit": 2}), "run", "history with after")
     has(await client.call_tool("plan", {"patch": "# %% load\ndata = [1]"}), "load", "total", "would run 1 block")
-    has(await client.call_tool("value", {"name": "nothing"}), "no-value: ", "hint: ", error=True)
+    has(await client.call_tool("value", {"name": "nothing"}), "no-block: ", "hint: ", error=True)
     has(await client.call_tool("exec", {"cod": ""}), "usage: exec has no argument", error=True)
 
     r = has(await exec_("for i in range(20000): print('line', i)"), "line 0\n", "line 19999", "left out")
@@ -77,11 +77,11 @@ Picture()"""))
     assert len(images) == 1 and images[0].data == picture and images[0].mime_type == "image/png", r.content
 
     try:
-        await client.call_tool("exec", {"code": "import time\ntime.sleep(600)"}, read_timeout_seconds=2)
+        await client.call_tool("exec", {"code": "# %% slow\nimport time\ntime.sleep(600)"}, read_timeout_seconds=2)
         raise AssertionError("a call that takes ten minutes did not time out after two seconds")
     except mcp.MCPError:
         pass
-    has(await exec_("print('alive')", append=True), "alive")
+    has(await exec_("print('alive')", replace="slow"), "alive")
 
 
 async def main(mode, args):

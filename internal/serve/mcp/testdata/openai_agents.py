@@ -1,6 +1,6 @@
 """An agent of OpenAI's Agents SDK that uses the tools; its model is a script, so nothing is asked of a network.
 
-usage: agents.py COMMAND ARGUMENT...
+usage: openai_agents.py COMMAND ARGUMENT...
 """
 import asyncio
 import json
@@ -42,7 +42,7 @@ async def main(command, *arguments):
         ("exec", {"code": "# %% total\nprint('total', sum(prices))"}),
         ("exec", {"code": "# %% prices\nprices = [10, 20, 30]", "reason": "other prices"}),
         ("history", {}),
-        ("exec", {"cod": "typo"}),
+        ("value", {"name": "nothing"}),
     ])
     params = {"command": command, "args": list(arguments), "env": dict(os.environ)}
     async with MCPServerStdio(params=params, require_approval={"always": {"tool_names": ["history"]}},
@@ -55,7 +55,7 @@ async def main(command, *arguments):
         result = await Runner.run(agent, state)
         outputs = [str(i.output) for i in result.new_items if i.type == "tool_call_output_item"]
         assert result.final_output == "done" and len(outputs) == 5, (result.final_output, outputs)
-        for output, part in zip(outputs, ["appended", "total 6", "total 60", "other prices", "exec has no argument"]):
+        for output, part in zip(outputs, ["appended", "total 6", "total 60", "other prices", "no-block: "]):
             assert part in output, (part, output)
         assert len(model.tools) == 12, model.tools
     print("ok")
