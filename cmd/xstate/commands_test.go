@@ -10,12 +10,11 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/internal/serve"
-	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
 
 // TestCallsOfSeveralFolders carries out calls from several folders, with several environments, in one process at once.
 func TestCallsOfSeveralFolders(t *testing.T) {
-	python := xstatetest.Pythons()[0]
+	python, _, _ := strings.Cut(os.Getenv("XSTATE_TEST_PYTHONS"), string(filepath.ListSeparator))
 	var all sync.WaitGroup
 	for i := range 3 {
 		folder := t.TempDir()

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script. The verbs of our own are in scriptVerbs.
 func TestScripts(t *testing.T) {
+	runScripts(t, func(*testscript.Env) error { return nil })
+}
+
+func runScripts(t *testing.T, prepare func(*testscript.Env) error) {
 	const dir = "testdata/script"
 	if found, err := filepath.Glob(dir + "/*.txt"); err != nil || len(found) == 0 {
 		t.Fatalf("no scripts in %s: %v", dir, err)
@@ -48,11 +52,14 @@ func TestScripts(t *testing.T) {
 			folder, err := filepath.Abs("testdata")
 			e.Setenv("TESTDATA", folder)
 			e.Setenv("KEYS", filepath.Join(e.WorkDir, ".keys"))
-			return errors.Join(err, writeKeys(filepath.Join(e.WorkDir, ".keys")))
+			return errors.Join(err, writeKeys(filepath.Join(e.WorkDir, ".keys")), prepare(e))
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "served": // see TestScriptsServed
+				return t.Name() == "TestScriptsServed", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

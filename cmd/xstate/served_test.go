@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/xstate-engine/xstate/internal/serve"
+)
+
+// TestScriptsServed runs every script a second time, with a server for each store that a run makes or uses. All that
+// verbs print and record must be the same. Where a script says [served], it names the reason.
+func TestScriptsServed(t *testing.T) {
+	runScripts(t, func(e *testscript.Env) error {
+		e.Setenv("XSTATE_WARM", "1")
+		e.Defer(func() { stopServers(t, e.WorkDir) })
+		return nil
+	})
+}
+
+// stopServers ends the servers of all stores below a folder, and fails if one does not end.
+func stopServers(t *testing.T, folder string) {
+	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "server.lock" {
+			return nil
+		}
+		dir := filepath.Dir(path)
+		if client := serve.Find(dir); client != nil {
+			null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+			if err != nil {
+				t.Error(err)
+				return nil
+			}
+			defer null.Close()
+			_, _ = client.Control(t.Context(), serve.Call{
+				Args: []string{"serve", "--stop", "--store", dir}, Folder: dir, Stdin: null, Stdout: null, Stderr: null,
+			})
+		}
+		if !serve.WaitGone(t.Context(), dir, 20*time.Second) {
+			t.Errorf("the server of %s has not ended", dir)
+		}
+		return nil
+	})
+}
