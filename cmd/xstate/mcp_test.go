@@ -245,12 +245,12 @@ func TestMCPOutput(t *testing.T) {
 			t.Errorf("%s(%s) has no picture", x.tool, x.arguments)
 		}
 	}
-	got := h.read("xstate://session/main/step/4/block/picture/output/0")
+	got := h.read("xstate://session/main/step/5/block/picture/output/0")
 	if i := slices.IndexFunc(got, func(c *mcp.ResourceContents) bool { return c.MIMEType == "image/png" }); i < 0 ||
 		!strings.HasPrefix(string(got[i].Blob), "\x89PNG") {
 		t.Errorf("the resource of the picture is %+v", got)
 	}
-	for _, uri := range []string{"xstate://session/main/step/4/block/picture/output/7", "xstate://session/x/step/4/block/b/text",
+	for _, uri := range []string{"xstate://session/main/step/5/block/picture/output/7", "xstate://session/x/step/4/block/b/text",
 		"xstate://session/main/step/400/block/long/text", "file:///etc/passwd"} {
 		if _, err := h.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
 			t.Errorf("%s was read", uri)
