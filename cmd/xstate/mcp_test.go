@@ -1,0 +1,393 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	xmcp "github.com/xstate-engine/xstate/internal/serve/mcp"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
+)
+
+// mcpHost is a client of xstate mcp, in a folder of its own.
+type mcpHost struct {
+	*testing.T
+	folder  string
+	session *mcp.ClientSession
+	outputs map[string]*jsonschema.Schema // of tools, by name
+	told    chan string                   // progress
+	in      io.Closer                     // the server's input
+	served  chan error
+}
+
+func newMCPHost(t *testing.T) *mcpHost {
+	t.Helper()
+	h := &mcpHost{T: t, folder: t.TempDir(), told: make(chan string, 1000), served: make(chan error, 1)}
+	environ := append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0])
+	options := xmcp.Options{Folder: h.folder, Environ: environ, Version: "test"}
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	h.in = inW
+	go func() { h.served <- xmcp.Serve(context.Background(), commands{}, options, inR, outW) }()
+	client := mcp.NewClient(&mcp.Implementation{Name: "host", Version: "1"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			h.told <- r.Params.Message
+		},
+	})
+	var err error
+	if h.session, err = client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = inW.Close()
+		if err := <-h.served; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	h.compile()
+	return h
+}
+
+// compile reads the output schemas of all tools.
+func (h *mcpHost) compile() {
+	h.Helper()
+	list, err := h.session.ListTools(h.Context(), nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.outputs = map[string]*jsonschema.Schema{}
+	c := jsonschema.NewCompiler()
+	for _, tool := range list.Tools {
+		if err := c.AddResource(tool.Name, tool.OutputSchema); err != nil {
+			h.Fatal(err)
+		}
+		if h.outputs[tool.Name], err = c.Compile(tool.Name); err != nil {
+			h.Fatal(err)
+		}
+	}
+}
+
+// call calls a tool. The text must have all parts, and the structured content must conform to the tool's schema.
+func (h *mcpHost) call(name, arguments string, parts ...string) *mcp.CallToolResult {
+	h.Helper()
+	r := h.result(name, arguments, parts...)
+	if r.IsError {
+		h.Fatalf("%s(%s) is an error: %s", name, arguments, textOf(r))
+	}
+	if err := h.outputs[name].Validate(r.StructuredContent); err != nil {
+		h.Errorf("%s(%s): %v", name, arguments, err)
+	}
+	return r
+}
+
+// fails calls a tool that must fail.
+func (h *mcpHost) fails(name, arguments string, parts ...string) {
+	h.Helper()
+	if r := h.result(name, arguments, parts...); !r.IsError {
+		h.Errorf("%s(%s) is no error: %s", name, arguments, textOf(r))
+	}
+}
+
+func (h *mcpHost) result(name, arguments string, parts ...string) *mcp.CallToolResult {
+	h.Helper()
+	p := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)}
+	p.SetProgressToken(name)
+	r, err := h.session.CallTool(h.Context(), p)
+	if err != nil {
+		h.Fatal(err)
+	}
+	text := textOf(r)
+	if len(text) > 20<<10 {
+		h.Errorf("the text of %s has %d bytes", name, len(text))
+	}
+	if strings.Contains(text, "xstate ") {
+		h.Errorf("%s(%s) names a command: %s", name, arguments, text)
+	}
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			h.Errorf("%s(%s) lacks %q:\n%s", name, arguments, part, text)
+		}
+	}
+	return r
+}
+
+func textOf(r *mcp.CallToolResult) string {
+	text, _ := r.Content[0].(*mcp.TextContent)
+	return text.Text
+}
+
+// contents are the contents of one type.
+func contents[C mcp.Content](r *mcp.CallToolResult) (all []C) {
+	for _, c := range r.Content {
+		if c, ok := c.(C); ok {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func TestMCPTools(t *testing.T) {
+	h := newMCPHost(t)
+	h.fails("show", `{}`, "no-store: ", "hint: nothing ran here yet")
+	h.call("exec", `{"code":"# %% load\ndata = [3, 5, 4]"}`, "block load appended, ran", "step 2: ran 1 block")
+	h.fails("show", `{"session":"other"}`, `no-session: there is no session "other"; there are: main`)
+	h.call("exec", `{"code":"# %% total\ntotal = sum(data)\nprint('total', total)\ntotal"}`, "total 12\n12\n", "reused 1")
+	h.call("exec", `{"code":"# %% report\nprint(f'mean {total / 3:.1f}')"}`, "mean 4.0")
+	h.call("exec", `{"code":"# %% load\ndata = [3, 5, 40]","agent":"coder","reason":"a typo"}`,
+		"block load replaced", "total 48", "mean 16.0", "input-changed: var:total by total")
+
+	h.call("plan", `{"patch":"# %% load\ndata = [1]"}`, "patch load, changes data", "block load: run",
+		"block report: maybe", "would run 1 block, maybe 2 more")
+	h.call("plan", `{}`, "would run 0 blocks", "reuse 3")
+	h.call("why", `{"block":"report"}`, "input-changed: var:total by total", "was = int 12; now = int 48")
+	h.call("show", `{}`, "[0] load  ran", "data = [3, 5, 40]", "total 48", "mean 16.0")
+	h.call("show", `{"block":"total"}`, "reads var:data = list 3 [3, 5, 40], from load", "writes var:total = int 48")
+	h.call("show", `{"step":7}`, "step 7  patch load +1 -1", "by coder: a typo", "-data = [3, 5, 4]", "+data = [3, 5, 40]")
+	h.call("value", `{"name":"data"}`, "data after step 8: list 3", "[3, 5, 40]")
+	h.call("value", `{"name":"data","at_step":6}`, "[3, 5, 4]")
+	h.fails("value", `{"name":"none"}`, "no-block: ", "hint: show lists")
+	h.call("history", `{"limit":3}`, "step 8  run: ran 3", "step 7  patch load", "history with after 6")
+
+	h.call("query", `{"at_step":4}`, "after step 4: 2 blocks", "total 12")
+	h.call("query", `{"at_step":4,"block":"load"}`, "data = [3, 5, 4]")
+	h.call("query", `{"symbol":"total"}`, "bound by total", "read by report")
+	h.call("query", `{"affected_by":"load"}`, "[1] total", "[2] report", "var:total from total")
+	h.call("query", `{"depends_on":"load"}`, "[1] total")
+	h.call("query", `{"list":"failed"}`, "failed or blocked after step 8: 0")
+	h.call("query", `{"list":"volatile"}`, "may differ from run to run")
+	h.call("query", `{"list":"unverified"}`, "not confirmed by a run from scratch")
+	h.call("query", `{"where":"step.kind == \"run\"","limit":2}`, "steps for which it is true: 2", "query with after")
+	h.fails("query", `{"where":"step.kind =="}`, "bad-expression: ")
+	h.fails("query", `{"block":"load","symbol":"x"}`, "usage: ", "block and symbol exclude each other")
+	h.fails("query", `{"at_step":99}`, "no-step: ", "history lists the steps")
+
+	h.call("fork", `{"new":"trial","at_step":6}`, "session trial begins after step 6 of main")
+	h.fails("fork", `{"new":"trial"}`, "session-exists: ")
+	h.call("exec", `{"session":"trial","code":"total + 1"}`, "13", "reused 3")
+	h.call("undo", `{"step":7,"dry_run":true}`, "would take back the edits of steps 7")
+	h.call("undo", `{"by":"coder"}`, "took back the edits of steps 7", "nothing ran: run")
+	h.fails("undo", `{"by":"coder"}`, "nothing-to-undo: ", "history lists the edits")
+	h.call("run", `{}`, "reused 3")
+	h.call("value", `{"name":"total"}`, "12")
+
+	h.call("edit", `{"patch":"<<<<<<< SEARCH\ntotal = sum(data)\n=======\ntotal = max(data)\n>>>>>>> REPLACE","block":"total"}`,
+		"patch total, step", "+total = max(data)", "1 edit recorded", "nothing ran yet")
+	h.call("run", `{"verify":true}`, "total 5", "mean 1.7", "ran 2 blocks, reused 1", "equal to a run from scratch")
+	h.call("edit", `{"patch":"# %% load\ndata = [7, 8]","run":true}`, "total 8", "mean 2.7")
+	h.fails("edit", `{"patch":"<<<<<<< SEARCH\nnothing like this\n=======\nx\n>>>>>>> REPLACE","block":"total"}`,
+		"patch-absent: ", "hint: show prints the block's present text")
+	h.fails("edit", `{"patch":"# %% load\ndata = [9]","expect":"3"}`, "conflict: ", "others have edited the program since")
+	h.call("replay", `{"cached":true}`, "equal: ")
+	h.call("replay", `{"step":8}`, "equal: 1 run of session main", "step 8: equal")
+}
+
+// TestMCPFile: a program's file names the session of that file.
+func TestMCPFile(t *testing.T) {
+	h := newMCPHost(t)
+	file := filepath.Join(h.folder, "a.py")
+	if err := os.WriteFile(file, []byte("# %% one\nx = 20\n# %% two\nprint('y', x * 2)\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h.call("plan", `{"session":"a.py"}`, "would run 2 blocks")
+	h.call("run", `{"session":"a.py"}`, "append one", "y 40", "ran 2 blocks")
+	h.call("edit", `{"session":"a.py","patch":"# %% one\nx = 30\n","run":true}`, "wrote a.py", "y 60")
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), "x = 30") {
+		t.Errorf("the file is %q, %v; want the edit in it", text, err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "30", "31", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h.fails("undo", `{"session":"a.py","step":4}`, "unrecorded-edits: ", "run records its edits")
+	h.call("run", `{"session":"a.py"}`, "y 62")
+	h.fails("run", `{"session":"b.py"}`, "no-file: ", "needs the file")
+}
+
+// TestMCPOutput: long output is cut, and a link leads to all of it; pictures are images.
+func TestMCPOutput(t *testing.T) {
+	h := newMCPHost(t)
+	for _, x := range []struct{ tool, arguments string }{
+		{"exec", `{"code":"# %% long\nfor i in range(20000): print('line', i)\n'the value'"}`},
+		{"show", `{}`},
+		{"show", `{"block":"long"}`},
+		{"run", `{"fresh":true}`},
+	} {
+		r := h.call(x.tool, x.arguments, "line 0\n", "line 19999", "left out")
+		links := contents[*mcp.ResourceLink](r)
+		if len(links) == 0 {
+			t.Fatalf("%s has no link", x.tool)
+		}
+		got := h.read(links[0].URI)
+		if len(got) != 1 || got[0].MIMEType != "text/plain" || strings.Count(got[0].Text, "line ") != 20000 {
+			t.Errorf("%s: the resource %s is not the whole output", x.tool, links[0].URI)
+		}
+	}
+	h.call("exec", `{"code":"# %% picture\nimport base64\nclass Picture:\n  def _repr_png_(self): return `+
+		`base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')`+
+		`\nPicture()"}`)
+	for _, x := range []struct{ tool, arguments string }{
+		{"exec", `{"code":"# %% again\nPicture()"}`},
+		{"show", `{"block":"picture"}`},
+		{"run", `{"fresh":true}`},
+	} {
+		images := contents[*mcp.ImageContent](h.call(x.tool, x.arguments))
+		if len(images) == 0 || images[0].MIMEType != "image/png" || !strings.HasPrefix(string(images[0].Data), "\x89PNG") {
+			t.Errorf("%s(%s) has no picture", x.tool, x.arguments)
+		}
+	}
+	got := h.read("xstate://session/main/step/5/block/picture/output/0")
+	if i := slices.IndexFunc(got, func(c *mcp.ResourceContents) bool { return c.MIMEType == "image/png" }); i < 0 ||
+		!strings.HasPrefix(string(got[i].Blob), "\x89PNG") {
+		t.Errorf("the resource of the picture is %+v", got)
+	}
+	for _, uri := range []string{"xstate://session/main/step/5/block/picture/output/7", "xstate://session/x/step/4/block/b/text",
+		"xstate://session/main/step/400/block/long/text", "file:///etc/passwd"} {
+		if _, err := h.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s was read", uri)
+		}
+	}
+}
+
+func (h *mcpHost) read(uri string) []*mcp.ResourceContents {
+	h.Helper()
+	r, err := h.session.ReadResource(h.Context(), &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return r.Contents
+}
+
+// TestMCPFailures: code that fails is an answer, and not an error of the tool.
+func TestMCPFailures(t *testing.T) {
+	h := newMCPHost(t)
+	h.call("exec", `{"code":"# %% a\nx = 1 / 0"}`, "block a appended, failed", "ZeroDivisionError: division by zero")
+	h.call("exec", `{"code":"# %% b\nprint(x)","append":true}`, "it needs what block a defines")
+	h.call("exec", `{"code":"# %% c\ndef f(:","append":true}`, "SyntaxError")
+	h.call("query", `{"list":"failed"}`, "failed or blocked after step 6: 3", "ZeroDivisionError")
+	h.call("exec", `{"code":"# %% a\nx = 1"}`, "block a replaced, ran", "block b ran because of it", "1\n")
+	h.fails("exec", `{"code":"1","replace":"nothing"}`, "hint: ")
+	h.fails("exec", `{"code":"1","replace":"a","append":true}`, "usage: append and replace exclude each other")
+	h.fails("exec", `{"code":""}`, "hint: ")
+}
+
+// TestMCPCancellation: a call that is cancelled interrupts the code, and the next one goes on. The end of the input ends
+// all interpreters.
+func TestMCPCancellation(t *testing.T) {
+	h := newMCPHost(t)
+	h.call("exec", `{"code":"# %% begin\nimport os, time\nopen('pid', 'w').write(str(os.getpid()))"}`)
+	wait := func(call func(context.Context)) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { call(ctx); close(done) }()
+		for message := range h.told {
+			if strings.HasPrefix(message, "block slow runs") {
+				break
+			}
+		}
+		cancel()
+		<-done
+	}
+	wait(func(ctx context.Context) {
+		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "# %% slow\ntime.sleep(600)"}}
+		p.SetProgressToken("slow")
+		if _, err := h.session.CallTool(ctx, p); err == nil {
+			t.Error("the cancelled call succeeded")
+		}
+	})
+	h.call("exec", `{"code":"print('alive')","replace":"slow"}`, "alive")
+}
+
+// TestMCPClients uses the tools with clients that others wrote: the SDK for Python, OpenAI's Agents SDK, and the
+// Inspector.
+func TestMCPClients(t *testing.T) {
+	clients := os.Getenv("XSTATE_TEST_CLIENTS")
+	if clients == "" {
+		t.Skip("XSTATE_TEST_CLIENTS names no folder with the clients; .ci/clients makes one")
+	}
+	scripts, err := filepath.Abs("../../internal/serve/mcp/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	xstate, err := exec.LookPath("xstate") // this test, by testscript.Main
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0], "HOME="+t.TempDir())
+	run := func(t *testing.T, folder string, command ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		cmd.Dir, cmd.Env = folder, environ
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
+		}
+		return string(out)
+	}
+	python := filepath.Join(clients, "mcp", "bin", "python")
+	for mode, version := range map[string]string{"auto": "2026-07-28", "legacy": "2025-11-25"} {
+		t.Run("python-stdio-"+mode, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			out := run(t, folder, python, filepath.Join(scripts, "client.py"), mode, xstate, "mcp", folder)
+			if !strings.Contains(out, "ok "+version) {
+				t.Errorf("the client printed %q, want ok %s", out, version)
+			}
+		})
+		t.Run("python-http-"+mode, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			server := httptest.NewServer(xmcp.Handler(commands{}, xmcp.Options{Folder: folder, Environ: environ}))
+			defer server.Close()
+			out := run(t, folder, python, filepath.Join(scripts, "client.py"), mode, server.URL)
+			if !strings.Contains(out, "ok "+version) {
+				t.Errorf("the client printed %q, want ok %s", out, version)
+			}
+		})
+	}
+	t.Run("openai-agents", func(t *testing.T) {
+		t.Parallel()
+		folder := t.TempDir()
+		if out := run(t, folder, python, filepath.Join(scripts, "openai_agents.py"), xstate, "mcp", folder); out != "ok\n" {
+			t.Errorf("the agent printed %q, want ok", out)
+		}
+	})
+	t.Run("inspector", func(t *testing.T) {
+		t.Parallel()
+		bin := filepath.Join(clients, "npm-mcp", "node_modules", ".bin")
+		if _, err := os.Stat(bin); err != nil {
+			t.Skip("there is no Inspector: .ci/clients needs npm to install it")
+		}
+		folder := t.TempDir()
+		inspect := func(args ...string) string {
+			t.Helper()
+			command := append([]string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-inspector"), "--cli"}, args...)
+			return run(t, folder, append(command, xstate, "mcp", folder)...)
+		}
+		list := inspect("--method", "tools/list", "--strict")
+		if n := strings.Count(list, `"inputSchema"`); n != 12 {
+			t.Errorf("the Inspector lists %d tools, want 12:\n%s", n, list)
+		}
+		out := inspect("--method", "tools/call", "--tool-name", "exec", "--tool-arg", "code=print(6 * 7)")
+		if !strings.Contains(out, "42") || strings.Contains(out, `"isError": true`) {
+			t.Errorf("exec by the Inspector = %s", out)
+		}
+		out = inspect("--method", "resources/read", "--uri", "xstate://session/main/step/2/block/b1/text")
+		if !strings.Contains(out, `"text": "42\n"`) {
+			t.Errorf("the resource read by the Inspector = %s", out)
+		}
+		if out = inspect("--method", "resources/templates/list"); !strings.Contains(out, "output/{index}") {
+			t.Errorf("the templates listed by the Inspector = %s", out)
+		}
+	})
+}
