@@ -148,7 +148,7 @@ func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
 	for _, b := range slices.Backward(program) {
 		if b.Before == nil || b.Before.Status != state.StatusBlocked {
 			if b.Before != nil && b.Before.Status == state.StatusFailed {
-				on.Last = string(b.ID)
+				on.Last, on.Unread = string(b.ID), b.Before.Err != nil
 			}
 			break
 		}

@@ -13,6 +13,7 @@ type Submitted struct {
 	Reply  bool   // the code stood in fences, in a text
 	Append bool   // every block of it is new
 	Last   string // the last block, blocked ones aside, if it failed
+	Unread bool   // Last could not be parsed
 	// FailedAt has, of failed blocks, the line of the statement at their top level that failed.
 	FailedAt map[string]int
 	// Overtaken reports whether a later block has changed what a block reads or writes. Code that is executed again
@@ -72,10 +73,12 @@ func (r *reviser) submit(s Section) error {
 		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 	}
 	if d.By != ByContent {
-		if shares, more, ok := r.decider.splitByDefinition(r.blocks, text); ok && (more || d.Block == "" || len(shares) > 1) {
+		shares, more, ok := r.decider.splitByDefinition(r.blocks, text)
+		if ok && (more || d.Block == "" || len(shares) > 1) {
 			return r.rewriteShares(shares)
 		}
-		if r.refuseLostNames(d, text) != nil { // a part of that block may be meant: nothing is lost by a new one
+		// The text may be a part of that block, or leave out some of it: nothing is lost by a new block.
+		if r.refuseLostNames(d, text) != nil || r.refuseOmissions(s.Text) != nil {
 			d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 		}
 	}
@@ -87,9 +90,6 @@ func (r *reviser) submit(s Section) error {
 		d = r.superseded(text, names, d)
 	}
 	if d.Block != "" {
-		if err := r.refuseOmissions(s.Text); err != nil {
-			return err
-		}
 		r.rewriteBlock(d.Block, s.Text, d)
 		return nil
 	}
@@ -134,7 +134,8 @@ func (r *reviser) rebound(names *bindings, d Decision) Decision {
 	if at < 0 {
 		return d
 	}
-	return Decision{Block: r.blocks[at].ID, By: ByDefinition, Score: 1, RunnerUp: d.RunnerUp, RunnerUpScore: d.RunnerUpScore}
+	d.Block, d.By, d.Score = r.blocks[at].ID, ByDefinition, 1
+	return d
 }
 
 // superseded returns the decision about a text that no block resembles, where the last block failed. Such a block
@@ -142,7 +143,7 @@ func (r *reviser) rebound(names *bindings, d Decision) Decision {
 //
 //   - It uses a name that the failed block was to bind. So its author takes that block to be there.
 //   - Both define functions or classes, of other names.
-//   - They have no name in common, builtins aside.
+//   - They have no name in common, builtins and modules that both import aside.
 //
 // What cannot be parsed has never begun to run, so whatever comes next replaces it. The weights of decide cannot say
 // this: they were fitted where a wrong replacement loses code that works. See testdata/decisions.md.
@@ -154,7 +155,7 @@ func (r *reviser) superseded(text string, names *bindings, d Decision) Decision 
 	b := r.blocks[last]
 	answer := Decision{Block: b.ID, By: ByAnswer,
 		Score: r.decider.compare(r.blocks, text).featuresOf(last, true).score()}
-	if !parses([]byte(b.Source)) && !isMagic(b.Source) {
+	if r.on.Submitted.Unread {
 		return answer
 	}
 	_, was := r.decider.of(b.Source)
@@ -163,11 +164,6 @@ func (r *reviser) superseded(text string, names *bindings, d Decision) Decision 
 		return d
 	}
 	return answer
-}
-
-func isMagic(source string) bool {
-	t := newText([]byte(source))
-	return hasMagic(t, 0, t.lines()-1)
 }
 
 // keep cuts failed blocks to what they did before they failed, if code uses it: in a notebook, names that a cell set
@@ -199,7 +195,7 @@ func (g *decider) before(source string, line int) string {
 	}
 	cut := 0
 	for _, s := range list {
-		if first := 1 + strings.Count(source[:s.start], "\n"); first+strings.Count(source[s.start:s.end], "\n") >= line {
+		if ends := 1 + strings.Count(source[:s.end], "\n"); ends >= line {
 			// The statement may begin on the last line of the one before it.
 			start := strings.LastIndexByte(source[:s.start], '\n') + 1
 			if cut > start {
@@ -222,11 +218,15 @@ func (b *bindings) concerns(names map[string]bool) bool {
 	return b.binds(names) || intersects(b.changes, names)
 }
 
-// sharesName reports whether two texts have a name in common that they bind or use, builtins aside.
+// sharesName reports whether two texts have a name in common that they bind or use. Builtins do not count, nor do
+// modules that both import: half of all code imports the same few.
 func (b *bindings) sharesName(other *bindings) bool {
 	for _, names := range []map[string]bool{b.assigns, b.defines, b.imports, b.free} {
 		for name := range names {
-			if !builtin[name] && (other.free[name] || other.binds(map[string]bool{name: true})) {
+			if builtin[name] || b.imports[name] && other.imports[name] {
+				continue
+			}
+			if other.free[name] || other.binds(map[string]bool{name: true}) {
 				return true
 			}
 		}

@@ -93,7 +93,8 @@ func escapeLength(text string) int {
 	return 0
 }
 
-// clipper lets a text through while it comes, as clip would show it: the head at once, the rest when the text has ended.
+// clipper lets a text through while it comes, as clip would show it: the head at once, the rest when the text has
+// ended.
 type clipper struct {
 	budget int
 	show   func(text string)

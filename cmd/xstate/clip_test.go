@@ -13,7 +13,8 @@ import (
 // and what comes in parts is shown as what comes at once.
 func TestClip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"plain ", "ä", "→", "🙂", "\x1b[31m", "\x1b[0m", "\x1b]0;title\a", "\n", "a longer line of text\n"}
+	pieces := []string{"plain ", "ä", "→", "🙂", "\x1b[31m", "\x1b[0m", "\x1b]0;title\a", "\n",
+		"a longer line of text\n"}
 	torn := regexp.MustCompile(`\x1b(\[[0-9;]*)?$|^(\[?[0-9;]*m|\]0;|;title|title|itle|tle\a)`)
 	for range 3000 {
 		var whole strings.Builder

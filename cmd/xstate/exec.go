@@ -65,7 +65,9 @@ the code failed.`,
   xstate exec --json --session report < answer.md
   xstate exec step.py --replace clean`,
 		Args: takes(0, 1, "one FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.exec(cmd.Context(), cmd.InOrStdin(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.exec(cmd.Context(), cmd.InOrStdin(), args, f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -75,7 +77,12 @@ the code failed.`,
 	flags.StringVar(&f.replace, "replace", "", "the code replaces this `BLOCK`")
 	flags.BoolVar(&f.append, "append", false, "the code is a new block, whatever it resembles")
 	flags.Var(&f.budget, "budget", "print at most this `SIZE` of text, such as 16kB (the default)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s")
+	flags.DurationVar(
+		&f.timeout,
+		"timeout",
+		0,
+		"stop a part of a block that runs longer than this `DURATION`, such as 30s",
+	)
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	a.originFlags(cmd, &f.origin)
 	a.linesFlag(cmd)
@@ -90,7 +97,10 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		return err
 	}
 	if strings.TrimSpace(code) == "" {
-		return &usageError{err: errors.New("there is no code to execute"), hint: "xstate exec -c CODE, or code on stdin"}
+		return &usageError{
+			err:  errors.New("there is no code to execute"),
+			hint: "xstate exec -c CODE, or code on stdin",
+		}
 	}
 	if f.timeout < 0 {
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate exec FILE --timeout 30s"}

@@ -39,7 +39,8 @@ func (x *execution) document(done *xstate.ExecResult) {
 		Others:        []api.ExecBlock{}, Files: []api.ExecFile{}, Notices: x.o.store.State().Notices()}
 	if run := done.Step.Run; run != nil {
 		c := run.Blocks
-		x.d.Ran, x.d.Reused, x.d.Failed, x.d.Blocked, x.d.NotReached = c.Ran, c.Reused, c.Failed, c.Blocked, c.NotReached
+		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed
+		x.d.Blocked, x.d.NotReached = c.Blocked, c.NotReached
 		if run.Ended != nil {
 			x.d.ExitCode = &run.Ended.Code
 		}

@@ -18,7 +18,8 @@ import (
 // documents has a value of each type of this package.
 var documents = []any{
 	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{}, Credit{}, CreditRow{}, Diff{},
-	DiffPatch{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{}, Export{}, Failure{}, Figure{}, Figures{},
+	DiffPatch{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{}, Export{}, Failure{},
+	Figure{}, Figures{},
 	Fork{}, Freed{}, Head{},
 	Import{}, Init{}, Log{}, LogGraph{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
 	PatchEdit{}, Placement{}, Plan{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Problem{}, Query{}, QueryBlock{},

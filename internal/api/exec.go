@@ -9,9 +9,10 @@ import (
 type Exec struct {
 	Version int              `json:"version"`
 	Session string           `json:"session"`
-	Step    state.StepNumber `json:"step"`   // the step that records the run
-	Block   state.BlockID    `json:"block"`  // the block that the code became; of several the first that failed, or the last
-	Action  string           `json:"action"` // append, replace, or unchanged: the block had this text already
+	Step    state.StepNumber `json:"step"` // the step that records the run
+	// Block is the block that the code became; of several the first that failed, or else the last.
+	Block  state.BlockID `json:"block"`
+	Action string        `json:"action"` // append, replace, or unchanged: the block had this text already
 	// Decision says why the code replaces a block or is a new one; absent where the caller said so.
 	Decision *patch.Decision  `json:"decision,omitempty"`
 	Status   string           `json:"status"`            // of Block: ran, reused, failed, blocked or not-reached
@@ -64,7 +65,7 @@ type Event struct {
 	Event   string        `json:"event"`             // started, begin, output, end, done or error
 	Run     string        `json:"run,omitempty"`     // id of the run, for interrupt; of started
 	Block   state.BlockID `json:"block,omitempty"`   // of begin, output and end
-	Output  *state.Output `json:"output,omitempty"`  // of output: text as it comes, or display data; never clipped
+	Output  *state.Output `json:"output,omitempty"`  // of output: as it comes, never clipped
 	Seconds float64       `json:"seconds,omitempty"` // of end
 	Error   *Error        `json:"error,omitempty"`   // of error
 	Exec    *Exec         `json:"exec,omitempty"`    // of done, by exec
