@@ -48,9 +48,9 @@ func (a *app) execVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec [FILE|-] [flags]",
 		Short: "execute code as a block of a session, and run what it affects",
-		Long: `Exec executes code, from -c, FILE or stdin, and prints only what this code puts out: text, the value of a last
-expression, an error as Python prints it. It makes the store and the session if there is none. Text around fenced code
-is skipped.
+		Long: `Exec executes code, from -c, FILE or stdin, and prints only what this code puts out: text, the value of a
+last expression, an error as Python prints it. It makes the store and the session if there is none. Text around fenced
+code is skipped.
 
 The code becomes a block of the session's program. Exec decides whether it is a new block or replaces one: by a name
 ("# %% NAME"), the functions and names that it defines, how much it resembles a block, and whether the last block
@@ -83,7 +83,7 @@ the code failed.`,
 		0,
 		"stop a part of a block that runs longer than this `DURATION`, such as 30s",
 	)
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
 	a.originFlags(cmd, &f.origin)
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
@@ -122,7 +122,7 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		return err
 	}
 	defer func() {
-		o.session.Close() // while nobody else runs here: the interpreter may have files open
+		_ = a.closeSession(o.session) // while nobody else runs here: the interpreter may have files open
 		release()
 	}()
 	x := &execution{app: a, o: o, budget: int(f.budget.most()), started: started}
@@ -163,13 +163,13 @@ func (a *app) openToExec(ctx context.Context, f execFlags) (*opened, error) {
 			return nil, err
 		}
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	store, err := a.openStore(ctx, dir, state.Options{})
 	if err != nil {
 		return nil, err
 	}
 	o, err := a.execSessionOf(ctx, store, folder, f)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, a.closeStore(store))
 	}
 	return o, nil
 }
@@ -191,15 +191,18 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 	if filepath.Ext(file) == ".py" {
 		so.File = file // as a run of it has
 	}
-	session, err := store.Existing(ctx, name, so)
-	if state.CodeOf(err) == state.CodeNoSession && (made || a.session == "") {
+	if begun, err := store.State().Session(ctx, name); err == nil {
+		so.Workspace = begun.Workspace
+	} else if state.CodeOf(err) != state.CodeNoSession || a.session != "" && !made {
+		return nil, err
+	} else {
 		so.Workspace = folder
-		session, err = store.Session(ctx, name, so)
 	}
+	session, err := a.runnable(ctx, store, name, so, store.Session)
 	if err != nil {
 		return nil, err
 	}
-	return &opened{caller: a.caller, store: store, session: session, file: file}, nil
+	return &opened{caller: a.caller, app: a, store: store, session: session, file: file}, nil
 }
 
 // target returns the file that a session belongs to, which is kept in step with the session: a later run of the file
@@ -225,8 +228,10 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 	if err != nil {
 		return err
 	}
-	x.begin()
-	done, err := x.o.session.Exec(ctx, code, xstate.ExecOptions{
+	running, id, ended := x.beginRun(ctx, x.o.session.Name(), "exec")
+	defer ended()
+	x.begin(id)
+	done, err := x.o.session.Exec(running, code, xstate.ExecOptions{
 		Target: target, Append: f.append, Origin: f.origin,
 		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: x.event},
 		Record: func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {

@@ -12,13 +12,13 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-func (x *execution) begin() {
+func (x *execution) begin(run string) {
 	x.shown = &clipper{budget: x.budget, show: func(text string) {
 		if !x.ui.json {
 			x.ui.write(text)
 		}
 	}}
-	x.ui.event(api.Event{Event: "started", Run: newRunID()})
+	x.ui.event(api.Event{Event: "started", Run: run})
 }
 
 // decided notes which blocks the code becomes.

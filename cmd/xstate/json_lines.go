@@ -1,9 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/api"
@@ -19,13 +16,6 @@ func runEvent(e runner.Event) api.Event {
 		event.Output = &e.Output
 	}
 	return event
-}
-
-// newRunID returns a name for a run, by which it can be interrupted.
-func newRunID() string {
-	var id [4]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
 }
 
 // linesFlag adds --json-lines.

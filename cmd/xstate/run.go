@@ -327,9 +327,9 @@ func (a *app) execute(
 		a.ui.event(runEvent(e))
 		p.event(e)
 	}
-	a.ui.event(api.Event{Event: "started", Run: newRunID()})
 	p.start()
-	running, _, ended := a.beginRun(ctx, session.Name(), "run")
+	running, id, ended := a.beginRun(ctx, session.Name(), "run")
+	a.ui.event(api.Event{Event: "started", Run: id})
 	out, step, err := session.Run(running, o, f.origin)
 	ended()
 	a.places.python = session.Python()

@@ -54,7 +54,8 @@ type ExecFile struct {
 	Block state.BlockID `json:"block"`
 	Media string        `json:"media"` // such as image/png or text/plain
 	File  string        `json:"file"`  // an absolute path
-	// URI is xstate://session/SESSION/step/STEP/block/BLOCK/output/INDEX of a picture, and …/block/BLOCK/text of a text.
+	// URI is xstate://session/SESSION/step/STEP/block/BLOCK/output/INDEX of a picture, and …/block/BLOCK/text of a
+	// text.
 	URI   string `json:"uri"`
 	Bytes int    `json:"bytes"`
 }
