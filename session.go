@@ -332,7 +332,8 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if err != nil {
 		return runner.Config{}, err
 	}
-	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, s.options.Workspace, s.options.Environ); err != nil {
+	s.python, err = python.Identify(ctx, s.store.state.Dir(), path, s.options.Workspace, s.options.Environ)
+	if err != nil {
 		return runner.Config{}, err
 	}
 	in, err := s.invocation(ctx)
