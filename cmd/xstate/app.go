@@ -15,22 +15,24 @@ import (
 type app struct {
 	caller
 	call      serve.Call
-	server    *serve.Server // that carries the call out; nil: it is this process's own
-	lease     *serve.Lease  // of a session of the server
-	noticed   int           // what the store had noted before
-	forwarded atomic.Bool   // a server has the call
-	doer      serve.Doer    // carries out other calls
-	alone     bool          // --no-server
-	warm      bool          // run --warm
-	ui        *ui
-	args      []string
-	entered   bool                        // a verb was found, and its flags and arguments are in order
-	store     string                      // --store
-	session   string                      // --session, or the argument that names it
-	naming    func(session string) string // the present command with a session named
-	family    bool                        // without --session: any one will do, where all share a past
-	wait      time.Duration
-	places    *places // of the program that a verb shows; nil: not known
+	server    *serve.Server                  // that carries the call out; nil: it is this process's own
+	lease     *serve.Lease                   // of a session of the server
+	noticed   int                            // what the store had noted before
+	forwarded atomic.Bool                    // a server has the call
+	alone     bool                           // --no-server
+	doer      func(*serve.Server) serve.Doer // carries out calls in this process
+	warm      bool                           // run --warm
+	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
+	mayBegin map[string]func(args []string) error
+	ui       *ui
+	args     []string
+	entered  bool                        // a verb was found, and its flags and arguments are in order
+	store    string                      // --store
+	session  string                      // --session, or the argument that names it
+	naming   func(session string) string // the present command with a session named
+	family   bool                        // without --session: any one will do, where all share a past
+	wait     time.Duration
+	places   *places // of the program that a verb shows; nil: not known
 }
 
 // patience is a time to wait. No time at all is -1, because 0 means the usual time.

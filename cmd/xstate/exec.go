@@ -88,6 +88,10 @@ the code failed.`,
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	a.completeBlockFlags(cmd, "replace")
+	a.mayBegin["exec"] = func([]string) error {
+		folder, err := a.folderOf()
+		return errors.Join(err, a.findPython(f.python, folder))
+	}
 	return cmd
 }
 

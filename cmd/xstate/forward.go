@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -24,11 +26,11 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	dir, found, err := a.storeDir(a.folderFor(cmd, args))
-	if err != nil || !found && !a.begins(cmd, args) {
+	warm := a.wantsWarm(cmd)
+	if err != nil || !found && !(warm && a.begins(cmd, args)) {
 		return nil // the verb reports it
 	}
 	client := serve.Find(dir)
-	warm := a.wantsWarm(cmd)
 	if client == nil && !warm {
 		return nil
 	}
@@ -47,12 +49,17 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 	a.forwarded.Store(true)
 	exit, err := client.Send(ctx, a.call)
 	var refused *serve.RefusedError
+	if errors.As(err, &refused) && refused.Ending && warm && serve.WaitGone(ctx, dir, serverEnd) {
+		if client = a.ensureServer(ctx, dir); client != nil {
+			exit, err = client.Send(ctx, a.call)
+		}
+	}
 	switch {
 	case err == nil:
 		return outcome(exit)
 	case errors.As(err, &refused):
 		a.forwarded.Store(false)
-		if client.Alive(ctx) {
+		if !refused.Ending {
 			a.ui.talk("the server of the store is not used: %s", refused.Reason)
 		}
 		return nil
@@ -61,6 +68,9 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 	}
 	return err
 }
+
+// serverEnd is how long a server may take to end that is asked for nothing.
+const serverEnd = 5 * time.Second
 
 // exitPipe is how a shell reports a command that wrote where nobody reads: 128 and SIGPIPE.
 const exitPipe = 128 + 13
@@ -103,27 +113,8 @@ func (a *app) wantsWarm(cmd *cobra.Command) bool {
 // begins reports whether a verb that wants a warm interpreter will make the store: nothing is made where nothing can
 // run.
 func (a *app) begins(cmd *cobra.Command, args []string) bool {
-	if !a.wantsWarm(cmd) || cmd.Name() == "run" && len(args) == 0 {
-		return false
-	}
-	python := cmd.Flags().Lookup("python")
-	asked := ""
-	if python != nil {
-		if p, ok := python.Value.(*pythonPath); ok {
-			asked = *p.into
-		}
-	}
-	if a.findPython(asked, a.folderFor(cmd, args)) != nil {
-		return false
-	}
-	if cmd.Name() != "run" {
-		return true
-	}
-	src, err := a.readSource(args[0])
-	if err == nil {
-		_, err = src.blocks()
-	}
-	return err == nil
+	may := a.mayBegin[cmd.Name()]
+	return may != nil && may(args) == nil
 }
 
 // ensureServer returns a client of the store's server, which it starts if there is none, or in place of one of another
@@ -140,13 +131,21 @@ func (a *app) ensureServer(ctx context.Context, dir string) *serve.Client {
 			return nil
 		}
 	}
-	args := []string{"serve", "--store", dir}
-	client, err := serve.Start(ctx, dir, a.environ, args...)
-	if err != nil && state.CodeOf(err) != serve.CodeNoServer {
-		return nil
-	}
-	if err != nil {
+	client, err := a.startServer(ctx, dir)
+	if state.CodeOf(err) == serve.CodeNoServer { // other errors are those of the store, which the verb reports
 		a.ui.talk("works without a server: %s", errorDocument(err).Message)
 	}
 	return client
+}
+
+// startServer starts a server of a store, which it makes if there is none.
+func (a *app) startServer(ctx context.Context, dir string, flags ...string) (*serve.Client, error) {
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return serve.Start(ctx, dir, a.environ, append([]string{"serve", "--store", dir}, flags...)...)
 }

@@ -47,12 +47,20 @@ type commands struct {
 	server *serve.Server // whose calls they are; nil where a call is this process's own
 }
 
+// spoilt are codes of errors after which an open store may be of no more use.
+var spoilt = []state.Code{state.CodeDamaged, state.CodeNoStore, state.CodeClosed}
+
 // Do implements serve.Doer.
 func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
-	a := &app{caller: from, doer: c, call: call, server: c.server, ui: newUI(from, call.Stdout, call.Stderr),
-		args: call.Args}
+	a := &app{
+		caller: from, call: call, args: call.Args, ui: newUI(from, call.Stdout, call.Stderr),
+		server: c.server, doer: func(s *serve.Server) serve.Doer { return commands{s} },
+	}
 	defer a.end()
+	if c.server != nil {
+		a.noticed = len(c.server.Pool.Store().State().Notices())
+	}
 	a.ui.lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
 	a.ui.json = a.ui.lines || slices.Contains(call.Args, "--json")
 	defer func() {
@@ -72,6 +80,9 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	root.SetOut(call.Stdout)
 	root.SetErr(call.Stderr)
 	err := root.ExecuteContext(ctx)
+	if a.server != nil && (slices.Contains(spoilt, state.CodeOf(err)) || a.found()) {
+		a.server.Spent() // the next one opens the store anew
+	}
 	if err != nil && !a.entered {
 		err = usage(err)
 	}
@@ -170,6 +181,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 	root.PersistentFlags().
 		Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
 	root.PersistentFlags().BoolVar(&a.alone, "no-server", false, "do not use the server of the store")
+	a.mayBegin = map[string]func([]string) error{}
 	root.AddCommand(
 		a.runVerb(),
 		a.execVerb(),

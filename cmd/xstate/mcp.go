@@ -50,5 +50,5 @@ func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Write
 			Hint:    "name the folder in which the program is to run: xstate mcp FOLDER",
 		}
 	}
-	return mcp.Serve(ctx, a.doer, mcp.Options{Folder: folder, Environ: a.environ, Version: buildVersion()}, in, out)
+	return mcp.Serve(ctx, a.doer(a.server), mcp.Options{Folder: folder, Environ: a.environ, Version: buildVersion()}, in, out)
 }

@@ -105,6 +105,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		false,
 		"with --expect: merge if others have edited other lines, and write the file",
 	)
+	a.mayBegin["run"] = func(args []string) error { return a.runMayBegin(args[0], &f) }
 	a.originFlags(cmd, &f.origin)
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
@@ -119,17 +120,8 @@ func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobr
 }
 
 func (a *app) run(ctx context.Context, name string, f runFlags) error {
-	if f.merge && !f.expect.given {
-		return &usageError{
-			err:  errors.New("--merge needs --expect STEP, the step that the file was made from"),
-			hint: "xstate run FILE --expect STEP --merge",
-		}
-	}
-	if f.jobs < 1 {
-		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate run FILE --jobs 2"}
-	}
-	if f.timeout < 0 {
-		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate run FILE --timeout 30s"}
+	if err := f.check(); err != nil {
+		return err
 	}
 	src, err := a.readSource(name)
 	if err != nil {
@@ -168,6 +160,33 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		err = bad
 	}
 	return err
+}
+
+// check refuses flags that do not go together.
+func (f *runFlags) check() error {
+	if f.merge && !f.expect.given {
+		return &usageError{
+			err:  errors.New("--merge needs --expect STEP, the step that the file was made from"),
+			hint: "xstate run FILE --expect STEP --merge",
+		}
+	}
+	if f.jobs < 1 {
+		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate run FILE --jobs 2"}
+	}
+	if f.timeout < 0 {
+		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate run FILE --timeout 30s"}
+	}
+	return nil
+}
+
+// runMayBegin reports whether a run of a program without a store would make one.
+func (a *app) runMayBegin(name string, f *runFlags) error {
+	src, err := a.readSource(name)
+	if err = errors.Join(err, f.check()); err != nil {
+		return err
+	}
+	_, err = src.blocks()
+	return errors.Join(err, a.findPython(f.python, src.workdir(f.workdir, nil)))
 }
 
 // findPython reports whether there is an interpreter for a program that has no session yet.

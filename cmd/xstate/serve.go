@@ -45,7 +45,8 @@ that show the token in STORE/token.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.listen, "listen", "", "also answer HTTP at `ADDRESS`, such as 127.0.0.1:8080; port 0 is any")
 	flags.Var(&f.idle, "idle", "end after this `DURATION` without a call (default 10m)")
-	flags.Var(&f.memory, "memory", "close idle interpreters when all take more than `SIZE` (default half of the machine's)")
+	flags.Var(&f.memory, "memory",
+		"close idle interpreters when all take more than `SIZE` (default: half of the machine's memory)")
 	flags.BoolVar(&f.background, "background", false, "return when the server listens")
 	flags.BoolVar(&f.status, "status", false, "show the server of the store, its sessions and runs")
 	flags.BoolVar(&f.stop, "stop", false, "interrupt what runs, and end the server")
@@ -106,7 +107,7 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 			Hint:    "xstate serve --status shows it, and xstate serve --stop ends it",
 		}
 	}
-	args := []string{"serve", "--store", dir}
+	var args []string
 	if f.listen != "" {
 		args = append(args, "--listen", f.listen)
 	}
@@ -116,7 +117,7 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 	if f.memory > 0 {
 		args = append(args, "--memory", fmt.Sprintf("%dB", int64(f.memory)))
 	}
-	client, err := serve.Start(ctx, dir, a.environ, args...)
+	client, err := a.startServer(ctx, dir, args...)
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 		a.ui.talk("serves %s; an interrupt ends it", a.fromHere(dir))
 		a.tellHTTP(server.Info)
 	}
-	return server.Serve(ctx, commands{server})
+	return server.Serve(ctx, a.doer(server))
 }
 
 func (a *app) tellHTTP(info serve.Info) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"strings"
 
@@ -15,9 +16,7 @@ import (
 // openStore opens a store, or takes the one that the server has open.
 func (a *app) openStore(ctx context.Context, dir string, o state.Options) (*xstate.Store, error) {
 	if a.server != nil && a.server.Serves(dir) {
-		store := a.server.Pool.Store()
-		a.noticed = len(store.State().Notices())
-		return store, nil
+		return a.server.Pool.Store(), nil
 	}
 	o.Wait = a.wait
 	return xstate.Open(ctx, dir, xstate.Options{State: o})
@@ -33,6 +32,9 @@ func (a *app) closeStore(store *xstate.Store) error {
 // noticesOf returns what the store noted since the verb opened it.
 func (a *app) noticesOf(store *xstate.Store) []string { return store.State().Notices()[a.noticed:] }
 
+// found reports whether the store noted damage since the verb opened it.
+func (a *app) found() bool { return len(a.noticesOf(a.server.Pool.Store())) > 0 }
+
 // openSession is how a session is opened that a run needs: an existing one, or else a new one.
 type openSession func(context.Context, string, xstate.SessionOptions) (*xstate.Session, error)
 
@@ -44,12 +46,21 @@ func (a *app) runnable(
 	if a.server == nil || store != a.server.Pool.Store() {
 		return open(ctx, name, o)
 	}
-	lease, err := a.server.Pool.Session(ctx, name, "xstate "+strings.Join(quotedAll(a.args), " "), o, open)
+	lease, err := a.server.Pool.Session(ctx, name, a.calledBy(), o, open)
 	if err != nil {
 		return nil, err
 	}
 	a.lease = lease
 	return lease.Session, nil
+}
+
+// calledBy names the call for those who wait for it.
+func (a *app) calledBy() string {
+	command := "xstate " + strings.Join(a.args, " ")
+	if a.call.PID == 0 {
+		return "another call (" + command + ")"
+	}
+	return fmt.Sprintf("process %d (%s)", a.call.PID, command)
 }
 
 // closeSession ends the use of a session; it does no harm to do it again. One that the server keeps stays open.

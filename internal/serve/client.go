@@ -21,7 +21,10 @@ type Client struct {
 }
 
 // RefusedError reports that a server did nothing for a call, which its caller can carry out alone.
-type RefusedError struct{ Reason string }
+type RefusedError struct {
+	Reason string
+	Ending bool // it ends, so that another can be started
+}
 
 func (e *RefusedError) Error() string { return "the server cannot do this: " + e.Reason }
 
@@ -49,7 +52,7 @@ func (c *Client) connect(ctx context.Context) (*net.UnixConn, error) {
 		return nil, err
 	}
 	u := conn.(*net.UnixConn)
-	if err := checkPeer(u); err != nil {
+	if _, err := checkPeer(u); err != nil {
 		u.Close()
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (c *Client) Control(ctx context.Context, call Call) (exit int, err error) {
 func (c *Client) send(ctx context.Context, call Call, around string) (exit int, err error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
-		return 0, &RefusedError{"it does not answer"}
+		return 0, &RefusedError{Reason: "it does not answer", Ending: true}
 	}
 	defer conn.Close()
 	files, finish, err := filesOf(call)
@@ -120,7 +123,7 @@ func answer(conn *net.UnixConn, sent error) (exit int, err error) {
 	}
 	switch {
 	case r.Refused != "":
-		return 0, &RefusedError{r.Refused}
+		return 0, &RefusedError{r.Refused, r.Ending}
 	case r.Pipe:
 		return r.Exit, errPipe
 	}

@@ -33,6 +33,7 @@ type reply struct {
 	Exit    int    `json:"exit"`
 	Pipe    bool   `json:"pipe,omitempty"`    // it ended because nobody reads its output any more
 	Refused string `json:"refused,omitempty"` // why the server did nothing
+	Ending  bool   `json:"ending,omitempty"`  // and it ends
 }
 
 const (

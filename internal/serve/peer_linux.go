@@ -8,20 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkPeer fails unless the process at the other end of a connection is one of this user.
-func checkPeer(c *net.UnixConn) error {
+// checkPeer returns the process at the other end of a connection. It fails unless that is one of this user.
+func checkPeer(c *net.UnixConn) (pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var peer *unix.Ucred
 	if bad := raw.Control(func(fd uintptr) {
 		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); bad != nil {
-		return bad
+		return 0, bad
 	}
-	if err == nil && int(peer.Uid) != os.Geteuid() {
-		err = fmt.Errorf("a process of user %d is at the other end", peer.Uid)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	if int(peer.Uid) != os.Geteuid() {
+		return 0, fmt.Errorf("a process of user %d is at the other end", peer.Uid)
+	}
+	return int(peer.Pid), nil
 }

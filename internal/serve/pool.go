@@ -62,7 +62,7 @@ type Lease struct {
 }
 
 // Session waits for the caller's turn at a session, and leases it. If the pool has none that serves, open makes it. The
-// wait is bounded as that for other processes is; see state.WithWait. call says what the session is leased for.
+// wait is bounded as that for other processes is; see state.WithWait. call names the call, for those who wait.
 func (p *Pool) Session(
 	ctx context.Context, name, call string, o xstate.SessionOptions,
 	open func(context.Context, string, xstate.SessionOptions) (*xstate.Session, error),
@@ -126,7 +126,7 @@ func (p *Pool) take(ctx context.Context, name, call string) (*warmSession, error
 		if !settles {
 			return nil, &state.Error{
 				Code:    state.CodeBusy,
-				Message: fmt.Sprintf("the session %q is being run by another call (%s)", name, owner),
+				Message: fmt.Sprintf("the session %q is being run by %s", name, owner),
 				Hint:    "wait for it to end, or end it, and try again; --wait sets how long to wait",
 			}
 		}
@@ -323,7 +323,9 @@ func (p *Pool) Runs() []api.ServedRun {
 	for _, r := range p.runs {
 		all = append(all, r.ServedRun)
 	}
-	slices.SortFunc(all, func(a, b api.ServedRun) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Run, b.Run)) })
+	slices.SortFunc(all, func(a, b api.ServedRun) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Run, b.Run))
+	})
 	return all
 }
 

@@ -58,6 +58,7 @@ type Server struct {
 	mu     sync.Mutex
 	active int // connections that may want something
 	used   time.Time
+	spent  bool // it takes no more calls, and ends after those that it has
 	calls  sync.WaitGroup
 }
 
@@ -154,25 +155,6 @@ func (s *Server) listen() error {
 	return err
 }
 
-// Serve carries out calls until the server has had nothing to do for its idle time, the store is gone, Stop is called,
-// or ctx ends. It then interrupts what runs, closes the sessions and removes the socket.
-func (s *Server) Serve(ctx context.Context, d Doer) error {
-	defer context.AfterFunc(ctx, s.stop)()
-	s.local = newConns(s.socket.Addr())
-	s.serveHTTP()
-	go s.accept(d)
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for s.ctx.Err() == nil {
-		select {
-		case <-s.ctx.Done():
-		case <-ticker.C:
-			s.look()
-		}
-	}
-	return s.close()
-}
-
 // look ends the server if it is idle, or if its store is gone.
 func (s *Server) look() {
 	if s.gone() {
@@ -187,7 +169,7 @@ func (s *Server) look() {
 	}
 }
 
-// gone reports whether the store was deleted, moved, or replaced by another.
+// gone reports whether the store, or a file that is open, was deleted, moved, or replaced by another.
 func (s *Server) gone() bool {
 	if s.store == nil {
 		return false
@@ -196,8 +178,28 @@ func (s *Server) gone() bool {
 	if err != nil || !os.SameFile(now, s.store) {
 		return true
 	}
-	_, err = os.Stat(filepath.Join(s.dir, "history.db"))
-	return err != nil
+	for _, name := range []string{"history.db", "results.db"} {
+		if _, err := os.Stat(filepath.Join(s.dir, name)); err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Spent makes Serve end after the calls that go on. It takes no more: the open store may be of no use.
+func (s *Server) Spent() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spent = true; s.active == 0 {
+		s.stop()
+	}
+}
+
+// ending reports whether the server takes no more calls.
+func (s *Server) ending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent || s.ctx.Err() != nil
 }
 
 // Stop makes Serve end.
@@ -213,7 +215,7 @@ func (s *Server) Memory() int64 { return s.o.Memory }
 func (s *Server) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() != nil || s.active >= mostConnections {
+	if s.ctx.Err() != nil || s.spent || s.active >= mostConnections {
 		return false
 	}
 	s.active++
@@ -227,6 +229,9 @@ func (s *Server) end() {
 	s.active--
 	s.used = time.Now()
 	s.calls.Done()
+	if s.spent && s.active == 0 {
+		s.stop()
+	}
 }
 
 // retire ends the server if the caller's connection is the only one.

@@ -9,6 +9,25 @@ import (
 	"time"
 )
 
+// Serve carries out calls until the server has had nothing to do for its idle time, the store is gone, Stop is called,
+// or ctx ends. It then interrupts what runs, closes the sessions and removes the socket.
+func (s *Server) Serve(ctx context.Context, d Doer) error {
+	defer context.AfterFunc(ctx, s.stop)()
+	s.local = newConns(s.socket.Addr())
+	s.serveHTTP()
+	go s.accept(d)
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for s.ctx.Err() == nil {
+		select {
+		case <-s.ctx.Done():
+		case <-ticker.C:
+			s.look()
+		}
+	}
+	return s.close()
+}
+
 // accept takes connections. What each wants, its first byte tells: a command, or HTTP.
 func (s *Server) accept(d Doer) {
 	for s.ctx.Err() == nil {
@@ -20,28 +39,29 @@ func (s *Server) accept(d Doer) {
 			}
 			return
 		}
-		if err := checkPeer(c); err != nil {
+		pid, err := checkPeer(c)
+		if err != nil {
 			c.Close()
 			continue
 		}
 		if !s.begin() {
-			refuse(c, "it has too much to do")
+			refuse(c, reply{Refused: "it has too much to do", Ending: s.ending()})
 			c.Close()
 			continue
 		}
 		go func() {
 			defer s.end()
-			s.serve(d, c)
+			s.serve(d, c, pid)
 		}()
 	}
 }
 
-func refuse(c net.Conn, why string) {
+func refuse(c net.Conn, r reply) {
 	_ = c.SetWriteDeadline(time.Now().Add(replyTime))
-	_ = writeFrame(c, reply{Refused: why}) // who does not read it is gone
+	_ = writeFrame(c, r) // who does not read it is gone
 }
 
-func (s *Server) serve(d Doer, c *net.UnixConn) {
+func (s *Server) serve(d Doer, c *net.UnixConn, pid int) {
 	_ = c.SetDeadline(time.Now().Add(firstTime))
 	first, fds, err := firstByte(c)
 	switch {
@@ -61,17 +81,17 @@ func (s *Server) serve(d Doer, c *net.UnixConn) {
 		return // garbage
 	}
 	if err := readFrame(c, &cmd); err != nil || len(fds) != descriptors {
-		refuse(c, "the command cannot be read")
+		refuse(c, reply{Refused: "the command cannot be read"})
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
 	if why := s.refusal(cmd); why != "" {
-		refuse(c, why)
+		refuse(c, reply{Refused: why, Ending: s.ending()})
 		return
 	}
 	r := reply{}
 	if !cmd.Retire {
-		r = s.do(d, c, cmd, fds)
+		r = s.do(d, c, cmd, fds, pid)
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(replyTime))
 	_ = writeFrame(c, r) // who does not read it is gone
@@ -85,7 +105,7 @@ func (s *Server) refusal(cmd command) string {
 	case cmd.Retire:
 		return ""
 	case s.gone():
-		s.stop()
+		s.Spent()
 		return "its store is gone"
 	case cmd.Surroundings != "" && cmd.Surroundings != s.around:
 		return "it runs with other permissions, limits or namespaces"
@@ -94,7 +114,7 @@ func (s *Server) refusal(cmd command) string {
 }
 
 // do carries a command out. The first interrupt cancels the call, as does the end of the connection.
-func (s *Server) do(d Doer, c *net.UnixConn, cmd command, fds []int) (r reply) {
+func (s *Server) do(d Doer, c *net.UnixConn, cmd command, fds []int, pid int) (r reply) {
 	there, left := context.WithCancelCause(context.Background()) // as long as the client
 	defer left(nil)
 	ctx, cancel := context.WithCancelCause(there)
@@ -115,7 +135,7 @@ func (s *Server) do(d Doer, c *net.UnixConn, cmd command, fds []int) (r reply) {
 	}()
 	pipe := func(err error) { cancel(err) }
 	call := Call{
-		Args: cmd.Args, Folder: cmd.Folder, Environ: cmd.Environ,
+		Args: cmd.Args, Folder: cmd.Folder, Environ: cmd.Environ, PID: pid,
 		Stdin:  newDescriptor(there, fds[0], pipe),
 		Stdout: newDescriptor(there, fds[1], pipe),
 		Stderr: newDescriptor(there, fds[2], pipe),
