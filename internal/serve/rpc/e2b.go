@@ -21,8 +21,8 @@ import (
 // The routes are those that the package e2b-code-interpreter 2 asks (code_interpreter_sync.py in it). A context is a
 // session, and a request to execute is one call of exec.
 
-// isE2B reports whether a path is one of the E2B code interpreter's.
-func isE2B(path string) bool {
+// IsE2B reports whether a path is one of the E2B code interpreter's.
+func IsE2B(path string) bool {
 	return slices.Contains([]string{"/health", "/execute", "/contexts"}, path) || strings.HasPrefix(path, "/contexts/")
 }
 

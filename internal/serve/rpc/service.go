@@ -35,7 +35,7 @@ const maxBody = 16 << 20
 func (s *Service) Handler() http.Handler {
 	connect, e2b := s.connect(), s.e2b()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isE2B(r.URL.Path) {
+		if IsE2B(r.URL.Path) {
 			e2b.ServeHTTP(w, r)
 			return
 		}
