@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"os"
 	"runtime/debug"
 	"time"
@@ -21,6 +20,7 @@ type serveFlags struct {
 	idle                     patience
 	memory                   byteSize
 	background, status, stop bool
+	e2b                      bool
 }
 
 func (a *app) serveVerb() *cobra.Command {
@@ -33,7 +33,7 @@ command uses it, and prints exactly what it prints without one. Sessions keep th
 run to run. A server adds speed and no state: killing it loses nothing that a command has reported.
 
 It ends by itself when it had nothing to do for a while. With --listen it answers HTTP on this machine, too, for callers
-that show the token in STORE/token.`,
+that show the token in STORE/token: as the Connect API and as the E2B code interpreter (docs/api.md).`,
 		Example: `  xstate serve --background
   xstate serve --status
   xstate serve --stop
@@ -44,6 +44,8 @@ that show the token in STORE/token.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.listen, "listen", "", "also answer HTTP at `ADDRESS`, such as 127.0.0.1:8080; port 0 is any")
+	flags.BoolVar(&f.e2b, "e2b", false,
+		"with --listen: the routes of the E2B code interpreter ask for no token; every program here can execute code")
 	flags.Var(&f.idle, "idle", "end after this `DURATION` without a call (default 10m)")
 	flags.Var(&f.memory, "memory",
 		"close idle interpreters when all take more than `SIZE` (default: half of the machine's memory)")
@@ -111,6 +113,9 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 	if f.listen != "" {
 		args = append(args, "--listen", f.listen)
 	}
+	if f.e2b {
+		args = append(args, "--e2b")
+	}
 	if f.idle > 0 {
 		args = append(args, "--idle", time.Duration(f.idle).String())
 	}
@@ -139,7 +144,7 @@ func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 		Listen: f.listen, Log: logOf(a),
 	})
 	if err == nil {
-		server.Handler = handlerOf(server)
+		a.answerHTTP(ctx, server, f.e2b)
 	}
 	waits := serve.Ready(err)
 	if err != nil {
@@ -200,9 +205,6 @@ func (a *app) printServer(d api.Server) error {
 	a.ui.table(rows)
 	return nil
 }
-
-// handlerOf answers the HTTP requests to a server.
-func handlerOf(*serve.Server) http.Handler { return http.NotFoundHandler() }
 
 // logOf is where a server tells people what became of it.
 func logOf(a *app) *serverLog { return &serverLog{a} }

@@ -2,11 +2,11 @@ package serve
 
 import (
 	"context"
-	"crypto/subtle"
 	"net"
 	"net/http"
-	"strings"
 	"time"
+
+	"github.com/xstate-engine/xstate/state"
 )
 
 const (
@@ -43,31 +43,10 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 func (s *Server) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.begin() {
-			http.Error(w, "the server has too much to do", http.StatusServiceUnavailable)
+			refuseHTTP(w, http.StatusServiceUnavailable, state.CodeBusy, "The server has too much to do.", "try again later")
 			return
 		}
 		defer s.end()
 		next.ServeHTTP(w, r)
 	})
-}
-
-// guarded lets requests over TCP through that show the token. No page in a browser can: neither by another origin, nor
-// by a name that was made to mean this machine.
-func (s *Server) guarded(next http.Handler) http.Handler {
-	_, port, _ := net.SplitHostPort(s.tcp.Addr().String())
-	hosts := map[string]bool{"127.0.0.1:" + port: true, "localhost:" + port: true, "[::1]:" + port: true}
-	allowed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		switch {
-		case !hosts[r.Host]:
-			http.Error(w, "the Host of a request must be 127.0.0.1 or localhost, with the port", http.StatusForbidden)
-		case !ok || subtle.ConstantTimeCompare([]byte(shown), []byte(s.token)) != 1:
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "send Authorization: Bearer TOKEN; the token is in "+tokenFile+" of the store",
-				http.StatusUnauthorized)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
-	return http.NewCrossOriginProtection().Handler(allowed)
 }

@@ -41,6 +41,8 @@ type Server struct {
 	Info Info
 	// Handler answers HTTP requests; nil answers none. It is set before Serve.
 	Handler http.Handler
+	// Open says which requests over TCP need no token; nil: none. It is set before Serve.
+	Open func(*http.Request) bool
 
 	o      Options
 	dir    string // canonical

@@ -19,6 +19,5 @@
 //
 // # What it leaves to others
 //
-// It does not listen and does not ask for a token: that is what Guard and the server are for. It keeps no sessions and
-// no runs: it calls a Doer.
+// It does not listen and does not ask for a token: the server does. It keeps no sessions and no runs: it calls a Doer.
 package rpc

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 // The routes are those that the package e2b-code-interpreter 2 asks (code_interpreter_sync.py in it). A context is a
 // session, and a request to execute is one call of exec.
 
-// isE2B reports whether a path is one of the E2B code interpreter's.
-func isE2B(path string) bool {
+// IsE2B reports whether a path is one of the E2B code interpreter's.
+func IsE2B(path string) bool {
 	return slices.Contains([]string{"/health", "/execute", "/contexts"}, path) || strings.HasPrefix(path, "/contexts/")
 }
 
@@ -44,7 +45,7 @@ func (s *Service) e2b() http.Handler {
 	handle("POST /execute", func(w http.ResponseWriter, r *http.Request) error { return s.execute(w, r, known) })
 	handle("GET /contexts", func(w http.ResponseWriter, _ *http.Request) error { return writeJSON(w, known.list()) })
 	handle("POST /contexts", func(w http.ResponseWriter, r *http.Request) error {
-		made, err := known.make(r)
+		made, err := known.add(r)
 		if err != nil {
 			return err
 		}
@@ -119,11 +120,24 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	if err != nil {
 		return err
 	}
-	c := &command{words: []string{"exec", "--append"}, arguments: []string{"-"}, stdin: e.Code, folder: in.Folder}
-	c.text("session", in.session)
+	select {
+	case in.busy <- struct{}{}:
+		defer func() { <-in.busy }()
+	case <-r.Context().Done():
+		return nil
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	call := rand.Text()
+	c := in.command("exec", "--append", "--client=e2b", "--call-id="+call)
+	c.arguments, c.stdin = []string{"-"}, e.Code
 	c.variables(e.Env)
-	out := &e2bStream{w: w, seen: map[state.BlockID]bool{}}
-	if err := s.events(r.Context(), c, out.event); err != nil {
+	out := &e2bStream{w: w, gone: cancel, seen: map[state.BlockID]bool{}}
+	err = s.events(ctx, c, out.event)
+	if out.interrupted(ctx) {
+		err = errors.Join(err, s.takeBack(ctx, in, call))
+	}
+	if err != nil {
 		return out.fail(err)
 	}
 	if d := out.done; d != nil && d.Status == "reused" && !out.seen[d.Block] { // nothing ran, so no event had its outputs
@@ -136,8 +150,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 
 // recorded sends the recorded outputs of a block that was reused.
 func (s *Service) recorded(ctx context.Context, in *e2bContext, out *e2bStream) error {
-	c := &command{words: []string{"query"}, folder: in.Folder}
-	c.text("session", in.session)
+	c := in.command("query")
 	c.text("at-step", fmt.Sprint(out.done.Step))
 	c.text("block", string(out.done.Block))
 	text, err := s.answer(ctx, c)
@@ -154,6 +167,34 @@ func (s *Service) recorded(ctx context.Context, in *e2bContext, out *e2bStream) 
 		}
 	}
 	return nil
+}
+
+// takeBack takes back the edits of a call that was interrupted. Otherwise the next call would begin by executing that
+// code again, since it is part of the program.
+func (s *Service) takeBack(ctx context.Context, in *e2bContext, call string) error {
+	log := in.command("log", "--limit=100")
+	log.detach = true
+	text, err := s.answer(ctx, log)
+	if err != nil {
+		return err
+	}
+	var d api.Log
+	if err := json.Unmarshal(text, &d); err != nil {
+		return err
+	}
+	var first, last state.StepNumber
+	for _, e := range d.Steps { // newest first
+		if e.Origin.CallID == call && e.Run == nil {
+			first, last = e.Number, max(last, e.Number)
+		}
+	}
+	if first == 0 {
+		return nil
+	}
+	undo := in.command("undo", "--client=e2b", "--reason=interrupted")
+	undo.detach, undo.arguments = true, []string{fmt.Sprintf("%d..%d", first, last)}
+	_, err = s.answer(ctx, undo)
+	return err
 }
 
 func isPython(language *string) error {

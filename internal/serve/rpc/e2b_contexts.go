@@ -18,6 +18,13 @@ type e2bContext struct {
 	Language string `json:"language"`
 	Folder   string `json:"cwd"`
 	session  string
+	busy     chan struct{} // holds one value while code is executed
+}
+
+func (c *e2bContext) command(words ...string) *command {
+	made := &command{words: words, folder: c.Folder}
+	made.text("session", c.session)
+	return made
 }
 
 // mainContext is the context of requests that name none. Its session is the one that exec takes, so it is always there.
@@ -34,7 +41,8 @@ type contexts struct {
 }
 
 func newContexts(folder string) *contexts {
-	first := &e2bContext{ID: mainContext, Language: "python", Folder: folder, session: mainContext}
+	first := &e2bContext{ID: mainContext, Language: "python", Folder: folder, session: mainContext,
+		busy: make(chan struct{}, 1)}
 	return &contexts{folder: folder, byID: map[string]*e2bContext{mainContext: first}}
 }
 
@@ -62,8 +70,8 @@ func (c *contexts) list() []*e2bContext {
 	return slices.SortedFunc(maps.Values(maps.Clone(c.byID)), byID)
 }
 
-// make makes a context as a request describes it. Its session is made by the first execution.
-func (c *contexts) make(r *http.Request) (*e2bContext, error) {
+// add makes a context as a request describes it. Its session is made by the first execution.
+func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 	var want struct {
 		Language *string `json:"language"`
 		Folder   *string `json:"cwd"`
@@ -81,7 +89,7 @@ func (c *contexts) make(r *http.Request) (*e2bContext, error) {
 		}
 	}
 	name := newSession()
-	made := &e2bContext{ID: name, Language: "python", Folder: folder, session: name}
+	made := &e2bContext{ID: name, Language: "python", Folder: folder, session: name, busy: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.byID) >= mostContexts {

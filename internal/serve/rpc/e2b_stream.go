@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // at once has a status of HTTP.
 type e2bStream struct {
 	w     http.ResponseWriter
+	gone  func() // cancels the call when the client does not read
 	begun bool
 	seen  map[state.BlockID]bool // blocks with outputs
 	// results are values of blocks. Which of them is the one of the code that was sent is known at the end: other blocks
@@ -33,10 +35,22 @@ func (s *e2bStream) line(m map[string]any) error {
 		s.begun = true
 		s.w.Header().Set("Content-Type", "application/x-ndjson")
 	}
-	if err := json.NewEncoder(s.w).Encode(m); err != nil {
-		return err
+	err := json.NewEncoder(s.w).Encode(m)
+	if err == nil {
+		err = http.NewResponseController(s.w).Flush()
 	}
-	return http.NewResponseController(s.w).Flush()
+	if err != nil {
+		s.gone()
+	}
+	return err
+}
+
+// interrupted reports whether the code was begun and did not end.
+func (s *e2bStream) interrupted(ctx context.Context) bool {
+	if s.done == nil {
+		return ctx.Err() != nil
+	}
+	return s.done.Stopped != ""
 }
 
 // event sends what an event of exec says.
@@ -47,7 +61,7 @@ func (s *e2bStream) event(text []byte) error {
 	}
 	switch {
 	case e.Output != nil:
-		return s.output(e.Block, e.Output)
+		_ = s.output(e.Block, e.Output) // the call is cancelled, and says at its end how far it came
 	case e.Exec != nil:
 		s.done = e.Exec
 	}
@@ -119,19 +133,13 @@ func (s *e2bStream) end() error {
 	return s.line(map[string]any{"type": "end_of_execution"})
 }
 
-// errorOf is the error of the code that was sent; nil if it did not fail. A block that needs one that failed has none
-// of its own, and the client must not take it for done.
+// errorOf is the error of the code that was sent; nil if it did not fail.
 func errorOf(d *api.Exec) map[string]any {
 	switch {
+	case d.Stopped != "":
+		return errorLine("KeyboardInterrupt", "", "the code was interrupted, and taken back")
 	case d.Error != nil:
 		return errorLine(d.Error.Type, d.Error.Message, strings.Join(d.Error.Traceback, "\n"))
-	case d.Status == "blocked":
-		return errorLine("Blocked", "the code needs what a block before it defines, and that block failed",
-			"execute code that defines it")
-	case d.Status == "not-reached":
-		return errorLine("NotReached", "a block before it ended the program", "a program that ended cannot go on")
-	case d.Stopped != "":
-		return errorLine("Stopped", d.Stopped, d.Stopped)
 	}
 	return nil
 }

@@ -83,7 +83,9 @@ func TestE2BExecute(t *testing.T) {
 		t.Errorf("status %d, messages (-want +got):\n%s", status, diff)
 	}
 	args, stdin := d.last()
-	wantArgs := []string{"exec", "--append", "--session=main", "--json-lines", "--store=/store", "--", "-"}
+	args[3] = "--call-id="
+	wantArgs := []string{"exec", "--append", "--client=e2b", "--call-id=", "--session=main", "--json-lines",
+		"--store=/store", "--", "-"}
 	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {
 		t.Errorf("input %q, arguments (-want +got):\n%s", stdin, diff)
 	}
@@ -159,18 +161,36 @@ func TestE2BFailures(t *testing.T) {
 			{"type": "error", "name": "store-busy", "value": "It is busy.", "traceback": "wait"},
 			{"type": "end_of_execution"},
 		}},
-		{[]string{`"event":"done","exec":{"version":1,"block":"b","step":2,"status":"blocked"}`}, 200, []map[string]any{
-			{"type": "error", "name": "Blocked", "traceback": "execute code that defines it",
-				"value": "the code needs what a block before it defines, and that block failed"},
-			{"type": "number_of_executions", "execution_count": 2.0},
-			{"type": "end_of_execution"},
-		}},
 	} {
 		_, client := serving(t, &fake{do: events(test.events...)}, time.Minute)
 		status, got := asked(t, client, "POST", "/execute", `{"code":"x"}`)
 		if diff := cmp.Diff(test.want, got); status != test.status || diff != "" {
 			t.Errorf("%q: status %d, want %d; (-want +got):\n%s", test.events, status, test.status, diff)
 		}
+	}
+}
+
+// TestE2BInterrupted: code that was interrupted is taken back before the context executes anything else.
+func TestE2BInterrupted(t *testing.T) {
+	var id string
+	d := &fake{do: func(ctx context.Context, c serve.Call) int {
+		if c.Args[0] == "exec" {
+			_, id, _ = strings.Cut(c.Args[3], "=")
+			return events(`"event":"done","exec":{"version":1,"block":"b","step":9,"stopped":"interrupted"}`)(ctx, c)
+		}
+		return prints(`{"version":1,"steps":[{"step":9,"run":{},"origin":{"call_id":"`+id+`"}},`+
+			`{"step":8,"origin":{"call_id":"`+id+`"}},{"step":7,"origin":{"call_id":"`+id+`"}},`+
+			`{"step":6,"origin":{"call_id":"x"}}]}`+"\n", 0)(ctx, c)
+	}}
+	_, client := serving(t, d, time.Minute)
+	_, got := asked(t, client, "POST", "/execute", `{"code":"sleep()"}`)
+	if len(got) == 0 || got[0]["name"] != "KeyboardInterrupt" {
+		t.Errorf("messages %v, want an error first", got)
+	}
+	args, _ := d.last()
+	want := "undo --client=e2b --reason=interrupted --session=main --json --store=/store -- 7..8"
+	if diff := cmp.Diff(want, strings.Join(args, " ")); diff != "" {
+		t.Errorf("last call (-want +got):\n%s", diff)
 	}
 }
 
@@ -189,7 +209,7 @@ func TestE2BContexts(t *testing.T) {
 			t.Errorf("the call is made from %s", call.Folder)
 		}
 		args, _ := d.last()
-		return args[2]
+		return args[4]
 	}
 	first := executes()
 	if want := "--session=" + id; first != want {

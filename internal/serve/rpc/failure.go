@@ -23,7 +23,6 @@ const (
 	codeTooLarge    state.Code = "too-large" // a body or an answer
 	codeNoMethod    state.Code = "no-method" // a path, a method or a type of content that is not served
 	codeNoContext   state.Code = "no-context"
-	codeForbidden   state.Code = "forbidden"
 )
 
 // failure is the document of a verb that failed, and its exit code.
@@ -88,8 +87,6 @@ func (f *failure) kind() connect.Code {
 		return connect.CodeResourceExhausted
 	case f.what.Code == codeNoMethod:
 		return connect.CodeUnimplemented
-	case f.what.Code == codeForbidden:
-		return connect.CodePermissionDenied
 	case f.what.Code == state.CodeBusy:
 		return connect.CodeUnavailable
 	case f.what.Code == state.CodeConflict:
@@ -115,8 +112,6 @@ func (f *failure) status() int {
 	switch f.kind() {
 	case connect.CodeNotFound, connect.CodeUnimplemented:
 		return http.StatusNotFound
-	case connect.CodePermissionDenied:
-		return http.StatusForbidden
 	case connect.CodeResourceExhausted:
 		return http.StatusRequestEntityTooLarge
 	case connect.CodeUnavailable:

@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -304,54 +302,6 @@ func TestStalledReader(t *testing.T) {
 	runtime.ReadMemStats(&m)
 	if m.HeapAlloc > 200<<20 {
 		t.Errorf("%d MB are in use", m.HeapAlloc>>20)
-	}
-}
-
-// TestGuard: who may send requests over TCP.
-func TestGuard(t *testing.T) {
-	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	for name, test := range map[string]struct {
-		path, host string
-		header     map[string]string
-		open       bool
-		want       int
-	}{
-		"token":              {path: why, header: map[string]string{"Authorization": "Bearer secret"}, want: 204},
-		"no token":           {path: why, want: 401},
-		"wrong token":        {path: why, header: map[string]string{"Authorization": "Bearer secres"}, want: 401},
-		"no scheme":          {path: why, header: map[string]string{"Authorization": "secret"}, want: 401},
-		"e2b":                {path: "/execute", want: 401},
-		"e2b open":           {path: "/execute", open: true, want: 204},
-		"open, but not e2b":  {path: why, open: true, want: 401},
-		"e2b from a page":    {path: "/execute", open: true, header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
-		"e2b from an origin": {path: "/execute", open: true, header: map[string]string{"Origin": "http://a.b"}, want: 403},
-		"rebound name":       {path: "/execute", host: "evil.example:49999", open: true, want: 403},
-		"localhost":          {path: "/execute", host: "localhost:49999", open: true, want: 204},
-		"IPv6":               {path: "/execute", host: "[::1]:49999", open: true, want: 204},
-	} {
-		r := httptest.NewRequest("POST", test.path, nil)
-		r.Host = "127.0.0.1:49999"
-		if test.host != "" {
-			r.Host = test.host
-		}
-		for k, v := range test.header {
-			r.Header.Set(k, v)
-		}
-		w := httptest.NewRecorder()
-		Guard(next, "secret", test.open).ServeHTTP(w, r)
-		if w.Code != test.want {
-			t.Errorf("%s: status %d, want %d", name, w.Code, test.want)
-		}
-		if w.Code >= 400 && !bytes.Contains(w.Body.Bytes(), []byte(`"code":"forbidden"`)) {
-			t.Errorf("%s: body %q, want our document", name, w.Body)
-		}
-	}
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest("POST", why, nil)
-	r.Host = "localhost"
-	r.Header.Set("Authorization", "Bearer ")
-	if Guard(next, "", false).ServeHTTP(w, r); w.Code != 401 {
-		t.Errorf("without a token of the server: status %d, want 401", w.Code)
 	}
 }
 

@@ -35,7 +35,7 @@ const maxBody = 16 << 20
 func (s *Service) Handler() http.Handler {
 	connect, e2b := s.connect(), s.e2b()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isE2B(r.URL.Path) {
+		if IsE2B(r.URL.Path) {
 			e2b.ServeHTTP(w, r)
 			return
 		}
@@ -140,11 +140,11 @@ func (hints) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.Str
 
 // refusal is the error that a client gets.
 func refusal(err error) error {
-	var f *failure
-	if errors.As(err, &f) {
-		return f.asError()
+	var found *connect.Error
+	if err == nil || errors.As(err, &found) || errors.Is(err, context.Canceled) {
+		return err
 	}
-	return err
+	return asFailure(err).asError()
 }
 
 // stream sends the events of a command. The event error is not sent: it is the error of the stream.

@@ -167,7 +167,7 @@ func TestRequestsAreVerbs(t *testing.T) {
 
 // TestClients: the generated client gets the same answer over each protocol.
 func TestClients(t *testing.T) {
-	d := &fake{do: prints(`{"version":1,"session":"main","step":7,"result":"3","error":null,"blocks":[]}`+"\n", 1)}
+	d := &fake{do: prints(`{"version":1,"session":"main","step":7,"result":"3","error":null,"others":[]}`+"\n", 1)}
 	socket, one := serving(t, d, time.Minute)
 	two := overSocket(t, socket, true)
 	for name, client := range map[string]v1.RunServiceClient{

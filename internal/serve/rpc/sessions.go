@@ -50,9 +50,9 @@ func (s *Service) activeRuns() ([]byte, error) {
 		return nil, noRuns()
 	}
 	m := &v1.ListRunsResponse{}
-	for _, r := range s.Runs.Active() {
+	for _, r := range s.Runs.Runs() {
 		m.Runs = append(m.Runs, &v1.ActiveRun{
-			Run: r.Run, Verb: r.Verb, Session: r.Session, Seconds: time.Since(r.Started).Seconds(),
+			Run: r.Run, Verb: r.Verb, Session: r.Session, Seconds: time.Since(r.Since).Seconds(),
 		})
 	}
 	return asJSON(m)

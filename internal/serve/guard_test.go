@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// TestGuard: who may send requests over TCP.
+func TestGuard(t *testing.T) {
+	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	open := func(r *http.Request) bool { return r.URL.Path == "/execute" }
+	bearer := func(token string) map[string]string { return map[string]string{"Authorization": token} }
+	for name, test := range map[string]struct {
+		path, host string
+		header     map[string]string
+		open       func(*http.Request) bool
+		want       int
+	}{
+		"token":            {header: bearer("Bearer secret"), want: 204},
+		"in a URL":         {header: bearer("Basic eHN0YXRlOnNlY3JldA=="), want: 204},
+		"no token":         {want: 401},
+		"wrong token":      {header: bearer("Bearer secres"), want: 401},
+		"wrong in a URL":   {header: bearer("Basic eHN0YXRlOnNlY3Jlcw=="), want: 401},
+		"no scheme":        {header: bearer("secret"), want: 401},
+		"none is open":     {path: "/execute", want: 401},
+		"open":             {path: "/execute", open: open, want: 204},
+		"another is open":  {path: "/other", open: open, want: 401},
+		"page":             {path: "/execute", open: open, header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
+		"origin":           {path: "/execute", open: open, header: map[string]string{"Origin": "http://a.b"}, want: 403},
+		"rebound name":     {path: "/execute", open: open, host: "evil.example:49999", want: 403},
+		"another port":     {path: "/execute", open: open, host: "localhost:80", want: 403},
+		"localhost":        {path: "/execute", open: open, host: "localhost:49999", want: 204},
+		"IPv6":             {path: "/execute", open: open, host: "[::1]:49999", want: 204},
+		"host beats token": {host: "evil.example", header: bearer("Bearer secret"), want: 403},
+	} {
+		r := httptest.NewRequest("POST", "/"+test.path, nil)
+		r.URL.Path, r.Host = test.path, "127.0.0.1:49999"
+		if test.host != "" {
+			r.Host = test.host
+		}
+		for k, v := range test.header {
+			r.Header.Set(k, v)
+		}
+		w := httptest.NewRecorder()
+		guard(next, "49999", "secret", test.open).ServeHTTP(w, r)
+		if w.Code != test.want {
+			t.Errorf("%s: status %d, want %d", name, w.Code, test.want)
+		}
+		if w.Code >= 400 && !bytes.Contains(w.Body.Bytes(), []byte(`"code":"forbidden"`)) {
+			t.Errorf("%s: body %q, want a failure", name, w.Body)
+		}
+	}
+	w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
+	r.Host = "localhost:1"
+	r.Header.Set("Authorization", "Bearer ")
+	if guard(next, "1", "", nil).ServeHTTP(w, r); w.Code != 401 {
+		t.Errorf("an empty token has status %d, want 401", w.Code)
+	}
+}
