@@ -15,13 +15,13 @@ import (
 type app struct {
 	caller
 	call      serve.Call
-	server    *serve.Server // that carries the call out; nil: it is this process's own
-	lease     *serve.Lease  // of a session of the server
-	noticed   int           // what the store had noted before
-	forwarded atomic.Bool   // a server has the call
-	doer      serve.Doer    // carries out other calls
-	alone     bool          // --no-server
-	warm      bool          // run --warm
+	server    *serve.Server                  // that carries the call out; nil: it is this process's own
+	lease     *serve.Lease                   // of a session of the server
+	noticed   int                            // what the store had noted before
+	forwarded atomic.Bool                    // a server has the call
+	calls     func(*serve.Server) serve.Doer // carries out other calls, with what a server holds, if there is one
+	alone     bool                           // --no-server
+	warm      bool                           // run --warm
 	ui        *ui
 	args      []string
 	entered   bool                        // a verb was found, and its flags and arguments are in order

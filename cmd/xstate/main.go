@@ -50,7 +50,8 @@ type commands struct {
 // Do implements serve.Doer.
 func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
-	a := &app{caller: from, doer: c, call: call, server: c.server, ui: newUI(from, call.Stdout, call.Stderr),
+	others := func(s *serve.Server) serve.Doer { return commands{s} }
+	a := &app{caller: from, calls: others, call: call, server: c.server, ui: newUI(from, call.Stdout, call.Stderr),
 		args: call.Args}
 	defer a.end()
 	a.ui.lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -130,15 +132,13 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 
 // serveHere serves until the server ends.
 func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
-	debug.SetMemoryLimit(math.MaxInt64) // that of a command is too little for many
-	debug.SetGCPercent(100)
-	os.Unsetenv("TZ") // times are in the zone of each caller
+	becomeServer()
 	server, err := serve.Listen(ctx, serve.Options{
 		Dir: dir, Version: buildVersion(), Idle: time.Duration(max(f.idle, 0)), Memory: int64(f.memory),
 		Listen: f.listen, Log: logOf(a),
 	})
 	if err == nil {
-		server.Handler = handlerOf(server)
+		server.Handler = a.handlerOf(dir, server)
 	}
 	waits := serve.Ready(err)
 	if err != nil {
@@ -148,7 +148,14 @@ func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 		a.ui.talk("serves %s; an interrupt ends it", a.fromHere(dir))
 		a.tellHTTP(server.Info)
 	}
-	return server.Serve(ctx, commands{server})
+	return server.Serve(ctx, a.calls(server))
+}
+
+// becomeServer prepares this process, which began as a command.
+func becomeServer() {
+	debug.SetMemoryLimit(math.MaxInt64) // that of a command is too little for many
+	debug.SetGCPercent(100)
+	os.Unsetenv("TZ") // times are in the zone of each caller
 }
 
 func (a *app) tellHTTP(info serve.Info) {
@@ -201,7 +208,13 @@ func (a *app) printServer(d api.Server) error {
 }
 
 // handlerOf answers the HTTP requests to a server.
-func handlerOf(*serve.Server) http.Handler { return http.NotFoundHandler() }
+func (a *app) handlerOf(dir string, server *serve.Server) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcp.Handler(a.calls(server), mcp.Options{
+		Folder: filepath.Dir(dir), Environ: a.environ, Version: buildVersion(),
+	}))
+	return mux
+}
 
 // logOf is where a server tells people what became of it.
 func logOf(a *app) *serverLog { return &serverLog{a} }
