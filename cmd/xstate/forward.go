@@ -75,9 +75,12 @@ const serverEnd = 5 * time.Second
 // exitPipe is how a shell reports a command that wrote where nobody reads: 128 and SIGPIPE.
 const exitPipe = 128 + 13
 
-// served reports whether a server may carry a verb out. What XSTATE_DEBUG and XSTATE_VERIFY ask for is of one process.
+// debugged reports whether the environment asks for what is of one process.
+func (a *app) debugged() bool { return a.env("XSTATE_DEBUG")+a.env("XSTATE_VERIFY") != "" }
+
+// served reports whether a server may carry a verb out.
 func (a *app) served(cmd *cobra.Command) bool {
-	if a.env("XSTATE_DEBUG")+a.env("XSTATE_VERIFY") != "" {
+	if a.debugged() {
 		return false
 	}
 	words := strings.Fields(cmd.CommandPath())[1:]

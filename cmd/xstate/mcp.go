@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -50,5 +52,66 @@ func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Write
 			Hint:    "name the folder in which the program is to run: xstate mcp FOLDER",
 		}
 	}
-	return mcp.Serve(ctx, a.doer(a.server), mcp.Options{Folder: folder, Environ: a.environ, Version: buildVersion()}, in, out)
+	warm := &warmCalls{app: a, folder: folder}
+	defer warm.end()
+	return mcp.Serve(ctx, warm, mcp.Options{Folder: folder, Environ: a.environ, Version: buildVersion()}, in, out)
+}
+
+// warmCalls carries out calls with interpreters that stay warm. If no server of the store runs, this process becomes
+// one: then calls of this process use it as those of others do, and it ends with this process.
+type warmCalls struct {
+	*app
+	folder string
+
+	mu     sync.Mutex
+	stop   context.CancelFunc // of the server of this process
+	served chan struct{}      // closed when it has ended
+}
+
+// Do implements serve.Doer.
+func (w *warmCalls) Do(ctx context.Context, call serve.Call) int {
+	w.warm(call)
+	return w.doer(nil).Do(ctx, call)
+}
+
+// warm sees to it that a server runs where a call finds it. Only exec makes a store. Where no server can run, calls work
+// alone.
+func (w *warmCalls) warm(call serve.Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	dir, found, err := w.storeDir(w.folder)
+	if err != nil || !found && (call.Args[0] != "exec" || w.findPython("", w.folder) != nil) || w.debugged() {
+		return
+	}
+	if client := serve.Find(dir); client != nil && client.Alive(context.Background()) {
+		return
+	}
+	w.finish() // it had nothing to do for long
+	ctx, stop := context.WithCancel(context.Background())
+	server, err := serve.Listen(ctx, serve.Options{Dir: dir, Version: buildVersion()})
+	if err != nil {
+		stop()
+		return
+	}
+	becomeServer()
+	w.stop, w.served = stop, make(chan struct{})
+	go func() {
+		defer close(w.served)
+		_ = server.Serve(ctx, w.doer(server)) // what it could not close is not acknowledged
+	}()
+}
+
+// finish ends the server of this process, and waits until its interpreters are gone.
+func (w *warmCalls) finish() {
+	if w.stop != nil {
+		w.stop()
+		<-w.served
+		w.stop = nil
+	}
+}
+
+func (w *warmCalls) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.finish()
 }

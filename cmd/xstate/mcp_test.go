@@ -371,8 +371,8 @@ func TestMCPClients(t *testing.T) {
 		folder := t.TempDir()
 		inspect := func(args ...string) string {
 			t.Helper()
-			command := append([]string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-inspector"), "--cli"}, args...)
-			return run(t, folder, append(command, xstate, "mcp", folder)...)
+			command := []string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-inspector"), "--cli", xstate, "mcp", folder}
+			return run(t, folder, append(command, args...)...)
 		}
 		list := inspect("--method", "tools/list", "--strict")
 		if n := strings.Count(list, `"inputSchema"`); n != 12 {

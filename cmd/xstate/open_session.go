@@ -101,6 +101,17 @@ func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
 }
 
 func (a *app) openWith(ctx context.Context, options state.Options, python string) (*opened, error) {
+	return a.openBy(ctx, options, python,
+		func(store *xstate.Store, name string, o xstate.SessionOptions) (*xstate.Session, error) {
+			return store.Existing(ctx, name, o)
+		})
+}
+
+// openBy is openWith that opens the session in a way of the caller's.
+func (a *app) openBy(
+	ctx context.Context, options state.Options, python string,
+	open func(*xstate.Store, string, xstate.SessionOptions) (*xstate.Session, error),
+) (*opened, error) {
 	folder, err := a.folderOf()
 	if err != nil {
 		return nil, err
@@ -123,14 +134,14 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 			so.File = file // as a run of it has
 		}
 		var session *xstate.Session
-		if session, err = store.Existing(ctx, name, so); err == nil {
+		if session, err = open(store, name, so); err == nil {
 			return &opened{caller: a.caller, app: a, store: store, session: session, file: file}, nil
 		}
 	}
 	return nil, errors.Join(err, a.closeStore(store))
 }
 
-// recorded opens the session of no file that --session names.
+// recorded opens the session of no file that --session names, to run or to plan it.
 func (a *app) recorded(ctx context.Context, python, verb string) (*opened, error) {
 	if slices.Contains(programKinds, filepath.Ext(a.session)) {
 		return nil, &usageError{
@@ -138,7 +149,10 @@ func (a *app) recorded(ctx context.Context, python, verb string) (*opened, error
 			hint: "name the file: xstate " + verb + " " + a.session,
 		}
 	}
-	return a.openWith(ctx, state.Options{}, python)
+	return a.openBy(ctx, state.Options{}, python,
+		func(store *xstate.Store, name string, o xstate.SessionOptions) (*xstate.Session, error) {
+			return a.runnable(ctx, store, name, o, store.Existing)
+		})
 }
 
 // folderOf is the folder whose store is meant: that of the program's file, if one is named, or the working directory.

@@ -289,7 +289,7 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 		return err
 	}
 	defer func() {
-		o.session.Close() // while nobody else runs here: the interpreter may have files open
+		_ = a.closeSession(o.session) // while nobody else runs here: the interpreter may have files open
 		release()
 	}()
 	d, err := a.execute(ctx, o.store, o.session, o.file, nil, f)

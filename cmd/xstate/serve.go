@@ -136,9 +136,7 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 
 // serveHere serves until the server ends.
 func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
-	debug.SetMemoryLimit(math.MaxInt64) // that of a command is too little for many
-	debug.SetGCPercent(100)
-	os.Unsetenv("TZ") // times are in the zone of each caller
+	becomeServer()
 	server, err := serve.Listen(ctx, serve.Options{
 		Dir: dir, Version: buildVersion(), Idle: time.Duration(max(f.idle, 0)), Memory: int64(f.memory),
 		Listen: f.listen, Log: logOf(a),
@@ -155,6 +153,13 @@ func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 		a.tellHTTP(server.Info)
 	}
 	return server.Serve(ctx, a.doer(server))
+}
+
+// becomeServer prepares this process, which began as a command.
+func becomeServer() {
+	debug.SetMemoryLimit(math.MaxInt64) // that of a command is too little for many
+	debug.SetGCPercent(100)
+	os.Unsetenv("TZ") // times are in the zone of each caller
 }
 
 func (a *app) tellHTTP(info serve.Info) {

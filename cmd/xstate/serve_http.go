@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/internal/serve/rpc"
 )
 
@@ -17,9 +18,14 @@ const stalled = 30 * time.Second
 func (a *app) answerHTTP(ctx context.Context, server *serve.Server, openE2B bool) {
 	dir := server.Pool.Store().State().Dir()
 	service := &rpc.Service{
-		Do: commands{server}, Store: dir, Folder: filepath.Dir(dir), Environ: a.environ, Runs: server.Pool, Life: ctx,
+		Do: a.doer(server), Store: dir, Folder: filepath.Dir(dir), Environ: a.environ, Runs: server.Pool, Life: ctx,
 	}
-	server.Handler = rpc.Bounded(service.Handler(), stalled)
+	mux := http.NewServeMux()
+	mux.Handle("/", rpc.Bounded(service.Handler(), stalled))
+	mux.Handle("/mcp", mcp.Handler(a.doer(server), mcp.Options{
+		Folder: service.Folder, Environ: a.environ, Version: buildVersion(),
+	}))
+	server.Handler = mux
 	if openE2B {
 		server.Open = func(r *http.Request) bool { return rpc.IsE2B(r.URL.Path) }
 		a.ui.talk("--e2b: every program on this machine can execute code as this user, at E2B's routes")
