@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 from ._errors import ExecutionError
-from .documents import Block, Exec, ExecFile
+from .documents import Exec, ExecBlock, ExecError, ExecFile
 
 
 class Counts(NamedTuple):
@@ -20,57 +21,61 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Image:
-    """A picture that a block showed."""
+    """A picture that the code showed."""
 
     block: str
     media: str  #: such as image/png
-    data: bytes = field(repr=False)
+    file: Path
+
+    @cached_property
+    def data(self) -> bytes:
+        return self.file.read_bytes()
 
 
 class ExecResult:
-    """What one call of exec did, and no more. str() of it is a text for a model: the output and the error."""
+    """What one call of exec did, and no more. str() of it is the text for a model."""
 
     def __init__(self, document: Exec) -> None:
         self.document = document  #: as the engine sent it
-        self.images = _images(document)  #: pictures that the blocks of this call showed
 
     @property
     def text(self) -> str:
-        """What the code printed, and the value of its last expression; clipped to the budget."""
+        """What the code printed, the value of its last expression and its error; clipped to the budget."""
         return self.document["text"]
 
     @property
     def result(self) -> str | None:
-        """The text of the last expression's value."""
+        """The text of the last expression's value; None if there is none."""
         return self.document["result"]
 
     @property
+    def images(self) -> list[Image]:
+        """Pictures that the code showed."""
+        return [
+            Image(f["block"], f["media"], Path(f["file"])) for f in self.files if f["media"].startswith("image/")
+        ]
+
+    @property
     def error(self) -> ExecutionError | None:
-        """Why the code failed; None if it did not."""
+        """Why the code failed or was not executed; None if it was and did not."""
         e = self.document["error"]
-        if e is None:
-            return None
-        trace = "\n".join(line.rstrip("\n") for line in e.get("traceback") or ())
-        return ExecutionError(
-            e["type"], e["message"], trace, e.get("hint", ""), e.get("block") or self.block, e.get("line", 0)
-        )
+        return _error(e, self.block) if e else None
 
     @property
     def ok(self) -> bool:
-        """The block was executed or reused, and did not fail."""
+        """The code was executed or reused, and did not fail."""
         return self.status in ("ran", "reused")
 
     def check(self) -> ExecResult:
-        """Raises an ExecutionError unless ok."""
+        """Returns the result if it is ok, and raises an ExecutionError otherwise."""
         if self.ok:
             return self
-        raise self.error or ExecutionError(
-            self.status, self.document.get("stopped") or f"block {self.block} was not executed", block=self.block
-        )
+        why = self.document.get("stopped") or "the code was not executed"
+        raise self.error or ExecutionError(self.status, why, block=self.block)
 
     @property
     def block(self) -> str:
-        """The block that the code became; the last one if it became several."""
+        """The block that the code became; of several the first that failed, or the last."""
         return self.document["block"]
 
     @property
@@ -80,7 +85,7 @@ class ExecResult:
 
     @property
     def status(self) -> str:
-        """Of the block: ran, reused, failed, blocked, not-reached; new if the run was stopped before it."""
+        """Of the block: ran, reused, failed, blocked, not-reached; new if the run was interrupted before it."""
         return self.document["status"]
 
     @property
@@ -89,14 +94,14 @@ class ExecResult:
         return self.document["step"]
 
     @property
-    def blocks(self) -> list[Block]:
-        """The blocks that this call executed: of the code, and those that an edit affects."""
-        return self.document["blocks"]
+    def others(self) -> list[ExecBlock]:
+        """Other blocks that the call executed because they depend on the code, or whose results are gone."""
+        return self.document["others"]
 
     @property
     def stale(self) -> list[str]:
-        """Blocks that are not up to date after the call: they need what a failed block would have defined."""
-        return self.document["stale"]
+        """Of the others those that have no results now: they need what a failed block would have defined."""
+        return [b["block"] for b in self.others if b["status"] in ("blocked", "not-reached")]
 
     @property
     def files(self) -> list[ExecFile]:
@@ -119,24 +124,12 @@ class ExecResult:
         return self.document["saved_seconds"]
 
     def __str__(self) -> str:
-        parts = [self.text.rstrip("\n")]
-        if e := self.error:
-            parts += [e.traceback or str(e), f"hint: {e.hint}" if e.hint else ""]
-        elif not self.ok:
-            parts.append(f"{self.status}: {self.document.get('stopped', '')}".rstrip(": "))
-        return "\n".join(part for part in parts if part)
+        return self.text
 
     def __repr__(self) -> str:
         return f"<ExecResult step={self.step} block={self.block!r} {self.action} {self.status}>"
 
 
-def _images(document: Exec) -> list[Image]:
-    """Pictures: from the document where it holds them, else from the files that it names."""
-    found = []
-    for block in document["blocks"]:
-        for output in block["outputs"]:
-            for media, text in (output.get("data") or {}).items():
-                if media.startswith("image/"):
-                    data = text.encode() if media.endswith("+xml") else base64.b64decode(text)
-                    found.append(Image(block["id"], media, data))
-    return found
+def _error(e: ExecError, block: str) -> ExecutionError:
+    trace = "\n".join(line.rstrip("\n") for line in e.get("traceback") or ())
+    return ExecutionError(e["type"], e["message"], trace, e.get("hint", ""), e.get("block") or block, e.get("line") or 0)

@@ -38,6 +38,7 @@ class Settings:
     folder: Path
     store: Path
     binary: str | None
+    python: str | None
     url: str | None
     token: str | None
     idle: str | None
@@ -47,7 +48,10 @@ class Settings:
 
     def variables(self) -> dict[str, str]:
         """The environment of programs, and of a server that is started."""
-        return dict(os.environ if self.environ is None else self.environ)
+        variables = dict(os.environ if self.environ is None else self.environ)
+        if self.python:
+            variables["XSTATE_PYTHON"] = self.python
+        return variables
 
     def find(self) -> Address | None:
         """The address of the server; None if the store has none. Whether it is alive is known after connecting."""
@@ -77,9 +81,14 @@ class Settings:
                 f"no server answers at {self.url}" if self.url else f"the store {self.store} has no server",
                 f"start it: xstate serve --store {self.store}" + (" --listen 127.0.0.1:PORT" if self.url else ""),
             )
-        args = [self.program(), "serve", "--background", "--json", f"--store={self.store}"]
-        if self.idle:
-            args.append(f"--idle={self.idle}")
+        self._serve("--background", *([f"--idle={self.idle}"] if self.idle else []))
+
+    def stop(self) -> None:
+        """Ends the server of the store, if there is one."""
+        self._serve("--stop")
+
+    def _serve(self, *flags: str) -> None:
+        args = [self.program(), "serve", "--json", f"--store={self.store}", *flags]
         # Files, not pipes: whatever the server inherits, nothing waits for its end.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             done = subprocess.run(
@@ -88,7 +97,7 @@ class Settings:
             out.seek(0)
             err.seek(0)
             if done.returncode != 0:
-                raise _not_started(args, done.returncode, out.read() or err.read())
+                raise _failed(args, done.returncode, out.read() or err.read())
 
     def program(self) -> str:
         """The path of xstate: as given, else $XSTATE, else on PATH."""
@@ -104,12 +113,12 @@ class Settings:
         return path
 
 
-def _not_started(args: list[str], exit: int, said: bytes) -> XStateError:
+def _failed(args: list[str], exit: int, said: bytes) -> XStateError:
     try:
         return from_document(json.loads(said)["error"])
     except (ValueError, KeyError, TypeError):
         text = said.decode("utf-8", "replace").strip()
-        return XStateError("no-server", f"the server did not start (exit {exit}): {text}", " ".join(args))
+        return XStateError("no-server", f"{' '.join(args)} ended with {exit}: {text}", "xstate serve --status")
 
 
 def _token(store: Path) -> str | None:
@@ -123,6 +132,7 @@ def settings(
     folder: str | os.PathLike[str],
     store: str | os.PathLike[str] | None,
     binary: str | os.PathLike[str] | None,
+    python: str | os.PathLike[str] | None,
     url: str | None,
     token: str | None,
     idle: str | None,
@@ -136,7 +146,8 @@ def settings(
     return Settings(
         folder=place,
         store=_store(place) if store is None else Path(store).resolve(),
-        binary=os.fspath(binary) if binary is not None else None,
+        binary=None if binary is None else os.fspath(binary),
+        python=None if python is None else os.fspath(python),
         url=url,
         token=token,
         idle=idle,

@@ -281,7 +281,6 @@ class Event(TypedDict):
     run: NotRequired[str]
     block: NotRequired[str]
     output: NotRequired[Output]
-    status: NotRequired[str]
     seconds: NotRequired[float]
     error: NotRequired[Error]
     exec: NotRequired[Exec]
@@ -350,11 +349,11 @@ class Exec(TypedDict):
     text: str
     result: str | None
     error: ExecError | None
-    blocks: list[Block]
-    stale: list[str]
+    others: list[ExecBlock]
     files: list[ExecFile]
     clipped: bool
     stopped: NotRequired[str]
+    file: NotRequired[str]
     ran: int
     reused: int
     failed: int
@@ -366,6 +365,15 @@ class Exec(TypedDict):
     settle_seconds: float
     exit_code: NotRequired[int]
     notices: NotRequired[list[str]]
+
+
+class ExecBlock(TypedDict):
+    block: str
+    status: str
+    reason: Reason
+    text: str
+    error: ExecError | None
+    seconds: float
 
 
 class ExecError(TypedDict):
@@ -812,6 +820,7 @@ class RunSummary(TypedDict):
     arguments: NotRequired[list[str]]
     stdin: NotRequired[str]
     ended: NotRequired[Ended]
+    interrupted: NotRequired[bool]
 
 
 class ServedNode(TypedDict):
