@@ -63,6 +63,8 @@ def from_connect(body: bytes, status: int = 200) -> XStateError:
         error = None
     if not isinstance(error, dict):
         text = body.decode("utf-8", "replace").strip()
+        if status in (401, 403):
+            return XStateError("forbidden", text, "give the token of the store: Engine(url=…, token=…)")
         return XStateError("internal", f"the server answered with status {status}: {text:.200}")
     if isinstance(error.get("error"), dict):
         return from_document(error["error"])

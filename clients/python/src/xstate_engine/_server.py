@@ -47,8 +47,9 @@ class Settings:
     timeout: float | None
 
     def variables(self) -> dict[str, str]:
-        """The environment of programs, and of a server that is started."""
+        """The environment of programs. A variable that is no Unicode cannot be sent."""
         variables = dict(os.environ if self.environ is None else self.environ)
+        variables = {name: value for name, value in variables.items() if _unicode(name + value)}
         if self.python:
             variables["XSTATE_PYTHON"] = self.python
         return variables
@@ -92,7 +93,7 @@ class Settings:
         # Files, not pipes: whatever the server inherits, nothing waits for its end.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             done = subprocess.run(
-                args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder, env=self.variables()
+                args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder
             )
             out.seek(0)
             err.seek(0)
@@ -111,6 +112,14 @@ class Settings:
                 "or name it: Engine(binary=…) or the variable XSTATE",
             )
         return path
+
+
+def _unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _failed(args: list[str], exit: int, said: bytes) -> XStateError:

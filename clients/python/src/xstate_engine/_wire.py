@@ -15,7 +15,10 @@ _LAST = 2  # flag of the envelope that ends a stream
 
 def request(method: str, message: dict[str, Any], host: str, token: str | None, stream: bool) -> bytes:
     """The bytes of a request. method is SERVICE/METHOD."""
-    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    try:
+        body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as e:
+        raise XStateError("usage", f"a text of the request is no Unicode: {e}", "decode it before") from None
     if stream:
         body = struct.pack(">BI", 0, len(body)) + body
     head = [
