@@ -82,7 +82,11 @@ class Settings:
                 f"no server answers at {self.url}" if self.url else f"the store {self.store} has no server",
                 f"start it: xstate serve --store {self.store}" + (" --listen 127.0.0.1:PORT" if self.url else ""),
             )
-        self._serve("--background", *([f"--idle={self.idle}"] if self.idle else []))
+        try:
+            self._serve("--background", *([f"--idle={self.idle}"] if self.idle else []))
+        except XStateError as e:
+            if e.code != "server-running":  # another process started one in the meantime
+                raise
 
     def stop(self) -> None:
         """Ends the server of the store, if there is one."""
