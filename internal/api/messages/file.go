@@ -32,14 +32,19 @@ var served = []any{
 	api.Verify{}, api.Why{},
 }
 
-// File returns the text of documents.proto. Fields have the numbers that they have in the present text.
-func File(present []byte) ([]byte, error) {
+// servedMessages returns the messages of the documents and of their parts.
+func servedMessages() (messages, error) {
 	all := messages{}
 	for _, d := range served {
 		if err := all.add(reflect.TypeOf(d)); err != nil {
 			return nil, err
 		}
 	}
+	return all, nil
+}
+
+// File returns the text of documents.proto. Fields have the numbers that they have in the present text.
+func (all messages) File(present []byte) []byte {
 	numbers := numbersIn(present)
 	var b bytes.Buffer
 	b.WriteString(head)
@@ -47,7 +52,7 @@ func File(present []byte) ([]byte, error) {
 		b.WriteString("\n")
 		all[name].write(&b, numbers[name])
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // write prints a message and numbers its fields.

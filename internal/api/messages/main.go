@@ -8,22 +8,35 @@ import (
 	"os"
 )
 
+const (
+	protoFile  = "api/xstate/v1/documents.proto"
+	pythonFile = "clients/python/src/xstate_engine/documents.py"
+)
+
 func main() {
-	if err := generate("api/xstate/v1/documents.proto"); err != nil {
+	if err := generate(); err != nil {
 		fmt.Fprintln(os.Stderr, "messages:", err)
 		os.Exit(1)
 	}
 }
 
-// generate writes the file anew, with the numbers that it has.
-func generate(name string) error {
+// generate writes the files anew, the first with the numbers that it has.
+func generate() error {
+	all, err := servedMessages()
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(protoFile, all.File), write(pythonFile, func([]byte) []byte { return all.Python() }))
+}
+
+// write changes a file if its text is not what make returns.
+func write(name string, make func(present []byte) []byte) error {
 	present, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, err := File(present)
-	if err != nil || bytes.Equal(text, present) {
-		return err
+	if text := make(present); !bytes.Equal(text, present) {
+		return os.WriteFile(name, text, 0o644)
 	}
-	return os.WriteFile(name, text, 0o644)
+	return nil
 }

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // message is the protobuf form of a Go type.
@@ -24,7 +26,11 @@ type message struct {
 }
 
 // field is a field of a message: its name is the one in JSON, its kind the type with its label.
-type field struct{ name, kind string }
+type field struct {
+	name, kind string
+	absent     bool // JSON leaves it out where there is no value
+	null       bool // it is null where there is no value
+}
 
 // messages are messages by name.
 type messages map[string]*message
@@ -43,6 +49,12 @@ var open = map[reflect.Type]string{
 var renamed = map[reflect.Type]string{
 	reflect.TypeFor[state.Placement](): "StepPlacement",
 	reflect.TypeFor[artifact.View]():   "ArtifactView",
+}
+
+// missing are the embedded types that a document may be without. Others are pointers only to save a copy.
+var missing = map[reflect.Type]bool{
+	reflect.TypeFor[query.Impact]():   true, // of a plan that changes nothing
+	reflect.TypeFor[patch.Decision](): true, // of a placement that nobody had to decide
 }
 
 // messageName returns the name of a struct's message.
@@ -72,7 +84,7 @@ func (all messages) add(t reflect.Type) error {
 		if !snake.MatchString(f.name) {
 			return fmt.Errorf("%v: the name %s is not in snake case", t, f.name)
 		}
-		m.fields = append(m.fields, field{f.name, kind})
+		m.fields = append(m.fields, field{f.name, kind, f.absent, !f.absent && f.of.Kind() == reflect.Pointer})
 	}
 	return nil
 }
@@ -81,26 +93,31 @@ var snake = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 // jsonField is a field of an object that encoding/json writes.
 type jsonField struct {
-	name  string
-	of    reflect.Type
-	depth int // 0: of the struct itself, 1: of one that it embeds
+	name   string
+	of     reflect.Type
+	depth  int  // 0: of the struct itself, 1: of one that it embeds
+	absent bool // it is left out where it has no value
 }
 
 // jsonFields returns the fields of a struct's object. A field hides those of the same name in embedded types.
 func jsonFields(t reflect.Type, depth int) (fields []jsonField) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
 		case f.Anonymous && name == "":
 			inner := f.Type
-			if inner.Kind() == reflect.Pointer {
+			pointer := inner.Kind() == reflect.Pointer
+			if pointer {
 				inner = inner.Elem()
 			}
-			fields = append(fields, jsonFields(inner, depth+1)...)
+			for _, g := range jsonFields(inner, depth+1) {
+				g.absent = g.absent || pointer && missing[inner]
+				fields = append(fields, g)
+			}
 		case f.IsExported():
-			fields = append(fields, jsonField{cmp.Or(name, f.Name), f.Type, depth})
+			fields = append(fields, jsonField{cmp.Or(name, f.Name), f.Type, depth, strings.Contains(options, "omit")})
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(fields), func(f jsonField) bool {

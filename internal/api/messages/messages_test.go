@@ -17,18 +17,52 @@ import (
 
 const folder = "../../../api/xstate/v1/"
 
-// TestDocumentsAreUpToDate: the messages are those of the Go types.
+// TestDocumentsAreUpToDate: the messages are those of the Go types, and so are the types of the Python client.
 func TestDocumentsAreUpToDate(t *testing.T) {
-	present, err := os.ReadFile(folder + "documents.proto")
+	all, err := servedMessages()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := File(present)
-	if err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]func([]byte) []byte{
+		protoFile:  all.File,
+		pythonFile: func([]byte) []byte { return all.Python() },
+	} {
+		present, err := os.ReadFile("../../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(present), string(text(present))); d != "" {
+			t.Errorf("%s is not what the Go types say; run make generate (-have +want):\n%s", name, d)
+		}
 	}
-	if d := cmp.Diff(string(present), string(text)); d != "" {
-		t.Errorf("documents.proto is not what the Go types say; run make generate (-have +want):\n%s", d)
+}
+
+// TestPython: a field that may be absent or null says so, and one may be named like a word of the language.
+func TestPython(t *testing.T) {
+	all := messages{
+		"A": {name: "A", fields: []field{{"id", "string", false, false}, {"error", "B", false, true},
+			{"marks", "repeated string", true, false}, {"code", "optional int32", true, false}}},
+		"B": {name: "B", fields: []field{{"from", "A", true, false}, {"data", "map<string, string>", false, false}}},
+	}
+	want := pythonHead + `
+
+class A(TypedDict):
+    id: str
+    error: B | None
+    marks: NotRequired[list[str]]
+    code: NotRequired[int]
+
+
+B = TypedDict(
+    "B",
+    {
+        "from": NotRequired["A"],
+        "data": "dict[str, str]",
+    },
+)
+`
+	if d := cmp.Diff(want, string(all.Python())); d != "" {
+		t.Errorf("Python() (-want +got):\n%s", d)
 	}
 }
 
@@ -127,7 +161,8 @@ func kindOf(f protoreflect.FieldDescriptor) string {
 // TestNumbersAreKept: a field keeps its number when others come and go, and no number is used twice.
 func TestNumbersAreKept(t *testing.T) {
 	present := []byte("message M {\n  reserved 2;\n  string a = 1;\n  int32 b = 4;\n  repeated string gone = 7;\n}\n")
-	m := message{name: "M", fields: []field{{"fresh", "double"}, {"b", "int32"}, {"a", "string"}, {"more", "bool"}}}
+	m := message{name: "M", fields: []field{{name: "fresh", kind: "double"}, {name: "b", kind: "int32"},
+		{name: "a", kind: "string"}, {name: "more", kind: "bool"}}}
 	var b bytes.Buffer
 	m.write(&b, numbersIn(present)["M"])
 	want := `message M {

@@ -1,0 +1,29 @@
+"""xstate executes the Python that an agent writes, block by block, and runs again only what an edit affects.
+
+    with xstate_engine.Engine("work") as engine:
+        session = engine.session("report")
+        print(session.exec("x = 20\\nprint(x)"))
+        print(session.exec("x + 1").result)
+
+AsyncEngine has the same methods as coroutines. What the engine answers are TypedDicts of xstate_engine.documents.
+"""
+
+from . import documents
+from ._async_client import AsyncEngine, AsyncSession
+from ._client import Engine, Session
+from ._errors import ExecutionError, XStateError
+from ._results import Counts, ExecResult, Image
+from ._version import VERSION as __version__
+
+__all__ = [
+    "AsyncEngine",
+    "AsyncSession",
+    "Counts",
+    "Engine",
+    "ExecResult",
+    "ExecutionError",
+    "Image",
+    "Session",
+    "XStateError",
+    "documents",
+]

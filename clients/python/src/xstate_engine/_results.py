@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from ._errors import ExecutionError
+from .documents import Exec, ExecBlock, ExecError, ExecFile
+
+
+class Counts(NamedTuple):
+    """Numbers of blocks of the whole program, by what the call did with them."""
+
+    ran: int
+    reused: int
+    failed: int
+    blocked: int
+    not_reached: int
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture that the code showed."""
+
+    block: str
+    media: str  #: such as image/png
+    file: Path
+
+    @cached_property
+    def data(self) -> bytes:
+        return self.file.read_bytes()
+
+
+class ExecResult:
+    """What one call of exec did, and no more. str() of it is the text for a model."""
+
+    def __init__(self, document: Exec) -> None:
+        self.document = document  #: as the engine sent it
+
+    @property
+    def text(self) -> str:
+        """What the code printed, the value of its last expression and its error; clipped to the budget."""
+        return self.document["text"]
+
+    @property
+    def result(self) -> str | None:
+        """The text of the last expression's value; None if there is none."""
+        return self.document["result"]
+
+    @property
+    def images(self) -> list[Image]:
+        """Pictures that the code showed."""
+        return [
+            Image(f["block"], f["media"], Path(f["file"])) for f in self.files if f["media"].startswith("image/")
+        ]
+
+    @property
+    def error(self) -> ExecutionError | None:
+        """Why the code failed or was not executed; None if it was and did not."""
+        e = self.document["error"]
+        return _error(e, self.block) if e else None
+
+    @property
+    def ok(self) -> bool:
+        """The code was executed or reused, and did not fail."""
+        return self.status in ("ran", "reused")
+
+    def check(self) -> ExecResult:
+        """Returns the result if it is ok, and raises an ExecutionError otherwise."""
+        if self.ok:
+            return self
+        why = self.document.get("stopped") or "the code was not executed"
+        raise self.error or ExecutionError(self.status, why, block=self.block)
+
+    @property
+    def block(self) -> str:
+        """The block that the code became; of several the first that failed, or the last."""
+        return self.document["block"]
+
+    @property
+    def action(self) -> str:
+        """append, replace, or unchanged: the block had this text already."""
+        return self.document["action"]
+
+    @property
+    def status(self) -> str:
+        """Of the block: ran, reused, failed, blocked, not-reached; new if the run was interrupted before it."""
+        return self.document["status"]
+
+    @property
+    def step(self) -> int:
+        """The step that records the run."""
+        return self.document["step"]
+
+    @property
+    def others(self) -> list[ExecBlock]:
+        """Other blocks that the call executed because they depend on the code, or whose results are gone."""
+        return self.document["others"]
+
+    @property
+    def stale(self) -> list[str]:
+        """Of the others those that have no results now: they need what a failed block would have defined."""
+        return [b["block"] for b in self.others if b["status"] in ("blocked", "not-reached")]
+
+    @property
+    def files(self) -> list[ExecFile]:
+        """Pictures, and texts that were clipped."""
+        return self.document["files"]
+
+    @property
+    def counts(self) -> Counts:
+        d = self.document
+        return Counts(d["ran"], d["reused"], d["failed"], d["blocked"], d["not_reached"])
+
+    @property
+    def seconds(self) -> float:
+        """Spent executing."""
+        return self.document["seconds"]
+
+    @property
+    def saved(self) -> float:
+        """Seconds: the recorded cost of what was reused."""
+        return self.document["saved_seconds"]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<ExecResult step={self.step} block={self.block!r} {self.action} {self.status}>"
+
+
+def _error(e: ExecError, block: str) -> ExecutionError:
+    trace = "\n".join(line.rstrip("\n") for line in e.get("traceback") or ())
+    return ExecutionError(e["type"], e["message"], trace, e.get("hint", ""), e.get("block") or block, e.get("line") or 0)

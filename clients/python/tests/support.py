@@ -1,0 +1,30 @@
+"""What the tests share: a folder and a store for each, the binary to test, and the end of the server."""
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+import xstate_engine
+
+BINARY = os.environ.get("XSTATE", "xstate")
+PYTHON = os.environ.get("XSTATE_PYTHON")  # executes the code
+
+
+class Folder(unittest.TestCase):
+    """A test with a folder of its own. The server of its store ends with it."""
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory(prefix="xse")  # short: it holds a socket
+        self.addCleanup(made.cleanup)
+        self.folder = Path(made.name).resolve()
+        self.engine = self.new_engine()
+        self.addCleanup(self.stop)
+
+    def new_engine(self, kind=xstate_engine.Engine, **options):
+        return kind(self.folder, binary=BINARY, python=PYTHON, idle="1m", **options)
+
+    def stop(self):
+        if (self.folder / ".xstate" / "server.json").exists():
+            self.new_engine().stop()
+        self.engine.close()

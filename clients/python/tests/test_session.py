@@ -1,0 +1,351 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from support import BINARY, Folder
+from xstate_engine import Counts, Engine, ExecutionError, XStateError
+
+LONG = "import time\nprint('began', flush=True)\ntime.sleep(600)"
+
+
+def until(condition, seconds=30.0):
+    """Waits until something another process does is visible."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come true")
+        time.sleep(0.02)
+
+
+class TestExec(Folder):
+    def test_results(self):
+        s = self.engine.session("main", origin={"agent": "tester", "model": "m"})
+        first = s.exec("# %% data\nx = 20\nprint('hello')\nx + 1").check()
+        self.assertEqual((first.text, first.result, first.block), ("hello\n21\n", "21", "data"))
+        self.assertEqual((first.action, first.status, first.ok, first.error), ("append", "ran", True, None))
+        s.exec("# %% double\ny = x * 2\nprint(y)")
+        again = s.exec("# %% data\nx = 21\nx + 1", origin={"call_id": "c7"})
+        self.assertEqual(again.counts, Counts(ran=2, reused=0, failed=0, blocked=0, not_reached=0))
+        self.assertEqual([(b["block"], b["text"]) for b in again.others], [("double", "42\n")])
+        step = s.query(at_step=again.step - 1)["step"]
+        self.assertEqual((step["origin"]["agent"], step["origin"]["call_id"]), ("tester", "c7"))
+        same = s.exec("# %% data\nx = 21\nx + 1")
+        self.assertEqual((same.action, same.status, same.counts.ran, same.text), ("unchanged", "reused", 0, "22\n"))
+
+    def test_code_that_fails(self):
+        s = self.engine.session()
+        self.assertEqual(s.name, "main")
+        s.exec("# %% x\nx = 1\n# %% use\nx + 1").check()
+        r = s.exec("# %% x\nx = 1 / 0")
+        e = r.error
+        self.assertEqual((r.ok, e.type, e.message, e.block, r.stale), (False, "ZeroDivisionError", "division by zero", "x", ["use"]))
+        self.assertIn("ZeroDivisionError: division by zero", e.traceback)
+        self.assertIn("ZeroDivisionError", r.text)
+        with self.assertRaises(ExecutionError) as caught:
+            r.check()
+        self.assertEqual(str(caught.exception), "ZeroDivisionError: division by zero")
+        r = s.exec("import no_such_module_here")
+        self.assertEqual(r.error.type, "ModuleNotFoundError")
+        self.assertIn("pip", r.error.hint)
+        with self.assertRaises(ExecutionError):
+            s.exec("print(").check()
+
+    def test_events(self):
+        events = []
+        r = self.engine.session().exec("print('one')\nimport sys\nprint('two', file=sys.stderr)", on_event=events.append)
+        kinds = [e["event"] for e in events]
+        self.assertEqual((kinds[0], kinds[1], kinds[-1]), ("started", "begin", "end"))
+        text = [(e["output"]["kind"], e["output"]["text"]) for e in events if e["event"] == "output"]
+        self.assertEqual(text, [("stdout", "one\n"), ("stderr", "two\n")])
+        self.assertTrue(all(e["block"] == r.block for e in events[1:]))
+
+    def test_an_event_that_raises_ends_the_run(self):
+        def refuse(event):
+            if event["event"] == "output":
+                raise KeyError("enough")
+
+        s = self.engine.session()
+        with self.assertRaises(KeyError):
+            s.exec(LONG, on_event=refuse)
+        self.assertEqual(s.exec("1 + 1").result, "2")  # it has its turn
+
+    def test_images(self):
+        code = """import base64
+class Picture:
+    def _repr_png_(self):
+        return base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+Picture()"""
+        (image,) = self.engine.session().exec(code).images
+        self.assertEqual((image.media, image.data[:4]), ("image/png", b"\x89PNG"))
+
+    def test_budget_and_files(self):
+        r = self.engine.session().exec("for i in range(5000): print('line', i)", budget=2000)
+        self.assertTrue(r.document["clipped"])
+        self.assertLess(len(r.text), 2500)
+        (file,) = r.files
+        self.assertEqual(Path(file["file"]).read_text().count("\n"), 5000)
+
+    def test_replace_and_append(self):
+        s = self.engine.session()
+        first = s.exec("x = 1")
+        self.assertEqual(s.exec("z = 5", replace=first.block).action, "replace")
+        self.assertEqual(s.exec("z = 5", append=True).action, "append")
+        with self.assertRaises(XStateError) as caught:
+            s.exec("z = 5", replace="nothing")
+        self.assertEqual(caught.exception.code, "no-block")
+
+    def test_timeout_of_code(self):
+        r = self.engine.session().exec("while True: pass", timeout=0.3)
+        self.assertIn("Timeout", r.error.type)
+
+    def test_environment_and_interpreter(self):
+        engine = self.new_engine(environ={**os.environ, "COLOUR": "red", "BYTES": os.fsdecode(b"\xff")})
+        r = engine.session().exec("import os, sys\nprint(os.environ['COLOUR'], sys.executable)")
+        self.assertIn("red", r.text)
+        engine.close()
+        broken = Engine(self.folder, binary=BINARY, python="/nowhere/python")
+        with self.assertRaises(XStateError) as caught:
+            broken.session("other").exec("1")
+        self.assertEqual(caught.exception.code, "no-python")
+
+
+class TestQuestions(Folder):
+    def setUp(self):
+        super().setUp()
+        self.s = self.engine.session("work")
+        self.s.exec("# %% data\nx = [1, 2, 3]\n# %% total\ntotal = sum(x)\nprint(total)").check()
+
+    def test_answers(self):
+        s = self.s
+        self.assertEqual(s.value("total")["text"], "6")
+        self.assertEqual(s.query(block="total")["block"]["outputs"][0]["text"], "6\n")
+        self.assertEqual([b["id"] for b in s.query(at_step=1)["blocks"]], ["data"])
+        self.assertEqual(s.query(symbol="x")["writers"][0]["node"], "data")
+        self.assertEqual(s.query(affected_by="data")["blocks"][0]["block"], "total")
+        self.assertEqual(s.query(path=("data", "total"))["path"], ["data", "total"])
+        self.assertEqual(s.query(failed=True)["blocks"], [])
+        self.assertEqual(s.query(where='block.id == "total"')["blocks"][0]["id"], "total")
+        self.assertEqual(s.why("total")["status"], "ran")
+        self.assertEqual(len(s.show()["blocks"]), 2)
+        self.assertEqual(s.show("data")["block"]["id"], "data")
+        self.assertEqual([x["step"] for x in s.history(limit=2)["steps"]], [3, 2])
+        self.assertEqual(s.history(limit=2, after=2)["steps"][0]["step"], 1)
+        self.assertEqual([x["session"] for x in self.engine.sessions()["sessions"]], ["work"])
+        with self.assertRaises(XStateError) as caught:
+            s.query(block="nothing")
+        self.assertEqual(caught.exception.code, "no-block")
+        self.assertIn("data, total", caught.exception.hint)
+
+    def test_edits(self):
+        s = self.s
+        done = s.edit("# %% data\nx = [1, 2, 30]\n", run=True, expect=3)
+        self.assertEqual([b["status"] for b in done["run"]["blocks"]], ["ran", "ran"])
+        with self.assertRaises(XStateError) as caught:
+            s.edit("# %% data\nx = []\n", expect=1)
+        self.assertEqual(caught.exception.code, "conflict")
+        self.assertEqual(s.value("total")["text"], "33")
+        other = s.fork("copy", at_step=3)
+        self.assertEqual(other.exec("total").result, "6")
+        self.assertEqual(s.undo(done["step"])["undone"] or s.undo(4)["undone"], [4])
+        self.assertEqual(s.rollback(1)["to"], 1)
+        self.assertEqual(len(s.show()["blocks"]), 1)
+        self.assertEqual(s.diff(3, 1)["blocks"][0]["id"], "total")
+
+    def test_files(self):
+        (self.folder / "p.py").write_text("# %% a\na = 1\n# %% b\nprint(a)\n")
+        s = self.engine.session("p")
+        self.assertEqual(s.plan("p.py")["run"], 2)
+        events = []
+        done = s.run("p.py", on_event=events.append)
+        self.assertEqual((done["ran"], events[0]["event"]), (2, "started"))
+        (self.folder / "p.py").write_text("# %% a\na = 1\n# %% b\nprint(a + 1)\n")
+        plan = s.plan("p.py")
+        self.assertEqual((plan["run"], plan["reuse"]), (1, 1))
+        self.assertEqual(s.run("p.py", expect=done["step"])["ran"], 1)
+        with self.assertRaises(XStateError) as caught:
+            s.run("missing.py")
+        self.assertEqual(caught.exception.code, "no-file")
+
+    def test_run_of_a_session_without_a_file(self):
+        self.assertEqual(self.s.plan()["reuse"], 2)
+        self.assertEqual(self.s.run()["reused"], 2)
+        self.assertEqual(self.s.run(fresh=True)["ran"], 2)
+
+    def test_any_method(self):
+        done = self.engine.call("AuditService/Replay", {"session": "work"}, executes=True)
+        self.assertEqual(done["result"], "exact")
+
+
+class TestServer(Folder):
+    def test_one_server_for_all(self):
+        self.engine.session().exec("x = 1")
+        info = json.loads((self.folder / ".xstate" / "server.json").read_text())
+        with self.new_engine() as other:
+            self.assertEqual(other.session().exec("x").result, "1")
+        below = self.folder / "a" / "b"
+        below.mkdir(parents=True)
+        with Engine(below, binary=BINARY) as other:
+            self.assertEqual(other.store, self.engine.store)
+            self.assertEqual(other.session().value("x")["text"], "1")
+        self.assertEqual(json.loads((self.folder / ".xstate" / "server.json").read_text()), info)
+        self.engine.stop()
+        until(lambda: not (self.folder / ".xstate" / "server.json").exists())
+        self.assertEqual(self.engine.session().exec("x + 1").result, "2")  # of a new server
+
+    def test_threads(self):
+        engine, results, errors = self.engine, {}, []
+
+        def work(i):
+            try:
+                s = engine.session(f"s{i % 4}")
+                for k in range(3):
+                    results[i, k] = s.exec(f"# %% t{i}\nprint({i} * 100 + {k})").text
+                    s.history(limit=1)
+            except Exception as e:
+                errors.append(e)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(errors, [])
+        self.assertEqual(results, {(i, k): f"{i * 100 + k}\n" for i in range(8) for k in range(3)})
+
+    def test_interrupt(self):
+        s = self.engine.session()
+        s.exec("x = 5")
+        began = threading.Event()
+        results = []
+
+        def work():
+            try:
+                results.append(s.exec(LONG, on_event=lambda e: e["event"] == "output" and began.set()))
+            except XStateError as e:
+                results.append(e)
+
+        self.assertFalse(s.interrupt())
+        t = threading.Thread(target=work)
+        t.start()
+        self.assertTrue(began.wait(60))
+        self.assertEqual([r["session"] for r in self.engine.runs()], ["main"])
+        self.assertEqual(s.value("x")["text"], "5")  # questions are answered meanwhile
+        self.assertTrue(s.interrupt())
+        t.join(30)
+        (r,) = results
+        self.assertEqual((r.ok, r.document["stopped"]), (False, "interrupted"))
+        self.assertEqual(self.engine.runs(), [])
+        self.assertEqual(s.exec("x").result, "5")
+
+    def test_a_server_that_is_killed(self):
+        s = self.engine.session()
+        s.exec("x = 5")
+
+        def kill(event):
+            if event["event"] == "output":
+                os.kill(json.loads((self.folder / ".xstate" / "server.json").read_text())["pid"], signal.SIGKILL)
+
+        with self.assertRaises(XStateError) as caught:
+            s.exec(LONG, on_event=kill)
+        self.assertEqual(caught.exception.code, "server-gone")
+        self.assertIn("call again", caught.exception.hint)
+        self.assertEqual(s.exec("x").result, "5")  # of a new server
+
+    def test_a_client_that_is_killed(self):
+        self.engine.session().exec("x = 5")
+        code = (
+            "import sys; from xstate_engine import Engine; from support import BINARY, PYTHON\n"
+            f"Engine({str(self.folder)!r}, binary=BINARY, python=PYTHON).session().exec({LONG!r},"
+            " on_event=lambda e: print(e['event'], flush=True))"
+        )
+        client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent)
+        for line in client.stdout:
+            if line == "output\n":
+                break
+        client.kill()
+        client.wait()
+        client.stdout.close()
+        until(lambda: self.engine.runs() == [])
+        self.assertEqual(self.engine.session().exec("x").result, "5")
+
+    def test_a_detached_run(self):
+        s = self.engine.session()
+        s.exec("x = 5")
+
+        def leave(event):
+            if event["event"] == "output":
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            s.exec("import time\nprint('began', flush=True)\ntime.sleep(1)\nz = 8", on_event=leave, detach=True)
+        until(lambda: self.engine.runs() == [])
+        self.assertEqual(s.value("z")["text"], "8")
+
+    def test_the_server_ends_when_idle(self):
+        with Engine(self.folder, binary=BINARY, idle="1s") as engine:
+            engine.session().exec("x = 5")
+        until(lambda: not (self.folder / ".xstate" / "server.json").exists())
+
+    def test_tcp(self):
+        subprocess.run(
+            [BINARY, "serve", "--background", "--store", self.folder / ".xstate", "--listen", "127.0.0.1:0"],
+            check=True, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        url = json.loads((self.folder / ".xstate" / "server.json").read_text())["http"]
+        with self.new_engine(url=url) as engine:
+            self.assertEqual(engine.session().exec("1 + 1").result, "2")
+        with self.assertRaises(XStateError) as caught:
+            self.new_engine(url=url, token="wrong").sessions()
+        self.assertEqual(caught.exception.code, "forbidden")
+        self.engine.stop()
+        with self.assertRaises(XStateError) as caught:
+            self.new_engine(url=url, token="t").sessions()
+        self.assertEqual(caught.exception.code, "no-server")
+
+
+class TestWithoutServer(Folder):
+    def test_no_program(self):
+        with self.assertRaises(XStateError) as caught:
+            Engine(self.folder, binary="no-such-xstate").session().exec("1")
+        self.assertEqual(caught.exception.code, "no-xstate")
+        self.assertIn("go install", caught.exception.hint)
+
+    def test_a_program_that_fails(self):
+        with self.assertRaises(XStateError) as caught:
+            Engine(self.folder, binary="false").session().exec("1")
+        self.assertEqual(caught.exception.code, "no-server")
+
+    def test_none_is_to_be_started(self):
+        with self.assertRaises(XStateError) as caught:
+            self.new_engine(start=False).sessions()
+        self.assertEqual(caught.exception.code, "no-server")
+        self.assertIn("xstate serve", caught.exception.hint)
+
+    def test_no_folder(self):
+        with self.assertRaises(XStateError) as caught:
+            Engine(self.folder / "none")
+        self.assertEqual(caught.exception.code, "no-workspace")
+
+    def test_a_server_that_says_nothing(self):
+        import socket
+
+        (self.folder / ".xstate").mkdir()
+        path = str(self.folder / ".xstate" / "s")
+        with socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(path)
+            silent.listen()
+            (self.folder / ".xstate" / "server.json").write_text(json.dumps({"socket": path}))
+            with self.assertRaises(XStateError) as caught:
+                Engine(self.folder, binary=BINARY, timeout=0.2).sessions()
+        self.assertEqual(caught.exception.code, "timeout")
+        (self.folder / ".xstate" / "server.json").unlink()
+
+
+if __name__ == "__main__":
+    unittest.main()
