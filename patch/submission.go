@@ -145,7 +145,8 @@ func (r *reviser) rebound(names *bindings, d Decision) Decision {
 //   - Both define functions or classes, of other names.
 //   - They have no name in common, builtins and modules that both import aside.
 //
-// What cannot be parsed has never begun to run, so whatever comes next replaces it. The weights of decide cannot say
+// What it did before it failed stays, unless the text binds one of these names again. What cannot be parsed has never
+// begun to run, so whatever comes next replaces it. The weights of decide cannot say
 // this: they were fitted where a wrong replacement loses code that works. See testdata/decisions.md.
 func (r *reviser) superseded(text string, names *bindings, d Decision) Decision {
 	last := r.at(r.on.Submitted.Last)
@@ -163,6 +164,11 @@ func (r *reviser) superseded(text string, names *bindings, d Decision) Decision 
 	if was.binds(names.free) || apart || !was.sharesName(names) {
 		return d
 	}
+	part := r.decider.before(b.Source, r.on.Submitted.FailedAt[b.ID])
+	if _, n := r.decider.of(part); n.does() && !n.redone(names) {
+		r.rewriteBlock(b.ID, part, Decision{Block: b.ID, By: ByKept, Score: 1})
+		return d
+	}
 	return answer
 }
 
@@ -170,19 +176,20 @@ func (r *reviser) superseded(text string, names *bindings, d Decision) Decision 
 // before it failed stay. A failed node defines nothing here, so that part becomes a block that ends before the failing
 // statement. by is the block that the code replaces. The result says whether the last block was cut.
 func (r *reviser) keep(by string, names *bindings) (last bool) {
-	for _, b := range r.blocks {
+	for i, b := range r.blocks {
+		if by != "" && i > r.at(by) { // a failed block after it may succeed with it
+			break
+		}
 		line := r.on.Submitted.FailedAt[b.ID]
 		if line == 0 || b.ID == by || r.taken[b.ID] {
 			continue
 		}
-		end := b.ID == r.on.Submitted.Last
 		part := r.decider.before(b.Source, line)
-		_, n := r.decider.of(part)
-		if part == "" || !intersects(n.assigns, names.free) && !(end && by == "" && n.concerns(names.free)) {
+		if _, n := r.decider.of(part); part == "" || !n.binds(names.free) && !intersects(n.changes, names.free) {
 			continue
 		}
 		r.rewriteBlock(b.ID, part, Decision{Block: b.ID, By: ByKept, Score: 1})
-		last = end
+		last = last || b.ID == r.on.Submitted.Last
 	}
 	return last
 }
@@ -195,7 +202,7 @@ func (g *decider) before(source string, line int) string {
 	}
 	cut := 0
 	for _, s := range list {
-		if ends := 1 + strings.Count(source[:s.end], "\n"); ends >= line {
+		if ends := 1 + strings.Count(source[:s.end], "\n"); line > 0 && ends >= line {
 			// The statement may begin on the last line of the one before it.
 			start := strings.LastIndexByte(source[:s.start], '\n') + 1
 			if cut > start {
@@ -213,9 +220,14 @@ func (b *bindings) binds(names map[string]bool) bool {
 	return intersects(b.assigns, names) || intersects(b.defines, names) || intersects(b.imports, names)
 }
 
-// concerns reports whether a text binds or changes one of these names.
-func (b *bindings) concerns(names map[string]bool) bool {
-	return b.binds(names) || intersects(b.changes, names)
+// does reports whether a text binds or changes anything.
+func (b *bindings) does() bool {
+	return len(b.assigns)+len(b.defines)+len(b.imports)+len(b.changes) > 0
+}
+
+// redone reports whether another text binds one of the names again that this one binds.
+func (b *bindings) redone(other *bindings) bool {
+	return b.binds(other.assigns) || b.binds(other.defines) || b.binds(other.imports)
 }
 
 // sharesName reports whether two texts have a name in common that they bind or use. Builtins do not count, nor do

@@ -79,6 +79,8 @@ func TestSubmissions(t *testing.T) {
 			"b2 kept: d.append(1), + print(len(d), 'items')",
 		},
 		{"it uses an import", "--!2\nimport os\nos.q()", "os.getcwd()", "b1 kept: import os, + os.getcwd()"},
+		{"the rest is replaced", "--!3\nx = 1\nd.k()\nd.q", "print(d)", "b1 kept: x = 1\nd.k(), + print(d)"},
+		{"an own start", "--!2\nx = 1\nd.q(u)", "x = 2\nd.p(v)", "b1 answer: x = 2\nd.p(v)"},
 		{"all of it, corrected", "--!2\nx = 1\ny = q(x)", "x = 1\ny = p(x)", "b1 similarity: x = 1\ny = p(x)"},
 		{
 			"the failing rest, corrected",
