@@ -1,0 +1,144 @@
+package xstate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
+)
+
+// TestExecAsNotebook: code that is submitted call by call prints and fails as in a notebook, where one interpreter
+// executes cell after cell, also after cells that failed half way. And at the end the program, run from the top, gives
+// the same. The cells are unlike each other, so that none is taken for a correction of another.
+func TestExecAsNotebook(t *testing.T) {
+	seed := rand.Uint64()
+	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 3))
+	cells := notebookCells(r, 60)
+	want := notebook(t, cells)
+	dir := t.TempDir()
+	s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, dir+"/"+xstate.StoreName),
+		xstate.SessionOptions{Workspace: dir, Python: xstatetest.Pythons()[0]})
+	var last *xstate.Outcome
+	again, kept := 0, 0
+	for i, code := range cells {
+		done, err := s.Exec(t.Context(), code, xstate.ExecOptions{})
+		if err != nil {
+			t.Fatalf("seed %d, cell %d: %v", seed, i, err)
+		}
+		last = done.Outcome
+		if len(done.Edits) == 0 {
+			again++
+		}
+		kept += len(done.Placements) - len(done.Blocks)
+		if got := printed(done); got != want[i] {
+			t.Fatalf("seed %d, cell %d\n%s\nprints %q, want %q; it is block %s (%+v)\nafter:\n%s", seed, i, code, got,
+				want[i], done.Block, done.Placements[len(done.Placements)-1].Decision,
+				strings.Join(cells[:i], "\n--\n"))
+		}
+	}
+	if again == 0 || kept == 0 {
+		t.Errorf("seed %d: %d cells were unchanged, of %d a part was kept: too few to show anything", seed, again, kept)
+	}
+	found, err := replay.Verify(t.Context(), s.Subject(), last, runner.RunOptions{})
+	if err != nil || len(found) > 0 {
+		t.Errorf("seed %d: not equal to a run from scratch: %v, %v", seed, found, err)
+	}
+}
+
+// notebookCells makes cells that bind, change, look and fail.
+func notebookCells(r *rand.Rand, n int) []string {
+	words := strings.Fields("ash elm oak fir yew box bay may fig sal zelkova rowan larch hazel alder cedar maple birch")
+	cells := []string{"xs = []", "table = {}"}
+	bound := 0
+	for i := range n {
+		word := words[r.IntN(len(words))]
+		switch r.IntN(8) {
+		case 0:
+			cells = append(cells, fmt.Sprintf("%s%d = [len(xs), %d]", word, i, r.IntN(9)))
+			bound = len(cells) - 1
+		case 1:
+			cells = append(cells, fmt.Sprintf("xs.append('%s %d')", word, i))
+		case 2:
+			cells = append(cells, fmt.Sprintf("table['%s%d'] = len(xs)", word, i))
+		case 3:
+			cells = append(cells, fmt.Sprintf("xs.extend(['%s', %d])\nprint('before %d')\n%s_%d()", word, i, i, word, i))
+		case 4:
+			cells = append(cells, fmt.Sprintf("%s_%d = xs[:%d]\nraise KeyError(%d)", word, i, i, i),
+				fmt.Sprintf("print('it is', %s_%d)", word, i))
+		case 5:
+			if name, _, ok := strings.Cut(cells[bound], " = ["); ok && bound > 0 {
+				cells = append(cells, fmt.Sprintf("print(%s)", name))
+			}
+		default:
+			cells = append(cells, []string{"print(xs)", "print(sorted(table))", "print(len(xs), len(table))"}[r.IntN(3)])
+		}
+	}
+	return cells
+}
+
+// notebook returns what one interpreter prints for each cell, and how the cell fails.
+func notebook(t *testing.T, cells []string) (texts []string) {
+	t.Helper()
+	const run = `
+import contextlib, io, json, sys
+names, texts = {}, []
+for cell in json.load(sys.stdin):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            exec(cell, names)
+        except Exception as e:
+            print(type(e).__name__)
+    texts.append(out.getvalue())
+json.dump(texts, sys.stdout)
+`
+	data, err := json.Marshal(cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := "python3"
+	if pythons := xstatetest.Pythons(); pythons[0] != "" {
+		python = pythons[0]
+	}
+	cmd := exec.CommandContext(t.Context(), python, "-c", run)
+	cmd.Stdin = strings.NewReader(string(data))
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &texts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// printed returns what the blocks that the code became print, and how the last one fails.
+func printed(done *xstate.ExecResult) (text string) {
+	for _, b := range done.Outcome.Blocks {
+		if b.ID != done.Block {
+			continue
+		}
+		for _, o := range b.Outputs {
+			text += o.Text
+		}
+		if b.Err != nil {
+			text += b.Err.Type + "\n"
+		} else if b.Status.Bad() {
+			text += b.Status.String() + "\n"
+		}
+	}
+	return text
+}
