@@ -69,7 +69,7 @@ func (r *reviser) submit(s Section) error {
 		}
 	}
 	if d.Block != "" && (d.By == ByContent || len(names.defines)+len(names.assigns) == 0) &&
-		r.on.Submitted.Overtaken(d.Block) {
+		(r.on.Submitted.Overtaken(d.Block) || r.failedSince(d.Block, names)) {
 		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 	}
 	if d.By != ByContent {
@@ -98,6 +98,11 @@ func (r *reviser) submit(s Section) error {
 	}
 	r.places[len(r.places)-1].Decision = &d
 	return nil
+}
+
+// failedSince reports whether a failed block after this one did something, before it failed, that names are about.
+func (r *reviser) failedSince(id string, names *bindings) bool {
+	return slices.ContainsFunc(r.blocks[r.at(id)+1:], func(b Block) bool { return r.kept(b, names) != "" })
 }
 
 func (r *reviser) failed() map[string]bool {
@@ -176,22 +181,28 @@ func (r *reviser) superseded(text string, names *bindings, d Decision) Decision 
 // before it failed stay. A failed node defines nothing here, so that part becomes a block that ends before the failing
 // statement. by is the block that the code replaces. The result says whether the last block was cut.
 func (r *reviser) keep(by string, names *bindings) (last bool) {
-	for i, b := range r.blocks {
-		if by != "" && i > r.at(by) { // a failed block after it may succeed with it
+	for _, b := range r.blocks {
+		if b.ID == by { // a failed block after it may succeed with it
 			break
 		}
-		line := r.on.Submitted.FailedAt[b.ID]
-		if line == 0 || b.ID == by || r.taken[b.ID] {
-			continue
+		if part := r.kept(b, names); part != "" {
+			r.rewriteBlock(b.ID, part, Decision{Block: b.ID, By: ByKept, Score: 1})
+			last = last || b.ID == r.on.Submitted.Last
 		}
-		part := r.decider.before(b.Source, line)
-		if _, n := r.decider.of(part); part == "" || !n.binds(names.free) && !intersects(n.changes, names.free) {
-			continue
-		}
-		r.rewriteBlock(b.ID, part, Decision{Block: b.ID, By: ByKept, Score: 1})
-		last = last || b.ID == r.on.Submitted.Last
 	}
 	return last
+}
+
+// kept returns what a block did before it failed, if code uses a name that this binds or changes; otherwise "".
+func (r *reviser) kept(b Block, names *bindings) string {
+	if r.taken[b.ID] {
+		return ""
+	}
+	part := r.decider.before(b.Source, r.on.Submitted.FailedAt[b.ID])
+	if _, n := r.decider.of(part); n.binds(names.free) || intersects(n.changes, names.free) {
+		return part
+	}
+	return ""
 }
 
 // before returns the statements of a source that end above a line; "" if there are none.
