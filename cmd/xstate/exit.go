@@ -8,6 +8,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -79,6 +80,7 @@ var exitCodes = map[state.Code]int{
 	python.CodeTooOld:                 exitUsage,
 	python.CodeBroken:                 exitUsage,
 	state.CodeNoStore:                 exitUsage,
+	serve.CodeNoServer:                exitUsage,
 	state.CodeNoSession:               exitUsage,
 	state.CodeNoWorkspace:             exitUsage,
 	state.CodeSessionExists:           exitUsage,
@@ -97,6 +99,7 @@ var exitCodes = map[state.Code]int{
 	state.CodeNewer:       exitRefused,
 	state.CodeConflict:    exitRefused,
 	xstate.CodeUnrecorded: exitRefused,
+	serve.CodeServed:      exitRefused,
 	runner.CodeFileEdited: exitRefused,
 
 	state.Code(patch.CodePatch):     exitUsage,
@@ -111,10 +114,11 @@ var exitCodes = map[state.Code]int{
 	state.CodeNoSource:       exitDiverged,
 	provenance.CodeSignature: exitDiverged,
 
-	state.CodeDiskFull: exitInternal,
-	state.CodeIO:       exitInternal,
-	state.CodeClosed:   exitInternal,
-	codeInternal:       exitInternal,
+	state.CodeDiskFull:   exitInternal,
+	state.CodeIO:         exitInternal,
+	state.CodeClosed:     exitInternal,
+	serve.CodeServerGone: exitInternal,
+	codeInternal:         exitInternal,
 }
 
 // usageError is a command line that cannot be understood.

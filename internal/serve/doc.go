@@ -12,4 +12,19 @@
 //
 // A call through a server prints and records exactly what the same call prints and records without one. A server adds
 // speed, never state: what it acknowledges is in the store, so killing it loses nothing.
+//
+// So a call has all that a command takes from its process. A server carries out the calls of processes that would pass
+// the same on to a program (surroundings), and hands the program the environment of the call. The client's descriptors
+// are shared with the client: the server neither changes them nor waits in them beyond the life of the client.
+//
+// # Locks
+//
+// The server of a store holds server.lock while it lives. A socket without that lock is left over. Sessions are not
+// locked between calls, so commands without a server run them meanwhile, and a session looks at the store before each
+// run. Three times a session closes its interpreter: when a call would start another one, when the program left files
+// open, and when memory is short.
+//
+// # What it cannot see
+//
+// A library that reads the environment in native code keeps what it read. Threads of a program go on between calls.
 package serve

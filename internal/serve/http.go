@@ -47,6 +47,7 @@ func (s *Server) counted(next http.Handler) http.Handler {
 			return
 		}
 		defer s.end()
+		defer s.call()()
 		next.ServeHTTP(w, r)
 	})
 }

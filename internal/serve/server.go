@@ -58,7 +58,8 @@ type Server struct {
 	stop context.CancelFunc
 
 	mu     sync.Mutex
-	active int // connections that may want something
+	active int // connections and requests
+	busy   int // of these, calls that are carried out
 	used   time.Time
 	spent  bool // it takes no more calls, and ends after those that it has
 	calls  sync.WaitGroup
@@ -236,11 +237,23 @@ func (s *Server) end() {
 	}
 }
 
-// retire ends the server if the caller's connection is the only one.
+// call notes that a call is carried out, until the caller calls ended.
+func (s *Server) call() (ended func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.busy--
+	}
+}
+
+// retire ends the server if it has no call to carry out.
 func (s *Server) retire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.active > 1 || len(s.Pool.Runs()) > 0 {
+	if s.busy > 0 {
 		return false
 	}
 	s.stop()

@@ -115,6 +115,7 @@ func (s *Server) refusal(cmd command) string {
 
 // do carries a command out. The first interrupt cancels the call, as does the end of the connection.
 func (s *Server) do(d Doer, c *net.UnixConn, cmd command, fds []int, pid int) (r reply) {
+	defer s.call()()
 	there, left := context.WithCancelCause(context.Background()) // as long as the client
 	defer left(nil)
 	ctx, cancel := context.WithCancelCause(there)
