@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -257,6 +258,11 @@ failed = box.run_code("print('before')\n1/0")
 assert (failed.error.name, failed.error.value) == ("ZeroDivisionError", "division by zero"), failed.error
 assert "1/0" in failed.error.traceback and failed.logs.stdout == ["before\n"], failed
 assert box.run_code("x").text == "43"
+box.run_code("y = 5\n1/0")
+assert box.run_code("y").text == "5"
+left = box.run_code("import sys\nprint('bye')\nsys.exit(3)")
+assert (left.error.name, left.logs.stdout) == ("SystemExit", ["bye\n"]), left
+assert box.run_code("x").text == "43"
 bad = box.run_code("def f(:")
 assert bad.error.name == "SyntaxError", bad.error
 
@@ -328,5 +334,49 @@ func TestE2BClient(t *testing.T) {
 	cmd.Env = append(os.Environ(), "E2B_SANDBOX_URL="+server.URL)
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "all right\n" {
 		t.Errorf("the client failed: %v\n%s", err, out)
+	}
+}
+
+// TestAPIPage runs the commands of docs/api.md. Each prints what the page shows, where … stands for any text.
+func TestAPIPage(t *testing.T) {
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(page), "<!-- api -->\n```console\n")
+	shown, _, _ = strings.Cut(shown, "```\n<!-- end -->")
+	commands := strings.Split("\n"+shown, "\n$ ")[1:]
+	if len(commands) < 8 {
+		t.Fatalf("docs/api.md has %d commands, want more", len(commands))
+	}
+	folder, err := os.MkdirTemp("", "api") // a short path, so that the socket is in the store
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	defer func() { _, _ = shell(folder, "xstate serve --stop") }()
+	setup := ""
+	for _, c := range commands {
+		command, want, _ := strings.Cut(c, "\n")
+		if strings.HasPrefix(command, "alias ") {
+			setup = strings.Replace(command, " && ", "\n", 1) + "\n"
+			continue
+		}
+		out, err := shell(folder, setup+command)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		var pattern []string
+		for part := range strings.SplitSeq(strings.TrimSpace(want), "…") {
+			pattern = append(pattern, regexp.QuoteMeta(part))
+		}
+		if !regexp.MustCompile("(?s)^" + strings.Join(pattern, ".*") + "$").MatchString(strings.TrimSpace(out)) {
+			t.Errorf("%s prints\n%s\nthe page shows\n%s", command, out, want)
+		}
 	}
 }
