@@ -56,10 +56,11 @@ func ReadSubmission(text string) (p *Patch, reply bool, err error) {
 // submit finds the place of a block that is to be executed.
 func (r *reviser) submit(s Section) error {
 	text := strings.TrimRight(s.Text, "\r\n")
+	_, names := r.decider.of(text)
 	if r.on.Submitted.Append {
+		r.keep("", names)
 		return r.insertAt(len(r.blocks), s)
 	}
-	_, names := r.decider.of(text)
 	d := r.decider.decide(r.blocks, text, r.failed(), r.taken)
 	if d.By == ByContent { // of several, the last: what it sees is the latest
 		for _, b := range r.blocks {

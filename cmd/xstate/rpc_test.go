@@ -11,11 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -257,6 +259,11 @@ failed = box.run_code("print('before')\n1/0")
 assert (failed.error.name, failed.error.value) == ("ZeroDivisionError", "division by zero"), failed.error
 assert "1/0" in failed.error.traceback and failed.logs.stdout == ["before\n"], failed
 assert box.run_code("x").text == "43"
+box.run_code("y = 5\n1/0")
+assert box.run_code("y").text == "5"
+left = box.run_code("import sys\nprint('bye')\nsys.exit(3)")
+assert (left.error.name, left.logs.stdout) == ("SystemExit", ["bye\n"]), left
+assert box.run_code("x").text == "43"
 bad = box.run_code("def f(:")
 assert bad.error.name == "SyntaxError", bad.error
 
@@ -328,5 +335,147 @@ func TestE2BClient(t *testing.T) {
 	cmd.Env = append(os.Environ(), "E2B_SANDBOX_URL="+server.URL)
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "all right\n" {
 		t.Errorf("the client failed: %v\n%s", err, out)
+	}
+}
+
+// TestAPIPage runs the commands of docs/api.md. Each prints what the page shows, where … stands for any text.
+func TestAPIPage(t *testing.T) {
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(page), "<!-- api -->\n```console\n")
+	shown, _, _ = strings.Cut(shown, "```\n<!-- end -->")
+	commands := strings.Split("\n"+shown, "\n$ ")[1:]
+	if len(commands) < 8 {
+		t.Fatalf("docs/api.md has %d commands, want more", len(commands))
+	}
+	folder, err := os.MkdirTemp("", "api") // a short path, so that the socket is in the store
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	defer func() { _, _ = shell(folder, "xstate serve --stop") }()
+	setup := ""
+	for _, c := range commands {
+		command, want, _ := strings.Cut(c, "\n")
+		if strings.HasPrefix(command, "alias ") {
+			setup = strings.Replace(command, " && ", "\n", 1) + "\n"
+			continue
+		}
+		out, err := shell(folder, setup+command)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		var pattern []string
+		for part := range strings.SplitSeq(strings.TrimSpace(want), "…") {
+			pattern = append(pattern, regexp.QuoteMeta(part))
+		}
+		if !regexp.MustCompile("(?s)^" + strings.Join(pattern, ".*") + "$").MatchString(strings.TrimSpace(out)) {
+			t.Errorf("%s prints\n%s\nthe page shows\n%s", command, out, want)
+		}
+	}
+}
+
+// TestServeOverTCP: requests over TCP show the token; with --e2b those of E2B need none.
+func TestServeOverTCP(t *testing.T) {
+	folder := t.TempDir()
+	xstate := func(args ...string) {
+		if out, err := shell(folder, "xstate "+strings.Join(args, " ")); err != nil {
+			t.Fatalf("xstate %q: %v\n%s", args, err, out)
+		}
+	}
+	xstate("init")
+	xstate("serve", "--background", "--listen", "127.0.0.1:0", "--e2b")
+	defer xstate("serve", "--stop")
+	var info serve.Info
+	if text, err := os.ReadFile(filepath.Join(folder, ".xstate", "server.json")); err != nil {
+		t.Fatal(err)
+	} else if err := json.Unmarshal(text, &info); err != nil {
+		t.Fatal(err)
+	}
+	token, err := os.ReadFile(filepath.Join(folder, ".xstate", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		path, authorization, want string
+		status                    int
+	}{
+		{"/xstate.v1.SessionService/List", "", "forbidden", 401},
+		{"/xstate.v1.SessionService/List", "Bearer x", "forbidden", 401},
+		{"/xstate.v1.SessionService/List", "Bearer " + strings.TrimSpace(string(token)), `"sessions":[]`, 200},
+		{"/execute", "", `"text":"2"`, 200},
+		{"/xstate.v1.RunService/ListRuns", "Bearer " + strings.TrimSpace(string(token)), `"runs":[]`, 200},
+	} {
+		body := "{}"
+		if test.path == "/execute" {
+			body = `{"code":"1 + 1"}`
+		}
+		r, err := http.NewRequestWithContext(t.Context(), "POST", info.HTTP+test.path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", test.authorization)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != test.status || !strings.Contains(string(text), test.want) {
+			t.Errorf("%s with %q: status %d, %s; want %d and %s",
+				test.path, test.authorization, answer.StatusCode, text, test.status, test.want)
+		}
+	}
+}
+
+// TestInterruptOverHTTP interrupts a run by the id that its stream begins with.
+func TestInterruptOverHTTP(t *testing.T) {
+	folder := t.TempDir()
+	if out, err := shell(folder, "xstate init && xstate serve --background --listen 127.0.0.1:0"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	defer func() { _, _ = shell(folder, "xstate serve --stop") }()
+	server := serve.Find(filepath.Join(folder, ".xstate"))
+	token, err := os.ReadFile(filepath.Join(folder, ".xstate", "token"))
+	if err != nil || server == nil {
+		t.Fatalf("server %v: %v", server, err)
+	}
+	url := strings.Replace(server.Info.HTTP, "//", "//x:"+strings.TrimSpace(string(token))+"@", 1)
+	client := v1.NewRunServiceClient(http.DefaultClient, url)
+	stream, err := client.ExecStream(t.Context(), connect.NewRequest(&v1.ExecRequest{
+		Code: "import time\nprint('here', flush=True)\ntime.sleep(600)",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	id, last := "", &v1.Event{}
+	for stream.Receive() {
+		last = proto.Clone(stream.Msg()).(*v1.Event)
+		if last.GetRun() != "" {
+			id = last.GetRun()
+		}
+		if last.GetOutput().GetText() == "" {
+			continue
+		}
+		runs, err := client.ListRuns(t.Context(), connect.NewRequest(&v1.ListRunsRequest{}))
+		if err != nil || len(runs.Msg.GetRuns()) != 1 || runs.Msg.GetRuns()[0].GetRun() != id {
+			t.Errorf("the runs are %v (%v), want %s", runs, err, id)
+		}
+		done, err := client.Interrupt(t.Context(), connect.NewRequest(&v1.InterruptRequest{Run: id}))
+		if err != nil || !done.Msg.GetInterrupted() {
+			t.Errorf("Interrupt = %v, %v", done, err)
+		}
+	}
+	if last.GetEvent() != "done" || last.GetExec().GetStopped() == "" {
+		t.Errorf("the stream ends with %v (%v), want a run that stopped early", last, stream.Err())
 	}
 }

@@ -134,7 +134,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	c.variables(e.Env)
 	out := &e2bStream{w: w, gone: cancel, seen: map[state.BlockID]bool{}}
 	err = s.events(ctx, c, out.event)
-	if out.interrupted(ctx) {
+	if out.blocks(ctx) {
 		err = errors.Join(err, s.takeBack(ctx, in, call))
 	}
 	if err != nil {
@@ -169,8 +169,9 @@ func (s *Service) recorded(ctx context.Context, in *e2bContext, out *e2bStream) 
 	return nil
 }
 
-// takeBack takes back the edits of a call that was interrupted. Otherwise the next call would begin by executing that
-// code again, since it is part of the program.
+// takeBack takes back the edits of a call. Code that was interrupted is part of the program, so the next call would
+// begin by executing it again; and after code that ends the program nothing would be executed. The client expects an
+// interpreter that goes on in both cases.
 func (s *Service) takeBack(ctx context.Context, in *e2bContext, call string) error {
 	log := in.command("log", "--limit=100")
 	log.detach = true
@@ -191,7 +192,7 @@ func (s *Service) takeBack(ctx context.Context, in *e2bContext, call string) err
 	if first == 0 {
 		return nil
 	}
-	undo := in.command("undo", "--client=e2b", "--reason=interrupted")
+	undo := in.command("undo", "--client=e2b", "--reason=it was interrupted, or ended the program")
 	undo.detach, undo.arguments = true, []string{fmt.Sprintf("%d..%d", first, last)}
 	_, err = s.answer(ctx, undo)
 	return err

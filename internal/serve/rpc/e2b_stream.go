@@ -45,12 +45,13 @@ func (s *e2bStream) line(m map[string]any) error {
 	return err
 }
 
-// interrupted reports whether the code was begun and did not end.
-func (s *e2bStream) interrupted(ctx context.Context) bool {
+// blocks reports whether the code keeps later code from being executed: it was begun and did not end, or it ended the
+// program.
+func (s *e2bStream) blocks(ctx context.Context) bool {
 	if s.done == nil {
 		return ctx.Err() != nil
 	}
-	return s.done.Stopped != ""
+	return s.done.Stopped != "" || s.done.ExitCode != nil
 }
 
 // event sends what an event of exec says.

@@ -188,7 +188,7 @@ func TestE2BInterrupted(t *testing.T) {
 		t.Errorf("messages %v, want an error first", got)
 	}
 	args, _ := d.last()
-	want := "undo --client=e2b --reason=interrupted --session=main --json --store=/store -- 7..8"
+	want := "undo --client=e2b --reason=it was interrupted, or ended the program --session=main --json --store=/store -- 7..8"
 	if diff := cmp.Diff(want, strings.Join(args, " ")); diff != "" {
 		t.Errorf("last call (-want +got):\n%s", diff)
 	}
