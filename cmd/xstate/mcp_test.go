@@ -4,17 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	xmcp "github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
@@ -327,7 +331,7 @@ func TestMCPClients(t *testing.T) {
 	run := func(t *testing.T, folder string, command ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-		cmd.Dir, cmd.Env = folder, environ
+		cmd.Dir, cmd.Env = folder, unverified(environ)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
@@ -355,6 +359,24 @@ func TestMCPClients(t *testing.T) {
 			}
 		})
 	}
+	t.Run("python-serve", func(t *testing.T) {
+		t.Parallel()
+		folder := t.TempDir()
+		url, token := mcpServer(t, xstate, folder, unverified(environ))
+		r, err := http.Post(url, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != http.StatusUnauthorized {
+			t.Errorf("without the token the status is %d, want %d", r.StatusCode, http.StatusUnauthorized)
+		}
+		cmd := exec.CommandContext(t.Context(), python, filepath.Join(scripts, "client.py"), "auto", url)
+		cmd.Env = append(environ, "AUTHORIZATION=Bearer "+token)
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ok 2026-07-28\n" {
+			t.Errorf("the client printed %s: %v", out, err)
+		}
+	})
 	t.Run("openai-agents", func(t *testing.T) {
 		t.Parallel()
 		folder := t.TempDir()
@@ -390,4 +412,85 @@ func TestMCPClients(t *testing.T) {
 			t.Errorf("the templates listed by the Inspector = %s", out)
 		}
 	})
+}
+
+// unverified is an environment in which commands use servers: xstatetest has them verify plans, which they do alone.
+func unverified(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "XSTATE_VERIFY=") })
+}
+
+// mcpServer runs xstate serve in a folder, and returns where it serves the protocol, with its token.
+func mcpServer(t *testing.T, xstate, folder string, environ []string) (url, token string) {
+	t.Helper()
+	do := func(args ...string) []byte {
+		t.Helper()
+		cmd := exec.Command(xstate, args...)
+		cmd.Dir, cmd.Env = folder, environ
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return out
+	}
+	do("init")
+	var d api.Server
+	if err := json.Unmarshal(do("serve", "--background", "--listen", "127.0.0.1:0", "--json"), &d); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { do("serve", "--stop") })
+	text, err := os.ReadFile(filepath.Join(folder, ".xstate", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.HTTP + "/mcp", strings.TrimSpace(string(text))
+}
+
+// TestMCPWarm: all calls of xstate mcp use one interpreter, as do commands beside it, and it is gone afterwards.
+func TestMCPWarm(t *testing.T) {
+	xstate, err := exec.LookPath("xstate") // this test, by testscript.Main
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	environ := unverified(append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0]))
+	server := exec.Command(xstate, "mcp", folder)
+	server.Env, server.Stderr = environ, os.Stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "host", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: server}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []string
+	for _, code := range []string{"# %% a\nimport os\nprint(os.getpid())", "# %% b\nprint(os.getpid())"} {
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": code}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, strings.Split(textOf(r), "\n")[1])
+	}
+	beside := exec.Command(xstate, "exec", "-c", "# %% c\nprint(os.getpid())")
+	beside.Dir, beside.Env = folder, environ
+	out, err := beside.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids = append(pids, strings.TrimSpace(string(out)))
+	if pids[0] != pids[1] || pids[0] != pids[2] {
+		t.Errorf("the interpreters are %q, want one", pids)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pids {
+		n, err := strconv.Atoi(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(n, 0); err == nil {
+			t.Errorf("interpreter %d is still there", n)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, ".xstate", "server.json")); err == nil {
+		t.Error("server.json is still there")
+	}
 }
