@@ -21,7 +21,8 @@ func (a *app) mcpVerb() *cobra.Command {
 an agent's host starts it. Its tools are verbs: exec, edit, plan, run, why, query, show, value, history, undo, fork,
 replay. Sessions run in FOLDER (default: the working directory), and its store is the nearest .xstate/ at or above it.
 
-Interpreters stay warm between calls. Where a server of the store runs (xstate serve), its are used.`,
+Interpreters stay warm between calls: those of the store's server, if one runs (xstate serve), otherwise its own, which
+end with it. docs/mcp.md shows how hosts are set up.`,
 		Example: `  xstate mcp
   xstate mcp ~/work/analysis`,
 		Args: takes(0, 1, "a FOLDER"),

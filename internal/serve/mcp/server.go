@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,12 +86,32 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 		}
 		p := newProgress(ctx, r)
 		defer p.end()
-		document, bad := s.answer(ctx, &q, p.event)
+		document, bad := s.carryOut(ctx, t, in, &q, p)
 		if bad != nil {
 			return failed(s.told(ctx, bad)), nil
 		}
 		return reported(&q, document, schema)
 	}
+}
+
+// carryOut carries out a call. An exec that is interrupted is taken back.
+func (s *server) carryOut(
+	ctx context.Context, t *tool, in input, q *request, p *progress,
+) (document json.RawMessage, bad *api.Error) {
+	if t.name != "exec" {
+		return s.answer(ctx, q, p.event)
+	}
+	end := s.turns.take(ctx, in.session())
+	if end == nil {
+		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
+	}
+	defer end()
+	call := rand.Text()
+	q.args = append([]string{q.args[0], withValue("call-id", call)}, q.args[1:]...)
+	if document, bad = s.answer(ctx, q, p.event); ctx.Err() != nil && stopped(document, bad) {
+		s.takeBack(in.session(), call)
+	}
+	return document, bad
 }
 
 // told rewords the error of a verb for a client that has tools. Where a session does not exist, it names those that do.
