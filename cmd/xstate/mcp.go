@@ -75,8 +75,8 @@ func (w *warmCalls) Do(ctx context.Context, call serve.Call) int {
 	return w.doer(nil).Do(ctx, call)
 }
 
-// warm sees to it that a server runs where a call finds it. Only exec makes a store. Where no server can run, calls work
-// alone.
+// warm sees to it that a server runs where a call finds it. Only exec makes a store. Where no server can run, calls
+// work alone.
 func (w *warmCalls) warm(call serve.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -145,7 +145,8 @@ func TestMCPTools(t *testing.T) {
 	h.fails("show", `{}`, "no-store: ", "hint: nothing ran here yet")
 	h.call("exec", `{"code":"# %% load\ndata = [3, 5, 4]"}`, "block load appended, ran", "step 2: ran 1 block")
 	h.fails("show", `{"session":"other"}`, `no-session: there is no session "other"; there are: main`)
-	h.call("exec", `{"code":"# %% total\ntotal = sum(data)\nprint('total', total)\ntotal"}`, "total 12\n12\n", "reused 1")
+	h.call("exec", `{"code":"# %% total\ntotal = sum(data)\nprint('total', total)\ntotal"}`,
+		"total 12\n12\n", "reused 1")
 	h.call("exec", `{"code":"# %% report\nprint(f'mean {total / 3:.1f}')"}`, "mean 4.0")
 	h.call("exec", `{"code":"# %% load\ndata = [3, 5, 40]","agent":"coder","reason":"a typo"}`,
 		"block load replaced", "total 48", "mean 16.0", "input-changed: var:total by total")
@@ -156,7 +157,8 @@ func TestMCPTools(t *testing.T) {
 	h.call("why", `{"block":"report"}`, "input-changed: var:total by total", "was = int 12; now = int 48")
 	h.call("show", `{}`, "[0] load  ran", "data = [3, 5, 40]", "total 48", "mean 16.0")
 	h.call("show", `{"block":"total"}`, "reads var:data = list 3 [3, 5, 40], from load", "writes var:total = int 48")
-	h.call("show", `{"step":7}`, "step 7  patch load +1 -1", "by coder: a typo", "-data = [3, 5, 4]", "+data = [3, 5, 40]")
+	h.call("show", `{"step":7}`, "step 7  patch load +1 -1", "by coder: a typo",
+		"-data = [3, 5, 4]", "+data = [3, 5, 40]")
 	h.call("value", `{"name":"data"}`, "data after step 8: list 3", "[3, 5, 40]")
 	h.call("value", `{"name":"data","at_step":6}`, "[3, 5, 4]")
 	h.fails("value", `{"name":"none"}`, "no-block: ", "hint: show lists")
@@ -184,13 +186,15 @@ func TestMCPTools(t *testing.T) {
 	h.call("run", `{}`, "reused 3")
 	h.call("value", `{"name":"total"}`, "12")
 
-	h.call("edit", `{"patch":"<<<<<<< SEARCH\ntotal = sum(data)\n=======\ntotal = max(data)\n>>>>>>> REPLACE","block":"total"}`,
+	h.call("edit",
+		`{"patch":"<<<<<<< SEARCH\ntotal = sum(data)\n=======\ntotal = max(data)\n>>>>>>> REPLACE","block":"total"}`,
 		"patch total, step", "+total = max(data)", "1 edit recorded", "nothing ran yet")
 	h.call("run", `{"verify":true}`, "total 5", "mean 1.7", "ran 2 blocks, reused 1", "equal to a run from scratch")
 	h.call("edit", `{"patch":"# %% load\ndata = [7, 8]","run":true}`, "total 8", "mean 2.7")
 	h.fails("edit", `{"patch":"<<<<<<< SEARCH\nnothing like this\n=======\nx\n>>>>>>> REPLACE","block":"total"}`,
 		"patch-absent: ", "hint: show prints the block's present text")
-	h.fails("edit", `{"patch":"# %% load\ndata = [9]","expect":"3"}`, "conflict: ", "others have edited the program since")
+	h.fails("edit", `{"patch":"# %% load\ndata = [9]","expect":"3"}`, "conflict: ",
+		"others have edited the program since")
 	h.call("replay", `{"cached":true}`, "equal: ")
 	h.call("replay", `{"step":8}`, "equal: 1 run of session main", "step 8: equal")
 }
@@ -217,6 +221,9 @@ func TestMCPFile(t *testing.T) {
 	h.fails("run", `{"session":"b.py"}`, "no-file: ", "needs the file")
 }
 
+// tinyPicture is a PNG of one pixel, in base64.
+const tinyPicture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
 // TestMCPOutput: long output is cut, and a link leads to all of it; pictures are images.
 func TestMCPOutput(t *testing.T) {
 	h := newMCPHost(t)
@@ -237,15 +244,15 @@ func TestMCPOutput(t *testing.T) {
 		}
 	}
 	h.call("exec", `{"code":"# %% picture\nimport base64\nclass Picture:\n  def _repr_png_(self): return `+
-		`base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')`+
-		`\nPicture()"}`)
+		`base64.b64decode('`+tinyPicture+`')\nPicture()"}`)
 	for _, x := range []struct{ tool, arguments string }{
 		{"exec", `{"code":"# %% again\nPicture()"}`},
 		{"show", `{"block":"picture"}`},
 		{"run", `{"fresh":true}`},
 	} {
 		images := contents[*mcp.ImageContent](h.call(x.tool, x.arguments))
-		if len(images) == 0 || images[0].MIMEType != "image/png" || !strings.HasPrefix(string(images[0].Data), "\x89PNG") {
+		if len(images) == 0 || images[0].MIMEType != "image/png" ||
+			!strings.HasPrefix(string(images[0].Data), "\x89PNG") {
 			t.Errorf("%s(%s) has no picture", x.tool, x.arguments)
 		}
 	}
@@ -381,7 +388,8 @@ func TestMCPClients(t *testing.T) {
 	t.Run("openai-agents", func(t *testing.T) {
 		t.Parallel()
 		folder := t.TempDir()
-		if out := run(t, folder, python, filepath.Join(scripts, "openai_agents.py"), xstate, "mcp", folder); out != "ok\n" {
+		out := run(t, folder, python, filepath.Join(scripts, "openai_agents.py"), xstate, "mcp", folder)
+		if out != "ok\n" {
 			t.Errorf("the agent printed %q, want ok", out)
 		}
 	})
@@ -394,8 +402,8 @@ func TestMCPClients(t *testing.T) {
 		folder := t.TempDir()
 		inspect := func(args ...string) string {
 			t.Helper()
-			command := []string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-inspector"), "--cli", xstate, "mcp", folder}
-			return run(t, folder, append(command, args...)...)
+			command := []string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-inspector")}
+			return run(t, folder, slices.Concat(command, []string{"--cli", xstate, "mcp", folder}, args)...)
 		}
 		list := inspect("--method", "tools/list", "--strict")
 		if n := strings.Count(list, `"inputSchema"`); n != 12 {
@@ -417,7 +425,8 @@ func TestMCPClients(t *testing.T) {
 
 // unverified is an environment in which commands use servers: xstatetest has them verify plans, which they do alone.
 func unverified(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "XSTATE_VERIFY=") })
+	verifies := func(v string) bool { return strings.HasPrefix(v, "XSTATE_VERIFY=") }
+	return slices.DeleteFunc(slices.Clone(environ), verifies)
 }
 
 // mcpServer runs xstate serve in a folder, and returns where it serves the protocol, with its token.
@@ -463,7 +472,8 @@ func TestMCPWarm(t *testing.T) {
 	}
 	var pids []string
 	for _, code := range []string{"# %% a\nimport os\nprint(os.getpid())", "# %% b\nprint(os.getpid())"} {
-		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": code}})
+		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": code}}
+		r, err := session.CallTool(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,8 @@ const instructions = `xstate runs a Python program block by block and keeps its 
 
 func newServer(base context.Context, d serve.Doer, o Options) *server {
 	s := &server{doer: d, options: o, base: base}
-	s.Server = sdk.NewServer(&sdk.Implementation{Name: "xstate", Title: "xstate", Version: o.Version}, &sdk.ServerOptions{
+	xstate := &sdk.Implementation{Name: "xstate", Title: "xstate", Version: o.Version}
+	s.Server = sdk.NewServer(xstate, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
@@ -167,8 +168,8 @@ const newest = "2026-07-28"
 // idle is how long a session of the older protocol lasts without a request.
 const idle = time.Hour
 
-// Handler serves streamable HTTP. The version in a request's header decides between the two generations of the protocol.
-// It refuses requests that a page of another site makes, and on a loopback address those for another host.
+// Handler serves streamable HTTP. The version in a request's header decides between the two generations of the
+// protocol. It refuses requests that a page of another site makes, and on a loopback address those for another host.
 func Handler(d serve.Doer, o Options) http.Handler {
 	s := newServer(context.Background(), d, o)
 	of := func(*http.Request) *sdk.Server { return s.Server }
