@@ -21,7 +21,8 @@ func (a *app) mcpVerb() *cobra.Command {
 an agent's host starts it. Its tools are verbs: exec, edit, plan, run, why, query, show, value, history, undo, fork,
 replay. Sessions run in FOLDER (default: the working directory), and its store is the nearest .xstate/ at or above it.
 
-Interpreters stay warm between calls. Where a server of the store runs (xstate serve), its are used.`,
+Interpreters stay warm between calls: those of the store's server, if one runs (xstate serve), otherwise its own, which
+end with it. docs/mcp.md shows how hosts are set up.`,
 		Example: `  xstate mcp
   xstate mcp ~/work/analysis`,
 		Args: takes(0, 1, "a FOLDER"),
@@ -74,8 +75,8 @@ func (w *warmCalls) Do(ctx context.Context, call serve.Call) int {
 	return w.doer(nil).Do(ctx, call)
 }
 
-// warm sees to it that a server runs where a call finds it. Only exec makes a store. Where no server can run, calls work
-// alone.
+// warm sees to it that a server runs where a call finds it. Only exec makes a store. Where no server can run, calls
+// work alone.
 func (w *warmCalls) warm(call serve.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

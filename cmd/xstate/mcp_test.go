@@ -4,17 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	xmcp "github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
@@ -141,7 +145,8 @@ func TestMCPTools(t *testing.T) {
 	h.fails("show", `{}`, "no-store: ", "hint: nothing ran here yet")
 	h.call("exec", `{"code":"# %% load\ndata = [3, 5, 4]"}`, "block load appended, ran", "step 2: ran 1 block")
 	h.fails("show", `{"session":"other"}`, `no-session: there is no session "other"; there are: main`)
-	h.call("exec", `{"code":"# %% total\ntotal = sum(data)\nprint('total', total)\ntotal"}`, "total 12\n12\n", "reused 1")
+	h.call("exec", `{"code":"# %% total\ntotal = sum(data)\nprint('total', total)\ntotal"}`,
+		"total 12\n12\n", "reused 1")
 	h.call("exec", `{"code":"# %% report\nprint(f'mean {total / 3:.1f}')"}`, "mean 4.0")
 	h.call("exec", `{"code":"# %% load\ndata = [3, 5, 40]","agent":"coder","reason":"a typo"}`,
 		"block load replaced", "total 48", "mean 16.0", "input-changed: var:total by total")
@@ -152,7 +157,8 @@ func TestMCPTools(t *testing.T) {
 	h.call("why", `{"block":"report"}`, "input-changed: var:total by total", "was = int 12; now = int 48")
 	h.call("show", `{}`, "[0] load  ran", "data = [3, 5, 40]", "total 48", "mean 16.0")
 	h.call("show", `{"block":"total"}`, "reads var:data = list 3 [3, 5, 40], from load", "writes var:total = int 48")
-	h.call("show", `{"step":7}`, "step 7  patch load +1 -1", "by coder: a typo", "-data = [3, 5, 4]", "+data = [3, 5, 40]")
+	h.call("show", `{"step":7}`, "step 7  patch load +1 -1", "by coder: a typo",
+		"-data = [3, 5, 4]", "+data = [3, 5, 40]")
 	h.call("value", `{"name":"data"}`, "data after step 8: list 3", "[3, 5, 40]")
 	h.call("value", `{"name":"data","at_step":6}`, "[3, 5, 4]")
 	h.fails("value", `{"name":"none"}`, "no-block: ", "hint: show lists")
@@ -180,13 +186,15 @@ func TestMCPTools(t *testing.T) {
 	h.call("run", `{}`, "reused 3")
 	h.call("value", `{"name":"total"}`, "12")
 
-	h.call("edit", `{"patch":"<<<<<<< SEARCH\ntotal = sum(data)\n=======\ntotal = max(data)\n>>>>>>> REPLACE","block":"total"}`,
+	h.call("edit",
+		`{"patch":"<<<<<<< SEARCH\ntotal = sum(data)\n=======\ntotal = max(data)\n>>>>>>> REPLACE","block":"total"}`,
 		"patch total, step", "+total = max(data)", "1 edit recorded", "nothing ran yet")
 	h.call("run", `{"verify":true}`, "total 5", "mean 1.7", "ran 2 blocks, reused 1", "equal to a run from scratch")
 	h.call("edit", `{"patch":"# %% load\ndata = [7, 8]","run":true}`, "total 8", "mean 2.7")
 	h.fails("edit", `{"patch":"<<<<<<< SEARCH\nnothing like this\n=======\nx\n>>>>>>> REPLACE","block":"total"}`,
 		"patch-absent: ", "hint: show prints the block's present text")
-	h.fails("edit", `{"patch":"# %% load\ndata = [9]","expect":"3"}`, "conflict: ", "others have edited the program since")
+	h.fails("edit", `{"patch":"# %% load\ndata = [9]","expect":"3"}`, "conflict: ",
+		"others have edited the program since")
 	h.call("replay", `{"cached":true}`, "equal: ")
 	h.call("replay", `{"step":8}`, "equal: 1 run of session main", "step 8: equal")
 }
@@ -213,6 +221,9 @@ func TestMCPFile(t *testing.T) {
 	h.fails("run", `{"session":"b.py"}`, "no-file: ", "needs the file")
 }
 
+// tinyPicture is a PNG of one pixel, in base64.
+const tinyPicture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
 // TestMCPOutput: long output is cut, and a link leads to all of it; pictures are images.
 func TestMCPOutput(t *testing.T) {
 	h := newMCPHost(t)
@@ -233,15 +244,15 @@ func TestMCPOutput(t *testing.T) {
 		}
 	}
 	h.call("exec", `{"code":"# %% picture\nimport base64\nclass Picture:\n  def _repr_png_(self): return `+
-		`base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==')`+
-		`\nPicture()"}`)
+		`base64.b64decode('`+tinyPicture+`')\nPicture()"}`)
 	for _, x := range []struct{ tool, arguments string }{
 		{"exec", `{"code":"# %% again\nPicture()"}`},
 		{"show", `{"block":"picture"}`},
 		{"run", `{"fresh":true}`},
 	} {
 		images := contents[*mcp.ImageContent](h.call(x.tool, x.arguments))
-		if len(images) == 0 || images[0].MIMEType != "image/png" || !strings.HasPrefix(string(images[0].Data), "\x89PNG") {
+		if len(images) == 0 || images[0].MIMEType != "image/png" ||
+			!strings.HasPrefix(string(images[0].Data), "\x89PNG") {
 			t.Errorf("%s(%s) has no picture", x.tool, x.arguments)
 		}
 	}
@@ -280,11 +291,11 @@ func TestMCPFailures(t *testing.T) {
 	h.fails("exec", `{"code":""}`, "hint: ")
 }
 
-// TestMCPCancellation: a call that is cancelled interrupts the code, and the next one goes on. The end of the input ends
-// all interpreters.
+// TestMCPCancellation: a call that is cancelled interrupts the code and takes it back, so the next one does not begin
+// with it.
 func TestMCPCancellation(t *testing.T) {
 	h := newMCPHost(t)
-	h.call("exec", `{"code":"# %% begin\nimport os, time\nopen('pid', 'w').write(str(os.getpid()))"}`)
+	h.call("exec", `{"code":"# %% begin\nimport time"}`)
 	wait := func(call func(context.Context)) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -305,7 +316,8 @@ func TestMCPCancellation(t *testing.T) {
 			t.Error("the cancelled call succeeded")
 		}
 	})
-	h.call("exec", `{"code":"print('alive')","replace":"slow"}`, "alive")
+	h.call("exec", `{"code":"# %% alive\nprint('alive')","append":true}`, "block alive appended, ran", "ran 1 block")
+	h.call("history", `{}`, "takes back", "the call was cancelled")
 }
 
 // TestMCPClients uses the tools with clients that others wrote: the SDK for Python, OpenAI's Agents SDK, and the
@@ -327,7 +339,7 @@ func TestMCPClients(t *testing.T) {
 	run := func(t *testing.T, folder string, command ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-		cmd.Dir, cmd.Env = folder, environ
+		cmd.Dir, cmd.Env = folder, unverified(environ)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
@@ -355,10 +367,29 @@ func TestMCPClients(t *testing.T) {
 			}
 		})
 	}
+	t.Run("python-serve", func(t *testing.T) {
+		t.Parallel()
+		folder := t.TempDir()
+		url, token := mcpServer(t, xstate, folder, unverified(environ))
+		r, err := http.Post(url, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		if r.StatusCode != http.StatusUnauthorized {
+			t.Errorf("without the token the status is %d, want %d", r.StatusCode, http.StatusUnauthorized)
+		}
+		cmd := exec.CommandContext(t.Context(), python, filepath.Join(scripts, "client.py"), "auto", url)
+		cmd.Env = append(environ, "AUTHORIZATION=Bearer "+token)
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ok 2026-07-28\n" {
+			t.Errorf("the client printed %s: %v", out, err)
+		}
+	})
 	t.Run("openai-agents", func(t *testing.T) {
 		t.Parallel()
 		folder := t.TempDir()
-		if out := run(t, folder, python, filepath.Join(scripts, "openai_agents.py"), xstate, "mcp", folder); out != "ok\n" {
+		out := run(t, folder, python, filepath.Join(scripts, "openai_agents.py"), xstate, "mcp", folder)
+		if out != "ok\n" {
 			t.Errorf("the agent printed %q, want ok", out)
 		}
 	})
@@ -371,8 +402,8 @@ func TestMCPClients(t *testing.T) {
 		folder := t.TempDir()
 		inspect := func(args ...string) string {
 			t.Helper()
-			command := []string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-inspector"), "--cli", xstate, "mcp", folder}
-			return run(t, folder, append(command, args...)...)
+			command := []string{filepath.Join(bin, "node"), filepath.Join(bin, "mcp-inspector")}
+			return run(t, folder, slices.Concat(command, []string{"--cli", xstate, "mcp", folder}, args)...)
 		}
 		list := inspect("--method", "tools/list", "--strict")
 		if n := strings.Count(list, `"inputSchema"`); n != 12 {
@@ -390,4 +421,87 @@ func TestMCPClients(t *testing.T) {
 			t.Errorf("the templates listed by the Inspector = %s", out)
 		}
 	})
+}
+
+// unverified is an environment in which commands use servers: xstatetest has them verify plans, which they do alone.
+func unverified(environ []string) []string {
+	verifies := func(v string) bool { return strings.HasPrefix(v, "XSTATE_VERIFY=") }
+	return slices.DeleteFunc(slices.Clone(environ), verifies)
+}
+
+// mcpServer runs xstate serve in a folder, and returns where it serves the protocol, with its token.
+func mcpServer(t *testing.T, xstate, folder string, environ []string) (url, token string) {
+	t.Helper()
+	do := func(args ...string) []byte {
+		t.Helper()
+		cmd := exec.Command(xstate, args...)
+		cmd.Dir, cmd.Env = folder, environ
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return out
+	}
+	do("init")
+	var d api.Server
+	if err := json.Unmarshal(do("serve", "--background", "--listen", "127.0.0.1:0", "--json"), &d); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { do("serve", "--stop") })
+	text, err := os.ReadFile(filepath.Join(folder, ".xstate", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.HTTP + "/mcp", strings.TrimSpace(string(text))
+}
+
+// TestMCPWarm: all calls of xstate mcp use one interpreter, as do commands beside it, and it is gone afterwards.
+func TestMCPWarm(t *testing.T) {
+	xstate, err := exec.LookPath("xstate") // this test, by testscript.Main
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	environ := unverified(append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0]))
+	server := exec.Command(xstate, "mcp", folder)
+	server.Env, server.Stderr = environ, os.Stderr
+	client := mcp.NewClient(&mcp.Implementation{Name: "host", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: server}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []string
+	for _, code := range []string{"# %% a\nimport os\nprint(os.getpid())", "# %% b\nprint(os.getpid())"} {
+		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": code}}
+		r, err := session.CallTool(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, strings.Split(textOf(r), "\n")[1])
+	}
+	beside := exec.Command(xstate, "exec", "-c", "# %% c\nprint(os.getpid())")
+	beside.Dir, beside.Env = folder, environ
+	out, err := beside.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids = append(pids, strings.TrimSpace(string(out)))
+	if pids[0] != pids[1] || pids[0] != pids[2] {
+		t.Errorf("the interpreters are %q, want one", pids)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pids {
+		n, err := strconv.Atoi(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(n, 0); err == nil {
+			t.Errorf("interpreter %d is still there", n)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, ".xstate", "server.json")); err == nil {
+		t.Error("server.json is still there")
+	}
 }

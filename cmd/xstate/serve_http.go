@@ -21,11 +21,11 @@ func (a *app) answerHTTP(ctx context.Context, server *serve.Server, openE2B bool
 		Do: a.doer(server), Store: dir, Folder: filepath.Dir(dir), Environ: a.environ, Runs: server.Pool, Life: ctx,
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", rpc.Bounded(service.Handler(), stalled))
+	mux.Handle("/", service.Handler())
 	mux.Handle("/mcp", mcp.Handler(a.doer(server), mcp.Options{
 		Folder: service.Folder, Environ: a.environ, Version: buildVersion(),
 	}))
-	server.Handler = mux
+	server.Handler = rpc.Bounded(mux, stalled)
 	if openE2B {
 		server.Open = func(r *http.Request) bool { return rpc.IsE2B(r.URL.Path) }
 		a.ui.talk("--e2b: every program on this machine can execute code as this user, at E2B's routes")

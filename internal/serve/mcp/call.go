@@ -40,6 +40,7 @@ type server struct {
 	*sdk.Server
 	base  context.Context // its end interrupts all calls
 	calls sync.WaitGroup
+	turns turns
 }
 
 // answer carries a request out and returns the verb's document.

@@ -34,7 +34,8 @@ func clip(s string, most int) string {
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", strings.TrimRight(head, "\n"), len(s)-len(head)-len(tail), tail)
+	missing := len(s) - len(head) - len(tail)
+	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", strings.TrimRight(head, "\n"), missing, tail)
 }
 
 // shares divides a budget among texts of these sizes: short ones are whole, and the long ones get equal parts of the

@@ -22,6 +22,6 @@
 // # Transports
 //
 // Serve speaks over standard input and output. Handler speaks streamable HTTP in both generations of the protocol: from
-// 2026-07-28 on without sessions, before that with them. It refuses foreign hosts and foreign origins; whoever mounts it
-// checks the token.
+// 2026-07-28 on without sessions, before that with them. It refuses foreign hosts and foreign origins. The server that
+// mounts it checks the token.
 package mcp

@@ -24,7 +24,7 @@ var (
 		Name:        "output",
 		Title:       "Output of a block",
 		URITemplate: "xstate://session/{session}/step/{step}/block/{block}/output/{index}",
-		Description: "One output of a block after a step, whole: text, or a picture. Links in the results of tools name it.",
+		Description: "One output of a block after a step, whole: text, or a picture. Links in results name it.",
 	}
 	textTemplate = &sdk.ResourceTemplate{
 		Name:        "text",
@@ -62,8 +62,8 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	if at.index == allText {
-		text := wholeText(d.Block)
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}, nil
+		all := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: wholeText(d.Block)}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{all}}, nil
 	}
 	return &sdk.ReadResourceResult{Contents: contentsOf(uri, &d.Block.Outputs[at.index])}, nil
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,8 @@ const instructions = `xstate runs a Python program block by block and keeps its 
 
 func newServer(base context.Context, d serve.Doer, o Options) *server {
 	s := &server{doer: d, options: o, base: base}
-	s.Server = sdk.NewServer(&sdk.Implementation{Name: "xstate", Title: "xstate", Version: o.Version}, &sdk.ServerOptions{
+	xstate := &sdk.Implementation{Name: "xstate", Title: "xstate", Version: o.Version}
+	s.Server = sdk.NewServer(xstate, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
@@ -85,12 +87,32 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 		}
 		p := newProgress(ctx, r)
 		defer p.end()
-		document, bad := s.answer(ctx, &q, p.event)
+		document, bad := s.carryOut(ctx, t, in, &q, p)
 		if bad != nil {
 			return failed(s.told(ctx, bad)), nil
 		}
 		return reported(&q, document, schema)
 	}
+}
+
+// carryOut carries out a call. An exec that is interrupted is taken back.
+func (s *server) carryOut(
+	ctx context.Context, t *tool, in input, q *request, p *progress,
+) (document json.RawMessage, bad *api.Error) {
+	if t.name != "exec" {
+		return s.answer(ctx, q, p.event)
+	}
+	end := s.turns.take(ctx, in.session())
+	if end == nil {
+		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
+	}
+	defer end()
+	call := rand.Text()
+	q.args = append([]string{q.args[0], withValue("call-id", call)}, q.args[1:]...)
+	if document, bad = s.answer(ctx, q, p.event); ctx.Err() != nil && stopped(document, bad) {
+		s.takeBack(in.session(), call)
+	}
+	return document, bad
 }
 
 // told rewords the error of a verb for a client that has tools. Where a session does not exist, it names those that do.
@@ -146,8 +168,8 @@ const newest = "2026-07-28"
 // idle is how long a session of the older protocol lasts without a request.
 const idle = time.Hour
 
-// Handler serves streamable HTTP. The version in a request's header decides between the two generations of the protocol.
-// It refuses requests that a page of another site makes, and on a loopback address those for another host.
+// Handler serves streamable HTTP. The version in a request's header decides between the two generations of the
+// protocol. It refuses requests that a page of another site makes, and on a loopback address those for another host.
 func Handler(d serve.Doer, o Options) http.Handler {
 	s := newServer(context.Background(), d, o)
 	of := func(*http.Request) *sdk.Server { return s.Server }

@@ -13,23 +13,31 @@ var (
 	ofSession = argument{name: "session", kind: text, about: `the session: a name, or a program's file such as ` +
 		`analysis.py (default "main")`}
 	atStep = argument{name: "at_step", kind: integer, about: "the program after this step (default: the last)"}
-	within = argument{name: "timeout", kind: number, about: "stop a part of a block that runs longer than so many seconds"}
-	agent  = argument{name: "agent", kind: text, about: "your name, if several agents work on the session"}
-	why    = argument{name: "reason", kind: text, about: "why you do it, in a few words; history keeps it"}
+	within = argument{name: "timeout", kind: number,
+		about: "stop a part of a block that runs longer than so many seconds"}
+	agent = argument{name: "agent", kind: text, about: "your name, if several agents work on the session"}
+	why   = argument{name: "reason", kind: text, about: "why you do it, in a few words; history keeps it"}
 )
 
 // tools are all tools, in the order in which agents meet them.
 var tools = []*tool{
 	{
 		name: "exec", title: "Execute code",
-		about: "Execute Python code, as in a cell of a notebook, and return what it printed, its last value, errors and " +
-			"pictures. Variables, imports and functions stay for later calls. The code becomes a block of the program: a new " +
-			"one at the end, or the new version of the block that it corrects or repeats, which then takes that block's place. " +
-			"Other blocks that the change affects run again by themselves; all others keep their results.",
+		about: "Execute Python code, as in a cell of a notebook, and return what it printed, its last value, errors " +
+			"and pictures. Variables, imports and functions stay for later calls. The code becomes a block of the " +
+			"program: a new one at the end, or the new version of the block that it corrects or repeats, which then " +
+			"takes that block's place. Other blocks that the change affects run again by themselves; all others keep " +
+			"their results.",
 		arguments: []argument{
-			{name: "code", kind: text, required: true, about: "Python code; the value of its last expression is returned"},
+			{
+				name: "code", kind: text, required: true,
+				about: "Python code; the value of its last expression is returned",
+			},
 			ofSession,
-			{name: "replace", kind: text, about: "the block whose place the code takes (default: decided by what it defines)"},
+			{
+				name: "replace", kind: text,
+				about: "the block whose place the code takes (default: decided by what it defines)",
+			},
 			{name: "append", kind: boolean, about: "true: it is a new block at the end, whatever it resembles"},
 			within, agent, why,
 		},
@@ -43,18 +51,25 @@ var tools = []*tool{
 	},
 	{
 		name: "edit", title: "Edit the program",
-		about: "Change the program by a patch in any usual format: a unified or git diff, a diff without line numbers, " +
-			"SEARCH/REPLACE blocks, *** Begin Patch, a text editor's call as JSON, or the new code of whole blocks. All of it " +
-			"is applied, or nothing. Nothing runs unless run is true. Use it to change several blocks at once, parts of long " +
-			"blocks, or a program's file; to correct one block, exec is simpler.",
+		about: "Change the program by a patch in any usual format: a unified or git diff, a diff without line " +
+			"numbers, SEARCH/REPLACE blocks, *** Begin Patch, a text editor's call as JSON, or the new code of whole " +
+			"blocks. All of it is applied, or nothing. Nothing runs unless run is true. Use it to change several " +
+			"blocks at once, parts of long blocks, or a program's file; to correct one block, exec is simpler.",
 		arguments: []argument{
 			{name: "patch", kind: text, required: true, about: "the patch, or code"},
 			ofSession,
 			{name: "block", kind: text, about: "the block to patch where the patch names none"},
 			{name: "run", kind: boolean, about: "true: then run what is affected"},
-			{name: "format", kind: text, about: "the patch's format (default: detected)", oneOf: []string{"block", "cell",
-				"git", "old-new", "search-replace", "text-editor", "udiff", "unified", "v4a"}},
-			{name: "expect", kind: text, about: "fail unless the session is at this step, or the block has this version"},
+			{
+				name: "format", kind: text,
+				about: "the patch's format (default: detected)",
+				oneOf: []string{"block", "cell", "git", "old-new", "search-replace", "text-editor", "udiff", "unified",
+					"v4a"},
+			},
+			{
+				name: "expect", kind: text,
+				about: "fail unless the session is at this step, or the block has this version",
+			},
 			{name: "merge", kind: boolean, about: "true, with expect: merge if others have edited other lines since"},
 			within, agent, why,
 		},
@@ -68,8 +83,8 @@ var tools = []*tool{
 	},
 	{
 		name: "plan", title: "Plan a run",
-		about: "Say what an edit would run, why, and how long that took before; nothing is executed or recorded. With " +
-			"patch: as if it was edited so, in any format that edit takes. Without: what run would do now.",
+		about: "Say what an edit would run, why, and how long that took before; nothing is executed or recorded. " +
+			"With patch: as if it was edited so, in any format that edit takes. Without: what run would do now.",
 		arguments: []argument{
 			{name: "patch", kind: text, about: "a patch, or code, as for edit (default: no edit)"},
 			{name: "block", kind: text, about: "the block to patch where the patch names none"},
@@ -87,13 +102,16 @@ var tools = []*tool{
 	},
 	{
 		name: "run", title: "Run what is affected",
-		about: "Run the blocks that are new, edited or affected, and no others, and return their output. Use it after " +
-			"edit or undo, or after data files changed. If the session is a program's file, edits of the file are recorded " +
-			"first. The outcome equals a run of the whole program from the top.",
+		about: "Run the blocks that are new, edited or affected, and no others, and return their output. Use it " +
+			"after edit or undo, or after data files changed. If the session is a program's file, edits of the file " +
+			"are recorded first. The outcome equals a run of the whole program from the top.",
 		arguments: []argument{
 			ofSession,
 			{name: "fresh", kind: boolean, about: "true: reuse nothing, execute every block"},
-			{name: "verify", kind: boolean, about: "true: then run all from scratch and compare; slow, repeats effects"},
+			{
+				name: "verify", kind: boolean,
+				about: "true: then run all from scratch and compare; slow, repeats effects",
+			},
 			{name: "restore_files", kind: boolean, about: "true: overwrite results that were edited since"},
 			within, agent, why,
 		},
@@ -107,8 +125,8 @@ var tools = []*tool{
 	},
 	{
 		name: "why", title: "Explain a block",
-		about: "Say why a block ran, was reused, failed or is blocked in the last run: the input that changed, its values " +
-			"before and after, and who wrote it; and what the next run would do with it. Nothing is executed.",
+		about: "Say why a block ran, was reused, failed or is blocked in the last run: the input that changed, its " +
+			"values before and after, and who wrote it; and what the next run would do with it. Nothing is executed.",
 		arguments: []argument{{name: "block", kind: text, required: true, about: "the block"}, ofSession},
 		readOnly:  true, idempotent: true,
 		documents: []any{api.Why{}},
@@ -118,9 +136,10 @@ var tools = []*tool{
 	},
 	{
 		name: "query", title: "Query the record",
-		about: "Answer from the record, at the last step or an earlier one; nothing is executed. Ask one thing: a block with " +
-			"all that it read and wrote; who binds and reads a name; what must re-run if something changes; which blocks " +
-			"failed; or an expression. With none of these: the whole program as it was after the step.",
+		about: "Answer from the record, at the last step or an earlier one; nothing is executed. Ask one thing: a " +
+			"block with all that it read and wrote; who binds and reads a name; what must re-run if something " +
+			"changes; which blocks failed; or an expression. With none of these: the whole program as it was after " +
+			"the step.",
 		arguments:  queryArguments,
 		readOnly:   true,
 		idempotent: true,
@@ -130,8 +149,8 @@ var tools = []*tool{
 	},
 	{
 		name: "show", title: "Show the program",
-		about: "Show the program as it is now: every block with its source, status, output and pictures. With block: that " +
-			"one, and what it read and wrote. With step: what that edit changed, and what ran because of it.",
+		about: "Show the program as it is now: every block with its source, status, output and pictures. With block: " +
+			"that one, and what it read and wrote. With step: what that edit changed, and what ran because of it.",
 		arguments: []argument{
 			ofSession,
 			{name: "block", kind: text, about: "a block"},
@@ -144,21 +163,22 @@ var tools = []*tool{
 	{
 		name: "value", title: "Show a value",
 		about: "Show the value of a variable after the last step or an earlier one: its type, shape, size and text. " +
-			"Nothing of the program is executed. Values that were cheap to compute may not be kept: then exec the name.",
+			"Nothing of the program is executed. Values that were cheap to compute may not be kept: then exec the " +
+			"name.",
 		arguments: []argument{
 			{name: "name", kind: text, required: true, about: "the variable"}, ofSession, atStep,
 		},
 		readOnly: true, idempotent: true,
 		documents: []any{api.QueryValue{}},
 		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(verb("query", in), in.flags("at_step"), []string{withValue("value", in.text("name")), "--json"})
-			return request{args: args, read: as(valueReply)}, nil
+			args := append(verb("query", in), in.flags("at_step")...)
+			return request{args: append(args, withValue("value", in.text("name")), "--json"), read: as(valueReply)}, nil
 		},
 	},
 	{
 		name: "history", title: "List the steps",
-		about: "List the steps of a session, newest first: edits with their author and reason, runs with their outcome, " +
-			"undos and forks. Step numbers are what at_step, undo, fork and replay take.",
+		about: "List the steps of a session, newest first: edits with their author and reason, runs with their " +
+			"outcome, undos and forks. Step numbers are what at_step, undo, fork and replay take.",
 		arguments: []argument{
 			ofSession,
 			{name: "limit", kind: integer, about: "list at most so many; 0 for all (default 20)"},
@@ -173,9 +193,9 @@ var tools = []*tool{
 	},
 	{
 		name: "undo", title: "Take edits back",
-		about: "Take back one edit, a range of them, or all edits of an agent, and keep what others did since. A later edit " +
-			"of the same lines is a conflict: then nothing changes. Nothing runs: call run afterwards, which finds the former " +
-			"results. An undo is a step, and can be undone.",
+		about: "Take back one edit, a range of them, or all edits of an agent, and keep what others did since. A " +
+			"later edit of the same lines is a conflict: then nothing changes. Nothing runs: call run afterwards, " +
+			"which finds the former results. An undo is a step, and can be undone.",
 		arguments: []argument{
 			{name: "step", kind: integer, about: "the step of the edit, or the first of a range"},
 			{name: "through", kind: integer, about: "the last step of a range"},
@@ -189,10 +209,13 @@ var tools = []*tool{
 	},
 	{
 		name: "fork", title: "Fork a session",
-		about: "Begin a new session with the history of another one up to a step, to try another way. Nothing is copied or " +
-			"run: what both have in common keeps its results. The other session does not change.",
+		about: "Begin a new session with the history of another one up to a step, to try another way. Nothing is " +
+			"copied or run: what both have in common keeps its results. The other session does not change.",
 		arguments: []argument{
-			{name: "new", kind: text, required: true, about: "the new session: a name, or a file to write the program into"},
+			{
+				name: "new", kind: text, required: true,
+				about: "the new session: a name, or a file to write the program into",
+			},
 			ofSession, atStep, agent, why,
 		},
 		idempotent: true,
@@ -204,9 +227,9 @@ var tools = []*tool{
 	},
 	{
 		name: "replay", title: "Replay recorded runs",
-		about: "Execute recorded runs again, in a clean interpreter and a clean copy of the folder, and compare everything " +
-			"with the record: equal, or the first difference with its cause. Nothing of the session or the folder changes. " +
-			"Parts that used the network or started processes get their recorded results.",
+		about: "Execute recorded runs again, in a clean interpreter and a clean copy of the folder, and compare " +
+			"everything with the record: equal, or the first difference with its cause. Nothing of the session or " +
+			"the folder changes. Parts that used the network or started processes get their recorded results.",
 		arguments: []argument{
 			ofSession,
 			{name: "step", kind: integer, about: "replay the run that is this step"},
@@ -249,7 +272,10 @@ var queryArguments = []argument{
 	ofSession, atStep,
 	{name: "block", kind: text, about: "one block: source, outputs, and everything that it read and wrote"},
 	{name: "symbol", kind: text, about: "a name of the program: the blocks that bind and read it, and its value"},
-	{name: "affected_by", kind: text, about: "a block, name, file or package: everything that must re-run if it changes"},
+	{
+		name: "affected_by", kind: text,
+		about: "a block, name, file or package: everything that must re-run if it changes",
+	},
 	{name: "depends_on", kind: text, about: "the same, direct readers only"},
 	{name: "list", kind: text, about: "blocks that failed or were blocked; that nothing confirmed; whose result may " +
 		"vary from run to run", oneOf: []string{"failed", "unverified", "volatile"}},
