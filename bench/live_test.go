@@ -59,3 +59,26 @@ func (s *session) append(id, text string) (all, edited, result float64) {
 	}
 	return time.Since(began).Seconds(), edited, edited + out.ResultSeconds
 }
+
+// BenchmarkLiveColumns times an edit of a block in the middle of the program of BenchmarkColumns, in a session that
+// stays open, against the time that the blocks that run take themselves.
+func BenchmarkLiveColumns(b *testing.B) {
+	for name, oneFrame := range map[string]bool{"frame": true, "names": false} {
+		b.Run(name, func(b *testing.B) {
+			s := newSession(b)
+			if needs([]byte("import numpy, pandas"), s.SessionOptions.Python) {
+				b.Skip("no pandas")
+			}
+			s.run(columnsProgram(oneFrame, columnBlocks/2, 0))
+			var all, own []float64
+			for n := 1; b.Loop(); n++ {
+				wall, inside := s.run(columnsProgram(oneFrame, columnBlocks/2, n))
+				all, own = append(all, wall), append(own, inside)
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(all)*1000, "edit-ms")
+			b.ReportMetric(median(own)*1000, "blocks-ms")
+			b.ReportMetric(median(all)/median(own), "edit/blocks")
+		})
+	}
+}

@@ -20,13 +20,13 @@ def among(kinds):
 
 
 def parts(items, kinds):
-    """Yields a list of atoms, of which the types are given, in parts with the types among them: keys, and names of
-    attributes, stand behind values."""
+    """Yields a list of atoms, of which the types are given, in parts with their types and the set of these: keys, and
+    names of attributes, stand behind values."""
     found, half = among(kinds), len(items) // 2
     if found != TEXTS and str in found and half >= _FEW and kinds[half:].count(str) == len(items) - half:
-        yield items[:half], among(kinds[:half])
-        items, found = items[half:], TEXTS
-    yield items, found
+        yield items[:half], kinds[:half], among(kinds[:half])
+        items, kinds, found = items[half:], kinds[half:], TEXTS
+    yield items, kinds, found
 
 
 def written(items, found):

@@ -128,14 +128,21 @@ class Fingerprinter:
     def unchanged(self, value, fp):
         """Reports that a value still is what fp says, where that can be told from its containers holding the same
         objects. That takes a small part of the time. False: it may be, or not."""
+        return self.compare(value, fp) is True
+
+    def compare(self, value, fp):
+        """Returns True if a value certainly is what fp says, and False if it certainly differs: containers whose members
+        are the same objects, and then one that has more or fewer. None: only another walk tells."""
         if (
             fp.levels is None or self.shared
         ):  # of those who share a module's data more is told, see Walk.note_module_state
-            return False
+            return None
         level = [value]
         for lengths, inner, below in fp.levels:
             now = members(level)
-            if now[0] != lengths or not identity.same(now[1], inner):
+            if now[0] != lengths:
                 return False
+            if not identity.same(now[1], inner):
+                return None
             level = below
         return True

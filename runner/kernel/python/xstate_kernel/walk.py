@@ -17,6 +17,8 @@ import sys
 import types
 import weakref
 from collections import OrderedDict, deque
+from itertools import compress, repeat
+from operator import is_
 
 from . import adapters, atoms, blake2b, code_owner, instances
 from .atoms import ATOMS
@@ -81,7 +83,7 @@ class Walk(Containers, Unordered, Code):
 
     def atoms(self, items, kinds):
         """Writes a list of atoms with the given types."""
-        for part, found in atoms.parts(items, kinds):
+        for part, kinds, found in atoms.parts(items, kinds):
             for data in atoms.written(part, found):
                 if len(data) < _BULK or self.fp.size < _LARGE:
                     self.put(data)
@@ -92,16 +94,17 @@ class Walk(Containers, Unordered, Code):
                     self.fp.size += len(data)
             if found == atoms.TEXTS:
                 self.fp.size += 4 * len(part)  # about as pickled
-            self.floats(part, found)
+            self.floats(part, kinds, found)
 
-    def floats(self, items, kinds):
+    def floats(self, items, kinds, found):
         """Writes the identities of the NaN objects among the items: a container finds a NaN only by identity.
 
-        The NaN of a module is written by name. The walk treats others as shared, like mutable objects."""
-        if float not in kinds:
+        The NaN of a module is written by name. The walk treats others as shared, like mutable objects. kinds are the
+        types of the items, found is the set of these."""
+        if float not in found:
             return
         try:
-            some = sum(items) if kinds <= _NUMBERS else sum([x for x in items if type(x) is float])
+            some = sum(items if found <= _NUMBERS else compress(items, map(is_, kinds, repeat(float))))
         except OverflowError:
             some = math.nan
         if some == some:
@@ -149,7 +152,7 @@ class Walk(Containers, Unordered, Code):
             if t in ATOMS:
                 self.put(_dump(o))
                 if t is float and o != o:
-                    self.floats([o], _FLOAT)
+                    self.floats([o], [float], _FLOAT)
                 continue
             method = _DISPATCH.get(t)
             if method is not None:

@@ -111,15 +111,19 @@ class Writes:
         changed, near = set(), set()
         for name in names & old.keys():
             was = old[name]
-            if was.ids or was.soft or was.opaque:
-                if name in self.values_before and self.printer.unchanged(self.values_before[name], was):
-                    continue
-                fp = self.printer.of(self.values_before[name]) if name in self.values_before else None
-                if fp is None or fp.differs(was):
-                    self.altered |= self.groups.altered(was)
-                    changed.add(name)
-                    near |= self.groups.neighbours(name, soft=True)
+            if (was.ids or was.soft or was.opaque) and self.differed(name, was):
+                self.altered |= self.groups.altered(was)
+                changed.add(name)
+                near |= self.groups.neighbours(name, soft=True)
         return changed, near
+
+    def differed(self, name, was):
+        """Reports whether the value that a name had before the node may be another now."""
+        if name not in self.values_before:
+            return True
+        value = self.values_before[name]
+        same = self.printer.compare(value, was)
+        return self.printer.of(value).differs(was) if same is None else not same
 
     def weak(self, names, old, noted):
         """Returns the names that refer weakly to the old values of the given names. These values may be freed now."""
