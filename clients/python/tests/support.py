@@ -1,5 +1,6 @@
 """What the tests share: a folder and a store for each, the binary to test, and the end of the server."""
 
+import faulthandler
 import os
 import tempfile
 import unittest
@@ -8,6 +9,8 @@ from pathlib import Path
 import xstate_engine
 
 BINARY = os.environ.get("XSTATE", "xstate")
+faulthandler.dump_traceback_later(float(os.environ.get("LATE", "300")), exit=True)  # a test that hangs says where
+
 PYTHON = os.environ.get("XSTATE_PYTHON")  # executes the code
 
 
@@ -26,5 +29,5 @@ class Folder(unittest.TestCase):
 
     def stop(self):
         if (self.folder / ".xstate" / "server.json").exists():
-            self.new_engine().stop()
+            self.engine.stop()
         self.engine.close()

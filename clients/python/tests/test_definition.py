@@ -19,13 +19,18 @@ PROTO = (HERE.parents[2] / "api/xstate/v1/services.proto").read_text("utf-8")
 def messages():
     """The fields of each message, by its name."""
     found = {}
-    for name, body in re.findall(r"^message (\w+) \{(.*?)^\}", PROTO, re.MULTILINE | re.DOTALL):
+    for name, body in re.findall(r"^message (\w+) \{(.*?)\}\n(?=\n|\Z)", PROTO, re.MULTILINE | re.DOTALL):
         found[name] = set(re.findall(r"^\s+(?:repeated |optional )?[\w.<>, ]+? (\w+) = \d+;", body, re.MULTILINE))
     return found
 
 
 # Fields that the methods leave to engine.call.
-LEFT_OUT = {"PlanRequest": {"python", "environ"}, "RunRequest": {"python"}, "ValueRequest": {"at"}, "EditRequest": {"detach"}}
+LEFT_OUT = {
+    "PlanRequest": {"python"},  # Engine has it, as a variable of the environment: ExecRequest lacks it
+    "RunRequest": {"python"},
+    "ValueRequest": {"at"},
+    "EditRequest": {"detach"},
+}
 
 
 class Spy:
@@ -36,7 +41,7 @@ class Spy:
 
     def call(self, method, request, timeout):
         self.keep(method, request)
-        return {"session": "new", "program": {}}
+        return {"session": "new"}
 
     def stream(self, method, request, each):
         self.keep(method, request)

@@ -135,13 +135,16 @@ func (c *command) argument(value string) {
 }
 
 // program adds the file of a program with the program's own arguments. The file stands before --, so it must not look
-// like a flag.
-func (c *command) program(file string, arguments []string) {
+// like a flag. Without a file a session must be named: its recorded program is meant.
+func (c *command) program(session, file string, arguments []string) {
+	c.arguments = arguments
+	if file == "" && session != "" {
+		return
+	}
 	if strings.HasPrefix(c.need("file", file), "-") {
 		file = "./" + file
 	}
 	c.words = append(c.words, file)
-	c.arguments = arguments
 }
 
 // call makes the call of a command, without streams.

@@ -62,7 +62,7 @@ func runCommand(r *v1.RunRequest) *command {
 	c.is("write", r.GetWrite())
 	c.given("expect", r.Expect)
 	c.is("merge", r.GetMerge())
-	c.program(r.GetFile(), r.GetArguments())
+	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
 	return c
 }
 
@@ -105,7 +105,7 @@ func forkCommand(r *v1.ForkRequest) *command {
 
 func planCommand(r *v1.PlanRequest) *command {
 	c := newCommand("plan", r)
-	c.program(r.GetFile(), r.GetArguments())
+	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
 	return c
 }
 

@@ -51,6 +51,10 @@ class Transport:
         for connection, _ in idle:
             connection.close()
 
+    def __del__(self) -> None:
+        for connection, _ in self._idle:
+            connection.close()
+
     def stop(self) -> None:
         self._settings.stop()
 
