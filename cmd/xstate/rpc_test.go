@@ -81,15 +81,16 @@ func TestAPI(t *testing.T) {
 	server, verb := apiServer(t, folder)
 	called := map[string]bool{}
 	for _, call := range []struct{ method, request string }{
-		{"RunService/Run", `{"file":"p.py","arguments":["--n","5"],"timeout_seconds":60,"origin":{"agent":"coder","x":1}}`},
+		{"RunService/Run", `{"file":"p.py","arguments":["--n","5"],"timeout_seconds":60,
+			"origin":{"agent":"coder","x":1}}`},
 		{"RunService/RunStream", `{"file":"p.py","fresh":true}`},
 		{"RunService/Exec", `{"session":"p.py","code":"print(total)\ntotal + 1","append":true,"budget":1000}`},
 		{"RunService/Exec", `{"code":"1/0","environ":{"B":"2"}}`},
 		{"RunService/ExecStream", `{"code":"print('hi')"}`},
 		{"SessionService/List", `{}`},
 		{"SessionService/Get", `{"session":"main"}`},
-		{"EditService/Edit", `{"session":"p.py","block":"total","patch":"total = max(prices)\nprint(total)\n","format":"block",
-			"run":true,"origin":{"agent":"fixer","reason":"max"}}`},
+		{"EditService/Edit", `{"session":"p.py","block":"total","patch":"total = max(prices)\nprint(total)\n",
+			"format":"block","run":true,"origin":{"agent":"fixer","reason":"max"}}`},
 		{"QueryService/Plan", `{"file":"p.py","arguments":["--n","6"]}`},
 		{"QueryService/Why", `{"session":"p.py","block":"total"}`},
 		{"QueryService/Query", `{"session":"p.py"}`},

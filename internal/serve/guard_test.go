@@ -12,6 +12,7 @@ func TestGuard(t *testing.T) {
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	open := func(r *http.Request) bool { return r.URL.Path == "/execute" }
 	bearer := func(token string) map[string]string { return map[string]string{"Authorization": token} }
+	type header = map[string]string
 	for name, test := range map[string]struct {
 		path, host string
 		header     map[string]string
@@ -27,8 +28,8 @@ func TestGuard(t *testing.T) {
 		"none is open":     {path: "/execute", want: 401},
 		"open":             {path: "/execute", open: open, want: 204},
 		"another is open":  {path: "/other", open: open, want: 401},
-		"page":             {path: "/execute", open: open, header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
-		"origin":           {path: "/execute", open: open, header: map[string]string{"Origin": "http://a.b"}, want: 403},
+		"page":             {path: "/execute", open: open, header: header{"Sec-Fetch-Site": "cross-site"}, want: 403},
+		"origin":           {path: "/execute", open: open, header: header{"Origin": "http://a.b"}, want: 403},
 		"rebound name":     {path: "/execute", open: open, host: "evil.example:49999", want: 403},
 		"another port":     {path: "/execute", open: open, host: "localhost:80", want: 403},
 		"localhost":        {path: "/execute", open: open, host: "localhost:49999", want: 204},

@@ -43,7 +43,8 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 func (s *Server) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.begin() {
-			refuseHTTP(w, http.StatusServiceUnavailable, state.CodeBusy, "The server has too much to do.", "try again later")
+			refuseHTTP(w, http.StatusServiceUnavailable, state.CodeBusy, "The server has too much to do.",
+				"try again later")
 			return
 		}
 		defer s.end()

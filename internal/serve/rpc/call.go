@@ -120,3 +120,19 @@ func (s *Service) answer(ctx context.Context, c *command) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// events hands over the events of a command, until done.
+func (s *Service) events(ctx context.Context, c *command, to func(line []byte) error) error {
+	var f *failure
+	exit, err := s.do(ctx, c, "json-lines", func(line []byte) error {
+		if f = failureIn(line, 1); f != nil {
+			return nil
+		}
+		return to(line)
+	})
+	if err == nil && f != nil {
+		f.exit = exit
+		err = f
+	}
+	return err
+}

@@ -4,8 +4,8 @@
 // # Nouns
 //
 // There are four. A command is what a request asks for, as the arguments of a verb. A method is one of the API: it
-// turns a request into a command. A document is what the verb printed, and the method's answer. A failure is the document of
-// a verb that failed, with a code, a sentence and a hint; it becomes the error of the method.
+// turns a request into a command. A document is what the verb printed, and the method's answer. A failure is the
+// document of a verb that failed, with a code, a sentence and a hint; it becomes the error of the method.
 //
 // # The promise
 //

@@ -7,12 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
-
-	"connectrpc.com/connect"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
@@ -63,41 +60,6 @@ func (s *Service) e2b() http.Handler {
 	return mux
 }
 
-func writeJSON(w http.ResponseWriter, v any) error {
-	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(v)
-}
-
-// asFailure makes a failure of any error.
-func asFailure(err error) *failure {
-	var f *failure
-	if !errors.As(err, &f) {
-		f = fail(codeInternal, "try it again; if it stays, please report it", "%v", err)
-		f.exit = 5
-	}
-	return f
-}
-
-// readJSON reads a body into v. It takes the type of JSON only, which a page of another origin cannot send unasked.
-func readJSON(r *http.Request, v any) error {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		return misused(fmt.Errorf("the body has the type %.80q, want application/json", r.Header.Get("Content-Type")))
-	}
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		var found *connect.Error
-		if errors.As(err, &found) && found.Code() == connect.CodeResourceExhausted {
-			return tooLarge()
-		}
-		return misused(fmt.Errorf("the body is not as it must be: %w", err))
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return misused(errors.New("the body has more than one JSON object"))
-	}
-	return nil
-}
-
 // execution is the body of a request to execute.
 type execution struct {
 	Code     string            `json:"code"`
@@ -140,7 +102,8 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	if err != nil {
 		return out.fail(err)
 	}
-	if d := out.done; d != nil && d.Status == "reused" && !out.seen[d.Block] { // nothing ran, so no event had its outputs
+	// Where nothing ran, no event had the outputs.
+	if d := out.done; d != nil && d.Status == "reused" && !out.seen[d.Block] {
 		if err := s.recorded(r.Context(), in, out); err != nil {
 			return out.fail(err)
 		}
@@ -196,11 +159,4 @@ func (s *Service) takeBack(ctx context.Context, in *e2bContext, call string) err
 	undo.detach, undo.arguments = true, []string{fmt.Sprintf("%d..%d", first, last)}
 	_, err = s.answer(ctx, undo)
 	return err
-}
-
-func isPython(language *string) error {
-	if language == nil || *language == "" || *language == "python" {
-		return nil
-	}
-	return fail(codeUsage, `leave language out, or say "python"`, "the language %.40q is not served", *language)
 }

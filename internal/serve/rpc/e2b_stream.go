@@ -18,8 +18,8 @@ type e2bStream struct {
 	gone  func() // cancels the call when the client does not read
 	begun bool
 	seen  map[state.BlockID]bool // blocks with outputs
-	// results are values of blocks. Which of them is the one of the code that was sent is known at the end: other blocks
-	// may run before or after it.
+	// results are values of blocks. Other blocks may run before or after the code that was sent, so the end tells which
+	// of them is its own.
 	results []result
 	done    *api.Exec
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -115,7 +114,8 @@ func TestE2BReused(t *testing.T) {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	args, _ := d.last()
-	if diff := cmp.Diff("query --session=main --at-step=4 --block=b --json --store=/store", strings.Join(args, " ")); diff != "" {
+	asks := "query --session=main --at-step=4 --block=b --json --store=/store"
+	if diff := cmp.Diff(asks, strings.Join(args, " ")); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 }
@@ -123,11 +123,10 @@ func TestE2BReused(t *testing.T) {
 // TestE2BStreams: output is sent while the code runs.
 func TestE2BStreams(t *testing.T) {
 	seen := make(chan bool)
-	d := &fake{do: func(_ context.Context, c serve.Call) int {
-		io.WriteString(c.Stdout, `{"version":1,"event":"output","block":"b","output":{"kind":"stdout","text":"first"}}`+"\n")
+	d := &fake{do: func(ctx context.Context, c serve.Call) int {
+		events(`"event":"output","block":"b","output":{"kind":"stdout","text":"first"}`)(ctx, c)
 		<-seen // or the test hangs
-		io.WriteString(c.Stdout, `{"version":1,"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}}`+"\n")
-		return 0
+		return events(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)(ctx, c)
 	}}
 	_, client := serving(t, d, time.Minute)
 	answer, err := client.Post("http://localhost/execute", "application/json", strings.NewReader(`{"code":"x"}`))
@@ -188,7 +187,8 @@ func TestE2BInterrupted(t *testing.T) {
 		t.Errorf("messages %v, want an error first", got)
 	}
 	args, _ := d.last()
-	want := "undo --client=e2b --reason=it was interrupted, or ended the program --session=main --json --store=/store -- 7..8"
+	want := "undo --client=e2b --reason=it was interrupted, or ended the program --session=main " +
+		"--json --store=/store -- 7..8"
 	if diff := cmp.Diff(want, strings.Join(args, " ")); diff != "" {
 		t.Errorf("last call (-want +got):\n%s", diff)
 	}
@@ -227,7 +227,8 @@ func TestE2BContexts(t *testing.T) {
 	for path, method := range map[string]string{
 		"/contexts/" + id: "DELETE", "/contexts/" + id + "/restart": "POST", "/contexts/x": "DELETE",
 	} {
-		if status, got := asked(t, client, method, path, ""); status != 404 || !strings.Contains(fmt.Sprint(got), "no-context") {
+		status, got := asked(t, client, method, path, "")
+		if status != 404 || !strings.Contains(fmt.Sprint(got), "no-context") {
 			t.Errorf("%s %s has status %d: %v", method, path, status, got)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+// maxBody is the largest request.
+const maxBody = 16 << 20
+
 // readable refuses requests that no method can read, with a code and a hint.
 func readable(next http.Handler) http.Handler {
 	errorWriter := connect.NewErrorWriter()
@@ -28,7 +31,7 @@ func readable(next http.Handler) http.Handler {
 
 // unreadable says why no method can read a request; nil if one can.
 func unreadable(r *http.Request) *failure {
-	m := methods[r.URL.Path]
+	m := methods()[r.URL.Path]
 	switch {
 	case m == nil:
 		return fail(codeNoMethod, "paths are /xstate.v1.SERVICE/METHOD; docs/api.md lists them",
@@ -67,7 +70,8 @@ func kindsOf(m protoreflect.MethodDescriptor) []string {
 }
 
 func tooLarge() *failure {
-	return fail(codeTooLarge, "write large data into a file of the workspace", "the body has more than %d bytes", maxBody)
+	return fail(codeTooLarge, "write large data into a file of the workspace",
+		"the body has more than %d bytes", maxBody)
 }
 
 // Bounded bounds what a client costs: it gives up one that neither reads nor writes for the time of patience, and

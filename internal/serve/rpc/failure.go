@@ -130,3 +130,13 @@ func (f *failure) write(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(api.Failure{Version: api.Version, Error: f.what}) // the client is gone
 }
+
+// asFailure makes a failure of any error.
+func asFailure(err error) *failure {
+	var f *failure
+	if !errors.As(err, &f) {
+		f = fail(codeInternal, "try it again; if it stays, please report it", "%v", err)
+		f.exit = 5
+	}
+	return f
+}

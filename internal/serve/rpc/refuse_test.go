@@ -37,10 +37,11 @@ func TestRefusals(t *testing.T) {
 		status                   int
 		code, sentence           string
 	}{
-		"method":        {path: "/xstate.v1.RunService/Nothing", status: 501, code: "no-method", sentence: "Nothing"},
-		"path":          {method: "GET", path: "/", status: 501, code: "no-method", sentence: `"/"`},
-		"verb of HTTP":  {method: "DELETE", path: why, status: 400, code: "usage", sentence: "takes POST, not DELETE"},
-		"GET that acts": {method: "GET", path: v1.EditServiceUndoProcedure, status: 400, code: "usage", sentence: "POST"},
+		"method":       {path: "/xstate.v1.RunService/Nothing", status: 501, code: "no-method", sentence: "Nothing"},
+		"path":         {method: "GET", path: "/", status: 501, code: "no-method", sentence: `"/"`},
+		"verb of HTTP": {method: "DELETE", path: why, status: 400, code: "usage", sentence: "takes POST, not DELETE"},
+		"GET that acts": {method: "GET", path: v1.EditServiceUndoProcedure, status: 400, code: "usage",
+			sentence: "POST"},
 		"GET": {method: "GET", path: why + "?message={}", status: 400, code: "usage",
 			sentence: "needs the parameters encoding"},
 		"content type": {path: why, kind: "text/plain", body: "{}", status: 400, code: "usage",
@@ -49,10 +50,12 @@ func TestRefusals(t *testing.T) {
 			sentence: "application/connect+json"},
 		"compressed": {path: why, body: "{}", header: [2]string{"Content-Encoding", "gzip"}, status: 400, code: "usage",
 			sentence: "compressed"},
-		"no body":       {path: why, status: 400, code: "usage", sentence: "the body is empty"},
-		"garbage":       {path: why, body: "\x00\xff{", status: 400, code: "usage", sentence: "syntax error"},
-		"garbage proto": {path: why, kind: "application/proto", body: "\xff\xff\xff", status: 400, code: "usage", sentence: "protobuf"},
-		"unknown field": {path: why, body: `{"blok":"a"}`, status: 400, code: "usage", sentence: `unknown field "blok"`},
+		"no body": {path: why, status: 400, code: "usage", sentence: "the body is empty"},
+		"garbage": {path: why, body: "\x00\xff{", status: 400, code: "usage", sentence: "syntax error"},
+		"garbage proto": {path: why, kind: "application/proto", body: "\xff\xff\xff", status: 400, code: "usage",
+			sentence: "protobuf"},
+		"unknown field": {path: why, body: `{"blok":"a"}`, status: 400, code: "usage",
+			sentence: `unknown field "blok"`},
 		"unknown proto": {path: why, kind: "application/proto", body: "\xf8\x07\x01", status: 400, code: "usage",
 			sentence: "does not know"},
 		"type of a field": {path: why, body: `{"block":1}`, status: 400, code: "usage", sentence: "block"},
@@ -62,8 +65,10 @@ func TestRefusals(t *testing.T) {
 		"zero byte": {path: why, body: `{"block":"a\u0000b"}`, status: 400, code: "usage", sentence: "zero byte"},
 		"no time": {path: v1.RunServiceExecProcedure, body: `{"timeout_seconds":-1}`, status: 400, code: "usage",
 			sentence: "no time"},
-		"too large": {path: why, body: strings.Repeat(" ", maxBody+1), status: 429, code: "too-large", sentence: "bytes"},
-		"no runs":   {path: v1.RunServiceListRunsProcedure, body: "{}", status: 501, code: "no-method", sentence: "runs"},
+		"too large": {path: why, body: strings.Repeat(" ", maxBody+1), status: 429, code: "too-large",
+			sentence: "bytes"},
+		"no runs": {path: v1.RunServiceListRunsProcedure, body: "{}", status: 501, code: "no-method",
+			sentence: "runs"},
 		"garbage frame": {path: stream, kind: "application/connect+json", body: "garbage", status: 200, code: "usage",
 			sentence: "promised"},
 		"half a frame": {path: stream, kind: "application/connect+json", body: "\x00\x00", status: 200, code: "usage",
@@ -158,8 +163,8 @@ func TestFailuresOfVerbs(t *testing.T) {
 		{"disk-full", 5, connect.CodeResourceExhausted},
 		{"interrupted", 1, connect.CodeCanceled},
 	} {
-		failure := fmt.Sprintf(`"error":{"code":%q,"message":"It failed.","hint":"try","candidates":[{"line":4,"score":1}]}}`,
-			test.code) + "\n"
+		failure := fmt.Sprintf(`"error":{"code":%q,"message":"It failed.","hint":"try",`+
+			`"candidates":[{"line":4,"score":1}]}}`+"\n", test.code)
 		d := &fake{do: func(_ context.Context, c serve.Call) int {
 			begin := `{"version":1,`
 			if strings.Contains(strings.Join(c.Args, " "), "--json-lines") {
@@ -277,7 +282,8 @@ func TestDetached(t *testing.T) {
 func TestStalledReader(t *testing.T) {
 	ended := make(chan int, 1)
 	d := &fake{do: func(ctx context.Context, c serve.Call) int {
-		line := `{"version":1,"event":"output","output":{"kind":"stdout","text":"` + strings.Repeat("x", 1<<20) + `"}}` + "\n"
+		line := `{"version":1,"event":"output","output":{"kind":"stdout","text":"` + strings.Repeat("x", 1<<20) +
+			`"}}` + "\n"
 		n := 0
 		for ; ctx.Err() == nil && n < 1<<14; n++ {
 			io.WriteString(c.Stdout, line)
@@ -292,7 +298,8 @@ func TestStalledReader(t *testing.T) {
 	}
 	defer conn.Close()
 	body := "\x00\x00\x00\x00\x02{}"
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/connect+json\r\nContent-Length: %d\r\n\r\n%s",
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/connect+json\r\n"+
+		"Content-Length: %d\r\n\r\n%s",
 		v1.RunServiceExecStreamProcedure, len(body), body)
 	if n := <-ended; n > 100 {
 		t.Errorf("%d MB were written to a client that reads nothing", n)

@@ -1,0 +1,17 @@
+package rpc
+
+import (
+	"net/http"
+)
+
+// Handler returns the handler of all routes.
+func (s *Service) Handler() http.Handler {
+	connect, e2b := s.connect(), s.e2b()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if IsE2B(r.URL.Path) {
+			e2b.ServeHTTP(w, r)
+			return
+		}
+		connect.ServeHTTP(w, r)
+	})
+}
