@@ -32,7 +32,6 @@ type argument struct {
 type input map[string]any
 
 func (in input) text(name string) string { s, _ := in[name].(string); return s }
-func (in input) is(name string) bool     { b, _ := in[name].(bool); return b }
 func (in input) has(name string) bool    { _, ok := in[name]; return ok }
 
 // inputSchema describes arguments to a client.
