@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,6 +140,9 @@ func harmless(was, now []string) (changed map[string]*string, ok bool) {
 	return changed, true
 }
 
+// ofShell are variables that a shell sets when it starts.
+var ofShell = []string{"_", "PWD", "OLDPWD"}
+
 // perCommand are variables that differ from command to command, and that no interpreter reads when it starts.
 var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TRACEPARENT", "TRACESTATE"}
 
@@ -178,6 +182,9 @@ func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 	cfg, err := next.config(ctx)
 	if err != nil || next.python != s.python || cfg.Script != s.began.script || cfg.Imports != s.began.imports {
 		return false, err
+	}
+	if s.python.Launched() { // the shell that a launcher is sets these, whatever they were
+		maps.DeleteFunc(changed, func(name string, _ *string) bool { return slices.Contains(ofShell, name) })
 	}
 	if len(changed) > 0 {
 		s.engine.SetEnviron(changed)

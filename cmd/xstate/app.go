@@ -21,6 +21,7 @@ type app struct {
 	forwarded atomic.Bool                    // a server has the call
 	alone     bool                           // --no-server
 	doer      func(*serve.Server) serve.Doer // carries out calls in this process
+	runs      bool                           // what openWith opens is run
 	warm      bool                           // run --warm
 	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
 	mayBegin map[string]func(args []string) error

@@ -31,16 +31,15 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 		return nil // the verb reports it
 	}
 	client := serve.Find(dir)
-	if client == nil && !warm {
-		return nil
-	}
 	ctx := cmd.Context()
-	if warm {
+	switch {
+	case client != nil && client.Same(): // if it does not answer, that is known soon enough
+	case warm:
 		client = a.ensureServer(ctx, dir)
-	} else if !client.Same() {
-		if client.Alive(ctx) {
-			a.ui.talk("the server of the store is another xstate (%s), so this command works alone", client.Info.XState)
-		}
+	case client != nil && client.Alive(ctx):
+		a.ui.talk("the server of the store is another xstate (%s), so this command works alone", client.Info.XState)
+		return nil
+	default:
 		return nil
 	}
 	if client == nil {

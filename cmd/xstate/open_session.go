@@ -103,6 +103,9 @@ func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
 func (a *app) openWith(ctx context.Context, options state.Options, python string) (*opened, error) {
 	return a.openBy(ctx, options, python,
 		func(store *xstate.Store, name string, o xstate.SessionOptions) (*xstate.Session, error) {
+			if a.runs {
+				return a.runnable(ctx, store, name, o, store.Existing)
+			}
 			return store.Existing(ctx, name, o)
 		})
 }

@@ -92,6 +92,7 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	if name != "" {
 		a.session = name
 	}
+	a.runs = f.run && !f.dryRun
 	o, err := a.openToPatch(ctx, p, f)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -41,9 +42,15 @@ func newInServer(t *testing.T, o serve.Options) *inServer {
 		}
 	})
 	environ := os.Environ()
-	if python, _, _ := strings.Cut(os.Getenv("XSTATE_TEST_PYTHONS"), string(filepath.ListSeparator)); python != "" {
-		environ = append(environ, "XSTATE_PYTHON="+python)
+	python, _, _ := strings.Cut(os.Getenv("XSTATE_TEST_PYTHONS"), string(filepath.ListSeparator))
+	if python == "" { // not a launcher, which changes the environment
+		out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		python = strings.TrimSpace(string(out))
 	}
+	environ = append(environ, "XSTATE_PYTHON="+python)
 	return &inServer{t, server, folder, environ}
 }
 
@@ -100,6 +107,11 @@ func TestWarm(t *testing.T) {
 		t.Errorf("with another COLOUR: %s after %s, want another interpreter", other, first)
 	}
 	before := run("PWD=/two", "COLOUR=red")
+	s.write("edit.txt", "<<<<<<< SEARCH\nimport os\n=======\nimport os\nprint('new', end=' ')\n>>>>>>> REPLACE\n")
+	patched := s.done([]string{"PWD=/two", "COLOUR=red"}, "patch", "p.py", "edit.txt", "--run")
+	if !strings.Contains(patched, "new "+kernel(before)) {
+		t.Errorf("patch --run = %s after %s, want the same interpreter", patched, before)
+	}
 	if err := errors.Join(os.Rename(filepath.Join(s.folder, "p.py"), filepath.Join(s.folder, "q.py")),
 		os.Rename(filepath.Join(s.folder, "q.py"), filepath.Join(s.folder, "p.py"))); err != nil {
 		t.Fatal(err)

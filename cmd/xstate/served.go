@@ -46,6 +46,13 @@ func (a *app) runnable(
 	if a.server == nil || store != a.server.Pool.Store() {
 		return open(ctx, name, o)
 	}
+	if o.Workspace == "" {
+		begun, err := store.State().Session(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		o.Workspace = begun.Workspace
+	}
 	lease, err := a.server.Pool.Session(ctx, name, a.calledBy(), o, open)
 	if err != nil {
 		return nil, err

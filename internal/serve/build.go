@@ -3,7 +3,7 @@ package serve
 import (
 	"bytes"
 	"crypto/sha256"
-	"debug/elf"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -30,17 +30,9 @@ var Build = sync.OnceValue(func() string {
 	return hex.EncodeToString(sum[:8])
 })
 
-// linkerID returns the build identifier of a Go program; nil if it has none that is easy to find.
+// linkerID returns the build identifier of a Go program; nil if it has none that is easy to find. In an ELF file it is
+// a note near the beginning, in others a text.
 func linkerID(path string) []byte {
-	if f, err := elf.Open(path); err == nil {
-		defer f.Close()
-		if note := f.Section(".note.go.buildid"); note != nil {
-			if data, err := note.Data(); err == nil && len(data) > 16 {
-				return data[16:]
-			}
-		}
-		return nil
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -48,7 +40,15 @@ func linkerID(path string) []byte {
 	defer f.Close()
 	head := make([]byte, 64<<10)
 	n, _ := io.ReadFull(f, head)
-	_, rest, found := bytes.Cut(head[:n], []byte("\xff Go build ID: \""))
+	head = head[:n]
+	name := []byte("\x04\x00\x00\x00Go\x00\x00") // the type of the note, and who defines it
+	if at := bytes.Index(head, name); at >= 8 && bytes.HasPrefix(head, []byte("\x7fELF")) {
+		size, note := binary.LittleEndian.Uint32(head[at-4:]), head[at+len(name):]
+		if size > 0 && int64(size) <= int64(len(note)) {
+			return note[:size]
+		}
+	}
+	_, rest, found := bytes.Cut(head, []byte("\xff Go build ID: \""))
 	id, _, ends := bytes.Cut(rest, []byte("\"\n \xff"))
 	if !found || !ends {
 		return nil

@@ -73,11 +73,12 @@ func orElse(text, other string) string {
 	return text
 }
 
-// ownEnviron is what a server needs of the environment of who starts it. Programs get that of each call.
+// ownEnviron is what a server gets of the environment of who starts it: all but what is of one command, such as the
+// origin of its steps. Commands bring their own environment; requests over HTTP do not, and have this one.
 func ownEnviron(environ []string) (own []string) {
 	for _, pair := range environ {
-		switch name, _, _ := strings.Cut(pair, "="); name {
-		case "HOME", "PATH", "TMPDIR", "USER", "LOGNAME", "LANG", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "GOCOVERDIR":
+		name, _, _ := strings.Cut(pair, "=")
+		if name == "XSTATE_PYTHON" || !strings.HasPrefix(name, "XSTATE_") && name != "TRACEPARENT" && name != "TRACESTATE" {
 			own = append(own, pair)
 		}
 	}

@@ -166,6 +166,16 @@ func (i Interpreter) check() error {
 	return nil
 }
 
+// Launched reports whether a script starts the interpreter, such as one of pyenv's.
+func (i Interpreter) Launched() bool {
+	head := make([]byte, 2)
+	if f, err := os.Open(i.Path); err == nil {
+		_, _ = f.Read(head)
+		f.Close()
+	}
+	return string(head) == "#!"
+}
+
 // interpreterKey returns a text that changes when the file at path may have become another interpreter.
 func interpreterKey(path, workspace string, environ []string) string {
 	var b strings.Builder
@@ -177,12 +187,7 @@ func interpreterKey(path, workspace string, environ []string) string {
 	if info, err := os.Stat(real); err == nil {
 		fmt.Fprintf(&b, "%s %d %d\n", real, info.Size(), info.ModTime().UnixNano())
 	}
-	head := make([]byte, 2)
-	if f, err := os.Open(real); err == nil {
-		_, _ = f.Read(head)
-		f.Close()
-	}
-	if string(head) == "#!" { // a launcher, such as pyenv's: other files decide which interpreter it starts
+	if (Interpreter{Path: real}).Launched() { // a launcher, such as pyenv's: other files decide which interpreter it starts
 		fmt.Fprintf(&b, "PYENV_VERSION=%s\n", kernel.Getenv(environ, "PYENV_VERSION"))
 		for _, name := range []string{
 			filepath.Join(workspace, ".python-version"), filepath.Join(filepath.Dir(filepath.Dir(real)), "version"),
