@@ -2,6 +2,8 @@ package xstate
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,16 +31,19 @@ type ExecResult struct {
 	Edits     []Step    // the steps that record the revision
 	Outcome   *Outcome  // of the whole program
 	Step      Step      // records the run
+	Undone    []Step    // the steps that took the code back
 }
 
 // Exec makes code a block of the program and brings the program up to date. The code is one block, several with
 // markers, or a reply with code in fences. Exec decides as Revise does whether a block is new or replaces another, with
 // the differences that patch.Submitted states. So the program from top to bottom is always what the results show.
 //
-// The same code again is the same block: its recorded result is returned. It is executed again if its result may vary.
-// It is a new block if a later block has changed what it reads or writes.
+// The same code again is the same block, and its recorded result is returned, where executing it again would find and
+// leave everything as it is. Otherwise it is a new block: "n += 1" counts each time. What may vary, such as the reading
+// of a clock, is executed each time.
 //
-// Code that does not parse is a block that fails.
+// Code that does not parse is a block that fails. Code that is interrupted, or that ends the program, is taken back: it
+// would be executed again by the next call, or keep later blocks from being executed.
 func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
@@ -82,38 +87,43 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	if len(done.Edits) > 0 {
 		o.Origin = o.Origin.WithoutCost()
 	}
-	if err := s.forceVolatile(ctx, r, &o.Run); err != nil {
-		return done, err
+	if o.Run.Resample == nil { // to submit the reading of a clock is to ask for the time
+		o.Run.Resample = func(id BlockID) bool { return slices.Contains(done.Blocks, id) }
 	}
 	done.Outcome, done.Step, err = s.Run(ctx, o.Run, o.Origin)
+	if len(done.Edits) > 0 && (ctx.Err() != nil || err == nil && done.ends()) {
+		err = errors.Join(err, s.takeBackExec(context.WithoutCancel(ctx), done, o))
+	}
 	return done, err
 }
 
-// forceVolatile makes a run execute blocks that were submitted again unchanged and whose results may vary: who submits
-// a clock again wants to know the time.
-func (s *Session) forceVolatile(ctx context.Context, r *Revision, o *runner.RunOptions) error {
-	if o.Force != nil {
-		return nil
+// ends reports whether a block of the code ended the program.
+func (r *ExecResult) ends() bool {
+	return slices.ContainsFunc(r.Outcome.Blocks, func(b runner.BlockOutcome) bool {
+		return b.Ending != nil && slices.Contains(r.Blocks, b.ID)
+	})
+}
+
+// takeBackExec undoes the edits of a call.
+func (s *Session) takeBackExec(ctx context.Context, r *ExecResult, o ExecOptions) error {
+	u, err := s.PlanUndo(ctx, Which{First: r.Edits[0].Number, Last: r.Edits[len(r.Edits)-1].Number})
+	if err != nil {
+		if state.CodeOf(err) == state.CodeConflict { // others went on from the code
+			return nil
+		}
+		return err
 	}
-	again := map[BlockID]bool{}
-	for _, x := range r.Placements {
-		if !x.Unchanged {
-			continue
-		}
-		b, found, err := s.store.state.BlockAt(ctx, s.name, r.Base, BlockID(x.Block))
-		if err != nil {
-			return err
-		}
-		for _, t := range s.traces(&b) {
-			again[b.ID] = again[b.ID] || found && len(t.Marks) > 0
-		}
+	origin := o.Origin.WithoutCost()
+	if origin.Reason = "the code was interrupted"; r.Outcome != nil && r.Outcome.Stopped == nil {
+		origin.Reason = "the code ended the program"
 	}
-	for _, volatile := range again {
-		if volatile {
-			o.Force = func(id BlockID, _ int) bool { return again[id] }
-		}
+	record := func() ([]Step, error) { return s.Undo(ctx, u, origin) }
+	if o.Record == nil {
+		r.Undone, err = record()
+		return err
 	}
-	return nil
+	r.Undone, err = o.Record(&Revision{Revision: patch.Revision{Blocks: u.Blocks, Text: o.Target.Data}}, record)
+	return err
 }
 
 // traces returns what the store has of the last executions of a block's nodes.
@@ -170,32 +180,41 @@ func statementLine(id BlockID, e *state.ExecError) (line int) {
 	return line
 }
 
-// overtaken reports whether blocks after this one have changed what it read or wrote when it was last executed.
+// overtaken reports whether a block would find, or leave, something else if it was executed again after the program:
+// because blocks after it have changed what it read or wrote, or because it has changed what it read.
 func (s *Session) overtaken(program []state.ProgramBlock, id BlockID) bool {
 	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
-	if at < 0 || at == len(program)-1 {
+	if at < 0 {
 		return false
 	}
-	left := map[Key]Digest{}
+	found, left := map[Key]Digest{}, map[Key]Digest{}
 	for _, t := range s.traces(program[at].Before) {
-		for _, a := range slices.Concat(t.Reads, t.Writes) {
-			left[a.Key] = a.Digest
+		for _, r := range t.Reads {
+			if _, own := left[r.Key]; !own {
+				found[r.Key] = r.Digest
+			}
+		}
+		for _, w := range t.Writes {
+			left[w.Key] = w.Digest
 		}
 	}
-	now := map[Key]Digest{}
+	now := maps.Clone(left)
 	for _, b := range program[at+1:] {
 		for _, t := range s.traces(b.Before) {
 			for _, w := range t.Writes {
-				if _, ok := left[w.Key]; ok && t.Err == nil {
+				if t.Err == nil {
 					now[w.Key] = w.Digest
 				}
 			}
 		}
 	}
-	for key, digest := range now {
-		if left[key] != digest {
-			return true
+	changed := func(before map[Key]Digest) bool {
+		for key, digest := range before {
+			if is, ok := now[key]; ok && is != digest {
+				return true
+			}
 		}
+		return false
 	}
-	return false
+	return changed(found) || changed(left)
 }

@@ -254,12 +254,27 @@ func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, o
 	return state.Access{}, entry{}, true
 }
 
+// ownFirst puts the last result of the node itself in front. Of several valid results, as two readings of a clock are,
+// a block keeps its own, and not that of an equal block.
+func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
+	if n.unit.Before == nil || n.at >= len(n.unit.Before.Nodes) {
+		return traces
+	}
+	own := n.unit.Before.Nodes[n.at].Trace
+	i := slices.IndexFunc(traces, func(t state.StoredTrace) bool { return t.Digest == own })
+	if i <= 0 {
+		return traces
+	}
+	return slices.Concat(traces[i:i+1], traces[:i], traces[i+1:])
+}
+
 // choose looks for a trace of n that is valid at p. The newest comes first; those that a time-out stopped come last.
 func (e *Engine) choose(p place, n *node, timeout time.Duration) (choice, error) {
 	traces, err := e.traces(n.code)
 	if err != nil {
 		return choice{}, err
 	}
+	traces = ownFirst(n, traces)
 	moved := false
 	var limited *state.StoredTrace
 	for i := range traces {

@@ -22,13 +22,15 @@ type RunOptions struct {
 	// a negative number none.
 	Memory int64
 
-	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil
-	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
+	Force func(state.BlockID, int) bool // the nodes to execute even where a trace is valid; may be nil
+	// Resample selects blocks of which no result that may vary is reused; may be nil.
+	Resample func(state.BlockID) bool
+	Serve    func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 }
 
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
-	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil
+	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Resample == nil
 }
 
 const defaultMemory = 1 << 30

@@ -195,9 +195,15 @@ func (w *walk) node(ctx context.Context, i int) error {
 func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision, error) {
 	n := w.nodes[i]
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
-	return w.e.decide(walkPlace{p, w.units, w.nodes}, n,
-		given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i],
-			timeout: w.o.Timeout})
+	g := given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i],
+		timeout: w.o.Timeout}
+	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
+	if err == nil && d.trace != nil && d.trace != g.ran && len(d.trace.Marks) > 0 &&
+		w.o.Resample != nil && w.o.Resample(n.unit.ID) {
+		g.forced = true
+		return w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
+	}
+	return d, err
 }
 
 // perform executes node i, which has no valid trace, or takes over a speculative execution.

@@ -239,6 +239,11 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 		Target: target, Append: f.append, Origin: f.origin,
 		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: x.event},
 		Record: func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {
+			if r.Placements == nil { // the code is taken back
+				path := x.wrote
+				x.wrote = ""
+				return recordWith(x.path(path), target.Data, record)
+			}
 			if err := x.decided(ctx, r); err != nil {
 				return nil, err
 			}

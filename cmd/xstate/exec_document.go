@@ -48,6 +48,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 	if out.Stopped != nil {
 		x.d.Stopped = string(codeInterrupted)
 	}
+	x.d.TakenBack = len(done.Undone) > 0
 	var text strings.Builder
 	for i := range out.Blocks {
 		if b := &out.Blocks[i]; slices.Contains(x.blocks, b.ID) {

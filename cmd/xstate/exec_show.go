@@ -118,7 +118,13 @@ func (x *execution) talk(done *xstate.ExecResult) {
 	if x.wrote != "" {
 		x.ui.talk("wrote %s", x.wrote)
 	}
-	if x.d.Stopped != "" {
+	switch {
+	case x.d.TakenBack && x.d.Stopped == "":
+		x.ui.talk("the code ended the program, so it was taken back: what comes later would not be executed")
+	case x.d.TakenBack:
+		x.ui.talk("interrupted: the code was taken back, and step %d keeps what was finished", x.d.Step)
+		return
+	case x.d.Stopped != "":
 		x.ui.talk("interrupted: step %d keeps what was finished", x.d.Step)
 		return
 	}

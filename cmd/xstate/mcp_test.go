@@ -317,7 +317,7 @@ func TestMCPCancellation(t *testing.T) {
 		}
 	})
 	h.call("exec", `{"code":"# %% alive\nprint('alive')","append":true}`, "block alive appended, ran", "ran 1 block")
-	h.call("history", `{}`, "takes back", "the call was cancelled")
+	h.call("history", `{}`, "takes back", "the code was interrupted")
 }
 
 // TestMCPClients uses the tools with clients that others wrote: the SDK for Python, OpenAI's Agents SDK, and the

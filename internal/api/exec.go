@@ -24,6 +24,8 @@ type Exec struct {
 	Clipped  bool             `json:"clipped"`           // a text in this document is not the whole text
 	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
 	File     string           `json:"file,omitempty"`    // the session's file, if it was written
+	// TakenBack: the code was interrupted, or it ended the program. It is not in the program, as after undo.
+	TakenBack bool `json:"taken_back,omitempty"`
 
 	Ran        int `json:"ran"` // number of blocks of the program, like the next four
 	Reused     int `json:"reused"`

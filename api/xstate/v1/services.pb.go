@@ -235,7 +235,7 @@ type RunRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Session        string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // its name; "": the file's
 	Folder         string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
-	File           string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	File           string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`                                      // "": the recorded program of the session
 	Arguments      []string               `protobuf:"bytes,4,rep,name=arguments,proto3" json:"arguments,omitempty"`                            // of the program
 	Verify         bool                   `protobuf:"varint,5,opt,name=verify,proto3" json:"verify,omitempty"`                                 // then run everything from scratch, and compare
 	Fresh          bool                   `protobuf:"varint,6,opt,name=fresh,proto3" json:"fresh,omitempty"`                                   // reuse nothing
@@ -791,7 +791,7 @@ type UndoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	Folder        string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
-	Steps         string                 `protobuf:"bytes,3,opt,name=steps,proto3" json:"steps,omitempty"` // 12 or 5..9; "": the last edit, or with by all
+	Steps         string                 `protobuf:"bytes,3,opt,name=steps,proto3" json:"steps,omitempty"` // 12 or 5..9; "": with by, all
 	By            string                 `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`       // the edits of this agent only
 	DryRun        bool                   `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	KeepFile      bool                   `protobuf:"varint,6,opt,name=keep_file,json=keepFile,proto3" json:"keep_file,omitempty"` // do not write the program's file
@@ -1035,7 +1035,7 @@ type PlanRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // its name; "": the file's
 	Folder        string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
-	File          string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	File          string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`           // "": the recorded program of the session
 	Arguments     []string               `protobuf:"bytes,4,rep,name=arguments,proto3" json:"arguments,omitempty"` // of the program
 	Python        string                 `protobuf:"bytes,5,opt,name=python,proto3" json:"python,omitempty"`
 	Environ       map[string]string      `protobuf:"bytes,6,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`

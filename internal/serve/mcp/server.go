@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,7 +94,7 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 	}
 }
 
-// carryOut carries out a call. An exec that is interrupted is taken back.
+// carryOut carries out a call. Calls of exec of one session take turns.
 func (s *server) carryOut(
 	ctx context.Context, t *tool, in input, q *request, p *progress,
 ) (document json.RawMessage, bad *api.Error) {
@@ -107,12 +106,7 @@ func (s *server) carryOut(
 		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
 	}
 	defer end()
-	call := rand.Text()
-	q.args = append([]string{q.args[0], withValue("call-id", call)}, q.args[1:]...)
-	if document, bad = s.answer(ctx, q, p.event); ctx.Err() != nil && stopped(document, bad) {
-		s.takeBack(in.session(), call)
-	}
-	return document, bad
+	return s.answer(ctx, q, p.event)
 }
 
 // told rewords the error of a verb for a client that has tools. Where a session does not exist, it names those that do.

@@ -27,6 +27,9 @@ func execReply(d *api.Exec) *reply {
 		r.line("wrote %s", d.File)
 	}
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
+	if d.TakenBack {
+		r.line("the code was taken back: it is not in the program")
+	}
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
 	return r
 }

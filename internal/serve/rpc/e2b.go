@@ -2,9 +2,7 @@ package rpc
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -90,15 +88,11 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	call := rand.Text()
-	c := in.command("exec", "--append", "--client=e2b", "--call-id="+call)
+	c := in.command("exec", "--append", "--client=e2b")
 	c.arguments, c.stdin = []string{"-"}, e.Code
 	c.variables(e.Env)
 	out := &e2bStream{w: w, gone: cancel, seen: map[state.BlockID]bool{}}
 	err = s.events(ctx, c, out.event)
-	if out.blocks(ctx) {
-		err = errors.Join(err, s.takeBack(ctx, in, call))
-	}
 	if err != nil {
 		return out.fail(err)
 	}
@@ -130,33 +124,4 @@ func (s *Service) recorded(ctx context.Context, in *e2bContext, out *e2bStream) 
 		}
 	}
 	return nil
-}
-
-// takeBack takes back the edits of a call. Code that was interrupted is part of the program, so the next call would
-// begin by executing it again; and after code that ends the program nothing would be executed. The client expects an
-// interpreter that goes on in both cases.
-func (s *Service) takeBack(ctx context.Context, in *e2bContext, call string) error {
-	log := in.command("log", "--limit=100")
-	log.detach = true
-	text, err := s.answer(ctx, log)
-	if err != nil {
-		return err
-	}
-	var d api.Log
-	if err := json.Unmarshal(text, &d); err != nil {
-		return err
-	}
-	var first, last state.StepNumber
-	for _, e := range d.Steps { // newest first
-		if e.Origin.CallID == call && e.Run == nil {
-			first, last = e.Number, max(last, e.Number)
-		}
-	}
-	if first == 0 {
-		return nil
-	}
-	undo := in.command("undo", "--client=e2b", "--reason=it was interrupted, or ended the program")
-	undo.detach, undo.arguments = true, []string{fmt.Sprintf("%d..%d", first, last)}
-	_, err = s.answer(ctx, undo)
-	return err
 }

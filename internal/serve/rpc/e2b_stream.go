@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -43,15 +42,6 @@ func (s *e2bStream) line(m map[string]any) error {
 		s.gone()
 	}
 	return err
-}
-
-// blocks reports whether the code keeps later code from being executed: it was begun and did not end, or it ended the
-// program.
-func (s *e2bStream) blocks(ctx context.Context) bool {
-	if s.done == nil {
-		return ctx.Err() != nil
-	}
-	return s.done.Stopped != "" || s.done.ExitCode != nil
 }
 
 // event sends what an event of exec says.

@@ -82,9 +82,7 @@ func TestE2BExecute(t *testing.T) {
 		t.Errorf("status %d, messages (-want +got):\n%s", status, diff)
 	}
 	args, stdin := d.last()
-	args[3] = "--call-id="
-	wantArgs := []string{"exec", "--append", "--client=e2b", "--call-id=", "--session=main", "--json-lines",
-		"--store=/store", "--", "-"}
+	wantArgs := []string{"exec", "--append", "--client=e2b", "--session=main", "--json-lines", "--store=/store", "--", "-"}
 	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {
 		t.Errorf("input %q, arguments (-want +got):\n%s", stdin, diff)
 	}
@@ -169,31 +167,6 @@ func TestE2BFailures(t *testing.T) {
 	}
 }
 
-// TestE2BInterrupted: code that was interrupted is taken back before the context executes anything else.
-func TestE2BInterrupted(t *testing.T) {
-	var id string
-	d := &fake{do: func(ctx context.Context, c serve.Call) int {
-		if c.Args[0] == "exec" {
-			_, id, _ = strings.Cut(c.Args[3], "=")
-			return events(`"event":"done","exec":{"version":1,"block":"b","step":9,"stopped":"interrupted"}`)(ctx, c)
-		}
-		return prints(`{"version":1,"steps":[{"step":9,"run":{},"origin":{"call_id":"`+id+`"}},`+
-			`{"step":8,"origin":{"call_id":"`+id+`"}},{"step":7,"origin":{"call_id":"`+id+`"}},`+
-			`{"step":6,"origin":{"call_id":"x"}}]}`+"\n", 0)(ctx, c)
-	}}
-	_, client := serving(t, d, time.Minute)
-	_, got := asked(t, client, "POST", "/execute", `{"code":"sleep()"}`)
-	if len(got) == 0 || got[0]["name"] != "KeyboardInterrupt" {
-		t.Errorf("messages %v, want an error first", got)
-	}
-	args, _ := d.last()
-	want := "undo --client=e2b --reason=it was interrupted, or ended the program --session=main " +
-		"--json --store=/store -- 7..8"
-	if diff := cmp.Diff(want, strings.Join(args, " ")); diff != "" {
-		t.Errorf("last call (-want +got):\n%s", diff)
-	}
-}
-
 // TestE2BContexts: contexts are made, listed, restarted and removed.
 func TestE2BContexts(t *testing.T) {
 	d := &fake{do: events(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)}
@@ -209,7 +182,7 @@ func TestE2BContexts(t *testing.T) {
 			t.Errorf("the call is made from %s", call.Folder)
 		}
 		args, _ := d.last()
-		return args[4]
+		return args[3]
 	}
 	first := executes()
 	if want := "--session=" + id; first != want {
