@@ -72,7 +72,7 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	})
 	defer told()
 	root := a.root()
-	root.SetArgs(call.Args)
+	root.SetArgs(append([]string{}, call.Args...)) // not nil, which means those of this process
 	root.SetIn(call.Stdin)
 	root.SetOut(call.Stdout)
 	root.SetErr(call.Stderr)
