@@ -47,9 +47,6 @@ type commands struct {
 	server *serve.Server // whose calls they are; nil where a call is this process's own
 }
 
-// spoilt are codes of errors after which an open store may be of no more use.
-var spoilt = []state.Code{state.CodeDamaged, state.CodeNoStore, state.CodeClosed}
-
 // Do implements serve.Doer.
 func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
@@ -75,14 +72,12 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	})
 	defer told()
 	root := a.root()
-	root.SetArgs(call.Args)
+	root.SetArgs(append([]string{}, call.Args...)) // not nil, which means those of this process
 	root.SetIn(call.Stdin)
 	root.SetOut(call.Stdout)
 	root.SetErr(call.Stderr)
 	err := root.ExecuteContext(ctx)
-	if a.server != nil && (slices.Contains(spoilt, state.CodeOf(err)) || a.found()) {
-		a.server.Spent() // the next one opens the store anew
-	}
+	a.noteDamage(err)
 	if err != nil && !a.entered {
 		err = usage(err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"strings"
 
@@ -32,8 +33,20 @@ func (a *app) closeStore(store *xstate.Store) error {
 // noticesOf returns what the store noted since the verb opened it.
 func (a *app) noticesOf(store *xstate.Store) []string { return store.State().Notices()[a.noticed:] }
 
-// found reports whether the store noted damage since the verb opened it.
-func (a *app) found() bool { return len(a.noticesOf(a.server.Pool.Store())) > 0 }
+// spoilt are codes of errors after which an open store may be of no more use.
+var spoilt = []state.Code{state.CodeDamaged, state.CodeNoStore, state.CodeClosed}
+
+// noteDamage has the server of a call end if the store that it has open is damaged: the next one opens it anew.
+func (a *app) noteDamage(err error) {
+	if a.server == nil {
+		return
+	}
+	if slices.Contains(spoilt, state.CodeOf(err)) {
+		a.server.Spent(err.Error())
+	} else if found := a.noticesOf(a.server.Pool.Store()); len(found) > 0 {
+		a.server.Spent(found[0])
+	}
+}
 
 // openSession is how a session is opened that a run needs: an existing one, or else a new one.
 type openSession func(context.Context, string, xstate.SessionOptions) (*xstate.Session, error)

@@ -189,8 +189,10 @@ func (s *Server) gone() bool {
 	return false
 }
 
-// Spent makes Serve end after the calls that go on. It takes no more: the open store may be of no use.
-func (s *Server) Spent() {
+// Spent makes Serve end after the calls that go on. It takes no more: the open store may be of no use. why goes to the
+// log.
+func (s *Server) Spent(why string) {
+	fmt.Fprintf(s.o.Log, "takes no more calls: %s\n", why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.spent = true; s.active == 0 {

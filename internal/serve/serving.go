@@ -105,7 +105,7 @@ func (s *Server) refusal(cmd command) string {
 	case cmd.Retire:
 		return ""
 	case s.gone():
-		s.Spent()
+		s.Spent("its store is gone")
 		return "its store is gone"
 	case cmd.Surroundings != "" && cmd.Surroundings != s.around:
 		return "it runs with other permissions, limits or namespaces"
