@@ -26,6 +26,12 @@ type parked struct {
 	handles []string // open files that it may use
 }
 
+// citation is the text of a block that the kernel has.
+type citation struct {
+	text   string
+	future string // features in force
+}
+
 // kernelState is what the engine knows of the kernel's state, so that it sends differences only.
 //
 // Invariant: two groups that are both bound, or parked, share no mutable object. A group is bound, parked and stored as

@@ -24,12 +24,6 @@ func (w *walk) compiled(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// citation is the text of a block that the kernel has.
-type citation struct {
-	text   string
-	future string // features in force
-}
-
 // sources gives the kernel the texts of the blocks, once a pass, so that tracebacks can cite them.
 func (w *walk) sources(ctx context.Context) error {
 	if err := ctx.Err(); w.cited || err != nil {

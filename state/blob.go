@@ -438,7 +438,7 @@ func (b *blobs) inline(d Digest) []byte {
 		content = []byte{}
 	}
 	b.results.mu.Lock()
-	b.results.remember(bucketInline, d.key(), len(content), bytes.Clone(content))
+	b.results.memory.put(bucketInline, d.key(), len(content), bytes.Clone(content))
 	b.results.mu.Unlock()
 	return content
 }

@@ -14,7 +14,8 @@ type blockMemory struct {
 
 type blockMemoryKey struct {
 	session sessionID
-	change  changeRef
+	step    StepNumber
+	change  uint32 // of the step
 	sum     [bodySum]byte
 }
 

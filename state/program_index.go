@@ -345,7 +345,7 @@ func (r *blockReader) read(id BlockID, p changeRef, into *Block) error {
 	if err != nil {
 		return badStep(r.chain, p.Step, err)
 	}
-	key := blockMemoryKey{session: r.chain.owner(p.Step), change: p}
+	key := blockMemoryKey{session: r.chain.owner(p.Step), step: p.Step, change: p.Change}
 	if known, ok := o.body.sum(int(p.Change)); ok {
 		key.sum = known
 		if b, ok := r.memory.get(key); ok && b.ID == id {

@@ -99,7 +99,7 @@ func (r *results) set(bucket, key, value []byte) {
 	if r.pending[string(bucket)] == nil {
 		r.pending[string(bucket)] = make(map[string][]byte)
 	}
-	r.forget(bucket, key)
+	r.memory.forget(bucket, key)
 	r.pending[string(bucket)][string(key)] = value
 	if r.size += len(key) + len(value); r.size > flushSize {
 		r.flushLocked()
@@ -134,6 +134,18 @@ func (r *results) getLocked(bucket, key []byte, what string) []byte {
 		return nil
 	}
 	return payload
+}
+
+// recall returns a record that the memory has, if the file still has it. The caller holds r.mu.
+func (r *results) recall(bucket, key []byte) (any, bool) {
+	if r.db == nil {
+		return nil, false
+	}
+	writes, err := r.db.currentForeignWrites(context.Background())
+	if err != nil {
+		return nil, false
+	}
+	return r.memory.get(writes, r.removals, bucket, key)
 }
 
 // view runs fn in a read transaction, if there is a file. The caller holds r.mu.

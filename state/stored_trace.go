@@ -182,7 +182,7 @@ func (r *results) tracesOf(code Digest) []Digest {
 				list = nil
 			}
 		}
-		r.remember(bucketByCode, code.key(), len(payload), slices.Clone(list))
+		r.memory.put(bucketByCode, code.key(), len(payload), slices.Clone(list))
 	}
 	for _, id := range slices.Backward(r.newTraces[code]) {
 		list = moveToFront(list, id)
@@ -199,9 +199,9 @@ func (r *results) addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 	for _, id := range slices.Backward(traces) {
 		list = moveToFront(list, id)
 	}
-	r.forget(bucketByCode, code.key())
+	r.memory.forget(bucketByCode, code.key())
 	for _, id := range list[min(len(list), maxTraces):] {
-		r.forget(bucketTraces, id.key())
+		r.memory.forget(bucketTraces, id.key())
 		if err := tx.Bucket(bucketTraces).Delete(id.key()); err != nil {
 			return err
 		}
@@ -224,6 +224,6 @@ func (r *results) trace(id Digest) (t Trace, ok bool) {
 		return Trace{}, false
 	}
 	t.clip()
-	r.remember(bucketTraces, id.key(), len(payload), t)
+	r.memory.put(bucketTraces, id.key(), len(payload), t)
 	return t, true
 }
