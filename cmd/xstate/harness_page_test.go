@@ -104,10 +104,8 @@ func tryPageSection(t *testing.T, name string, blocks []fence) (outputs []fence)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		stopServers(t, folder)
-		os.RemoveAll(folder)
-	})
+	defer os.RemoveAll(folder)
+	defer stopServers(t, folder)
 	environ, port := pageEnviron(t, name), freePort(t)
 	for _, block := range blocks {
 		switch {
@@ -225,13 +223,13 @@ func runConsole(t *testing.T, folder, session string, environ []string) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "$ %s\n%s", command, varying.ReplaceAll(out, []byte("$1…")))
+		fmt.Fprintf(&b, "$ %s\n%s", command, varying.ReplaceAll(out, []byte("$1…$2")))
 	}
 	return b.String()
 }
 
 // varying is what differs from run to run in remarks.
-var varying = regexp.MustCompile(`(process |, |saved )(?:\d+\b|<?[\d.]+ m?s)`)
+var varying = regexp.MustCompile(`(process )\d+|<?[\d.]+( ms)`)
 
 // matchesPage reports whether an output is that of the page, where … stands for any text of a line.
 func matchesPage(page, got string) bool {

@@ -291,7 +291,7 @@ class AsyncSession:
         return await self._ask("Value", name=name, **_given(at_step=at_step))
 
     async def history(self, *, limit: int | None = None, after: int | None = None) -> documents.Log:
-        """The steps of the session, the newest first: at most 20, or limit; 0 is all. after is the field next of a page."""
+        """The steps of the session, the newest first: at most 20, or limit (0 is all). after is next of a page."""
         return await self._ask("History", after=after, **_given(limit=limit))
 
     async def show(self, of: str = "") -> documents.Query | documents.QueryBlock | documents.QueryPatch:

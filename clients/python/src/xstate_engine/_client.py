@@ -292,7 +292,7 @@ class Session:
         return self._ask("Value", name=name, **_given(at_step=at_step))
 
     def history(self, *, limit: int | None = None, after: int | None = None) -> documents.Log:
-        """The steps of the session, the newest first: at most 20, or limit; 0 is all. after is the field next of a page."""
+        """The steps of the session, the newest first: at most 20, or limit (0 is all). after is next of a page."""
         return self._ask("History", after=after, **_given(limit=limit))
 
     def show(self, of: str = "") -> documents.Query | documents.QueryBlock | documents.QueryPatch:
