@@ -170,6 +170,12 @@ func pageEnviron(t *testing.T, section string) []string {
 		}
 		environ = append(environ, "PATH="+filepath.Join(clients, "e2b", "bin")+":"+os.Getenv("PATH"))
 		return environ
+	case "Go":
+		cache, err := exec.Command("go", "env", "GOCACHE").Output() // it is below XDG_CACHE_HOME
+		if err != nil {
+			t.Skip(err)
+		}
+		environ = append(environ, "GOCACHE="+strings.TrimSpace(string(cache)))
 	case "curl":
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip(err)
