@@ -85,6 +85,7 @@ class TestDefinition(unittest.TestCase):
         engine.runs()
         engine._interrupt(xstate_engine._client._Run())
 
+        self.assertEqual(set(xstate_engine.ActiveRun.__annotations__), messages()["ActiveRun"])
         rpcs = dict(re.findall(r"rpc (\w+)\((\w+)\)", PROTO))
         fields = messages()
         self.assertGreater(len(fields), 15)
@@ -106,5 +107,7 @@ class TestDefinition(unittest.TestCase):
             for name, method in vars(blocking).items():
                 if inspect.isfunction(method) and not name.startswith("_"):
                     other = getattr(asynchronous, name)
-                    self.assertEqual(list(inspect.signature(method).parameters), list(inspect.signature(other).parameters))
+                    self.assertEqual(
+                        list(inspect.signature(method).parameters), list(inspect.signature(other).parameters)
+                    )
                     self.assertEqual(name == "session", not asyncio.iscoroutinefunction(other), name)

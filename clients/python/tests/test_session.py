@@ -44,7 +44,9 @@ class TestExec(Folder):
         s.exec("# %% x\nx = 1\n# %% use\nx + 1").check()
         r = s.exec("# %% x\nx = 1 / 0")
         e = r.error
-        self.assertEqual((r.ok, e.type, e.message, e.block, r.stale), (False, "ZeroDivisionError", "division by zero", "x", ["use"]))
+        self.assertEqual(
+            (r.ok, e.type, e.message, e.block, r.stale), (False, "ZeroDivisionError", "division by zero", "x", ["use"])
+        )
         self.assertIn("ZeroDivisionError: division by zero", e.traceback)
         self.assertIn("ZeroDivisionError", r.text)
         with self.assertRaises(ExecutionError) as caught:
@@ -58,7 +60,9 @@ class TestExec(Folder):
 
     def test_events(self):
         events = []
-        r = self.engine.session().exec("print('one')\nimport sys\nprint('two', file=sys.stderr)", on_event=events.append)
+        r = self.engine.session().exec(
+            "print('one')\nimport sys\nprint('two', file=sys.stderr)", on_event=events.append
+        )
         kinds = [e["event"] for e in events]
         self.assertEqual((kinds[0], kinds[1], kinds[-1]), ("started", "begin", "end"))
         text = [(e["output"]["kind"], e["output"]["text"]) for e in events if e["event"] == "output"]
@@ -265,7 +269,9 @@ class TestServer(Folder):
             f"Engine({str(self.folder)!r}, binary=BINARY, python=PYTHON).session().exec({LONG!r},"
             " on_event=lambda e: print(e['event'], flush=True))"
         )
-        client = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent)
+        client = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent
+        )
         for line in client.stdout:
             if line == "output\n":
                 break

@@ -46,7 +46,7 @@ class TestAnswer(unittest.TestCase):
         self.assertFalse(answer.reusable)
 
     def test_an_end_too_early(self):
-        whole = OK + b"Content-Length: 8\r\n\r\n{\"a\": 1}"
+        whole = OK + b'Content-Length: 8\r\n\r\n{"a": 1}'
         for cut in range(len(whole) - 1):
             answer = Answer(False)
             if cut:

@@ -12,10 +12,11 @@ from . import documents
 from ._async_client import AsyncEngine, AsyncSession
 from ._client import Engine, Session
 from ._errors import ExecutionError, XStateError
-from ._results import Counts, ExecResult, Image
+from ._results import ActiveRun, Counts, ExecResult, Image
 from ._version import VERSION as __version__
 
 __all__ = [
+    "ActiveRun",
     "AsyncEngine",
     "AsyncSession",
     "Counts",

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from . import documents
 from ._async_transport import AsyncOnEvent, AsyncTransport, deliver, pause
 from ._errors import XStateError, from_document
-from ._results import ExecResult
+from ._results import ActiveRun, ExecResult
 from ._server import settings
 
 Origin = Mapping[str, Any]
@@ -18,7 +18,8 @@ Origin = Mapping[str, Any]
 class AsyncEngine:
     """The engine of one store: finds its server, or starts one with the first call.
 
-    It has no state but connections: sessions are in the store, and any number of engines may use them. Tasks may share it.
+    It has no state but connections: sessions are in the store, and any number of engines may use them.
+    Tasks may share it.
 
     folder is where paths begin, and where code runs. The store is the nearest .xstate at or above it; if there is none,
     the first call makes one there. binary is the path of xstate; else the variable XSTATE names it, or it is on PATH.
@@ -67,8 +68,8 @@ class AsyncEngine:
         """The sessions of the store, the one with the latest step first."""
         return await self.call("SessionService/List", {})
 
-    async def runs(self) -> list[dict[str, Any]]:
-        """What runs now, by anybody: run (its id), verb, session, seconds."""
+    async def runs(self) -> list[ActiveRun]:
+        """What runs now, by anybody, the oldest first."""
         return (await self.call("RunService/ListRuns", {})).get("runs", [])
 
     async def call(self, method: str, request: dict[str, Any], *, executes: bool = False) -> Any:
@@ -116,9 +117,7 @@ class AsyncEngine:
                     raise
             await pause()
 
-    async def _stream_once(
-        self, method: str, request: dict[str, Any], run: _Run, on_event: AsyncOnEvent | None
-    ) -> Any:
+    async def _stream_once(self, method: str, request: dict[str, Any], run: _Run, on_event: AsyncOnEvent | None) -> Any:
         last: documents.Event | None = None
 
         async def each(event: documents.Event) -> None:
@@ -244,9 +243,7 @@ class AsyncSession:
         With run, what it affects is executed then; the document has the run. expect fails the call unless the session
         is at this step, or the block has this version.
         """
-        request = self._request(
-            origin, patch=patch, format=format, block=block, merge=merge, dry_run=dry_run, run=run
-        )
+        request = self._request(origin, patch=patch, format=format, block=block, merge=merge, dry_run=dry_run, run=run)
         request.update(_given(timeout_seconds=timeout, expect=None if expect is None else str(expect)))
         return await self.engine.call("EditService/Edit", request, executes=run)
 
@@ -294,7 +291,7 @@ class AsyncSession:
         return await self._ask("Value", name=name, **_given(at_step=at_step))
 
     async def history(self, *, limit: int | None = None, after: int | None = None) -> documents.Log:
-        """The steps of the session, the newest first: at most 20, or limit; 0 is all. after is next of the last page."""
+        """The steps of the session, the newest first: at most 20, or limit (0 is all). after is next of a page."""
         return await self._ask("History", after=after, **_given(limit=limit))
 
     async def show(self, of: str = "") -> documents.Query | documents.QueryBlock | documents.QueryPatch:

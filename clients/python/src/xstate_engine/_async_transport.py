@@ -43,9 +43,7 @@ class AsyncTransport:
             raise late(timeout or 0) from None
         return found[0]
 
-    async def stream(
-        self, method: str, message: dict[str, Any], each: Callable[[Event], Awaitable[None]]
-    ) -> None:
+    async def stream(self, method: str, message: dict[str, Any], each: Callable[[Event], Awaitable[None]]) -> None:
         """Sends a request and hands over each event. If each raises, the connection is closed, which ends the run."""
         await self._exchange(method, message, each, True)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 from . import documents
 from ._transport import OnEvent, Transport, deliver, pause
 from ._errors import XStateError, from_document
-from ._results import ExecResult
+from ._results import ActiveRun, ExecResult
 from ._server import settings
 
 Origin = Mapping[str, Any]
@@ -19,7 +19,8 @@ Origin = Mapping[str, Any]
 class Engine:
     """The engine of one store: finds its server, or starts one with the first call.
 
-    It has no state but connections: sessions are in the store, and any number of engines may use them. Threads may share it.
+    It has no state but connections: sessions are in the store, and any number of engines may use them.
+    Threads may share it.
 
     folder is where paths begin, and where code runs. The store is the nearest .xstate at or above it; if there is none,
     the first call makes one there. binary is the path of xstate; else the variable XSTATE names it, or it is on PATH.
@@ -68,8 +69,8 @@ class Engine:
         """The sessions of the store, the one with the latest step first."""
         return self.call("SessionService/List", {})
 
-    def runs(self) -> list[dict[str, Any]]:
-        """What runs now, by anybody: run (its id), verb, session, seconds."""
+    def runs(self) -> list[ActiveRun]:
+        """What runs now, by anybody, the oldest first."""
         return (self.call("RunService/ListRuns", {})).get("runs", [])
 
     def call(self, method: str, request: dict[str, Any], *, executes: bool = False) -> Any:
@@ -117,9 +118,7 @@ class Engine:
                     raise
             pause()
 
-    def _stream_once(
-        self, method: str, request: dict[str, Any], run: _Run, on_event: OnEvent | None
-    ) -> Any:
+    def _stream_once(self, method: str, request: dict[str, Any], run: _Run, on_event: OnEvent | None) -> Any:
         last: documents.Event | None = None
 
         def each(event: documents.Event) -> None:
@@ -245,9 +244,7 @@ class Session:
         With run, what it affects is executed then; the document has the run. expect fails the call unless the session
         is at this step, or the block has this version.
         """
-        request = self._request(
-            origin, patch=patch, format=format, block=block, merge=merge, dry_run=dry_run, run=run
-        )
+        request = self._request(origin, patch=patch, format=format, block=block, merge=merge, dry_run=dry_run, run=run)
         request.update(_given(timeout_seconds=timeout, expect=None if expect is None else str(expect)))
         return self.engine.call("EditService/Edit", request, executes=run)
 
@@ -295,7 +292,7 @@ class Session:
         return self._ask("Value", name=name, **_given(at_step=at_step))
 
     def history(self, *, limit: int | None = None, after: int | None = None) -> documents.Log:
-        """The steps of the session, the newest first: at most 20, or limit; 0 is all. after is next of the last page."""
+        """The steps of the session, the newest first: at most 20, or limit (0 is all). after is next of a page."""
         return self._ask("History", after=after, **_given(limit=limit))
 
     def show(self, of: str = "") -> documents.Query | documents.QueryBlock | documents.QueryPatch:

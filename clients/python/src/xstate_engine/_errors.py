@@ -30,7 +30,9 @@ class XStateError(Exception):
 class ExecutionError(Exception):
     """The code that was executed failed. ExecResult.error is one, and ExecResult.check raises it."""
 
-    def __init__(self, type: str, message: str, traceback: str = "", hint: str = "", block: str = "", line: int = 0) -> None:
+    def __init__(
+        self, type: str, message: str, traceback: str = "", hint: str = "", block: str = "", line: int = 0
+    ) -> None:
         super().__init__(type, message, traceback, hint, block, line)
         self.type = type  #: the name of the exception's class
         self.message = message
@@ -40,7 +42,9 @@ class ExecutionError(Exception):
         self.line = line  #: of the block, from 1; 0 if it is not known
 
     def __str__(self) -> str:
-        return (f"{self.type}: {self.message}" if self.message else self.type) + (f" ({self.hint})" if self.hint else "")
+        return (f"{self.type}: {self.message}" if self.message else self.type) + (
+            f" ({self.hint})" if self.hint else ""
+        )
 
 
 _IN_MESSAGE = re.compile(r"([a-z][a-z-]*): (.*?)(?: \((.*)\))?", re.DOTALL)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ._errors import ExecutionError
 from .documents import Exec, ExecBlock, ExecError, ExecFile
@@ -17,6 +17,15 @@ class Counts(NamedTuple):
     failed: int
     blocked: int
     not_reached: int
+
+
+class ActiveRun(TypedDict):
+    """A call that executes code now."""
+
+    run: str  #: its id
+    verb: str
+    session: str
+    seconds: float  #: since it began
 
 
 @dataclass(frozen=True)
@@ -51,9 +60,7 @@ class ExecResult:
     @property
     def images(self) -> list[Image]:
         """Pictures that the code showed."""
-        return [
-            Image(f["block"], f["media"], Path(f["file"])) for f in self.files if f["media"].startswith("image/")
-        ]
+        return [Image(f["block"], f["media"], Path(f["file"])) for f in self.files if f["media"].startswith("image/")]
 
     @property
     def error(self) -> ExecutionError | None:
@@ -132,4 +139,6 @@ class ExecResult:
 
 def _error(e: ExecError, block: str) -> ExecutionError:
     trace = "\n".join(line.rstrip("\n") for line in e.get("traceback") or ())
-    return ExecutionError(e["type"], e["message"], trace, e.get("hint", ""), e.get("block") or block, e.get("line") or 0)
+    return ExecutionError(
+        e["type"], e["message"], trace, e.get("hint", ""), e.get("block") or block, e.get("line") or 0
+    )

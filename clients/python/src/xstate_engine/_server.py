@@ -96,9 +96,7 @@ class Settings:
         args = [self.program(), "serve", "--json", f"--store={self.store}", *flags]
         # Files, not pipes: whatever the server inherits, nothing waits for its end.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            done = subprocess.run(
-                args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder
-            )
+            done = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.folder)
             out.seek(0)
             err.seek(0)
             if done.returncode != 0:
