@@ -354,6 +354,7 @@ class Exec(TypedDict):
     clipped: bool
     stopped: NotRequired[str]
     file: NotRequired[str]
+    taken_back: NotRequired[bool]
     ran: int
     reused: int
     failed: int
