@@ -74,7 +74,8 @@ func notebookCells(r *rand.Rand, n int) []string {
 		case 2:
 			cells = append(cells, fmt.Sprintf("table['%s%d'] = len(xs)", word, i))
 		case 3:
-			cells = append(cells, fmt.Sprintf("xs.extend(['%s', %d])\nprint('before %d')\n%s_%d()", word, i, i, word, i))
+			cells = append(cells,
+				fmt.Sprintf("xs.extend(['%s', %d])\nprint('before %d')\n%s_%d()", word, i, i, word, i))
 		case 4:
 			cells = append(cells, fmt.Sprintf("%s_%d = xs[:%d]\nraise KeyError(%d)", word, i, i, i),
 				fmt.Sprintf("print('it is', %s_%d)", word, i))
@@ -83,7 +84,8 @@ func notebookCells(r *rand.Rand, n int) []string {
 				cells = append(cells, fmt.Sprintf("print(%s)", name))
 			}
 		default:
-			cells = append(cells, []string{"print(xs)", "print(sorted(table))", "print(len(xs), len(table))"}[r.IntN(3)])
+			looks := []string{"print(xs)", "print(sorted(table))", "print(len(xs), len(table))"}
+			cells = append(cells, looks[r.IntN(3)])
 		}
 	}
 	return cells

@@ -32,8 +32,6 @@ type (
 	Key = depgraph.Key
 	// Plan reports what a run would do.
 	Plan = runner.Plan
-	// Event reports progress of a run.
-	Event = runner.Event
 	// Outcome is the outcome of a run.
 	Outcome = runner.Outcome
 )

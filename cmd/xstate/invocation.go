@@ -43,7 +43,10 @@ func takesProgramOrSession(cmd *cobra.Command, args []string) error {
 	}
 	for _, name := range []string{"stdin", "workdir", "write", "expect", "merge"} {
 		if cmd.Flags().Changed(name) {
-			return &usageError{err: errors.New("--" + name + " needs a FILE"), hint: cmd.CommandPath() + " FILE --" + name}
+			return &usageError{
+				err:  errors.New("--" + name + " needs a FILE"),
+				hint: cmd.CommandPath() + " FILE --" + name,
+			}
 		}
 	}
 	if len(program) > 0 {

@@ -139,8 +139,10 @@ func TestManySessions(t *testing.T) {
 		all.Go(func() {
 			file := fmt.Sprintf("d%d/p.py", i)
 			for round := range 4 {
-				s.write(file, fmt.Sprintf("xs = [%d]\n# %%%%\nxs.append(%d)\n# %%%%\nprint('sum', sum(xs))\n", i, round))
-				if out, want := s.done(nil, "run", file), fmt.Sprintf("sum %d\n", i+round); !strings.Contains(out, want) {
+				s.write(file, fmt.Sprintf(
+					"xs = [%d]\n# %%%%\nxs.append(%d)\n# %%%%\nprint('sum', sum(xs))\n", i, round))
+				out, want := s.done(nil, "run", file), fmt.Sprintf("sum %d\n", i+round)
+				if !strings.Contains(out, want) {
 					t.Errorf("round %d of %s printed %q, want %q", round, file, out, want)
 				}
 				s.done(nil, "log", file)
@@ -185,7 +187,8 @@ func TestInterruptByID(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	s.done(nil, "log", "p.py")
-	if exit, _, errOut := s.do(nil, "run", "p.py", "--wait", "0s"); exit != 3 || !strings.Contains(errOut, "is being run by") {
+	exit, _, errOut := s.do(nil, "run", "p.py", "--wait", "0s")
+	if exit != 3 || !strings.Contains(errOut, "is being run by") {
 		t.Errorf("a second run = %d: %s, want 3", exit, errOut)
 	}
 	runs := s.server.Pool.Runs()

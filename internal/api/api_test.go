@@ -25,7 +25,8 @@ var documents = []any{
 	PatchEdit{}, Placement{}, Plan{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Problem{}, Query{}, QueryBlock{},
 	QueryBlocks{}, QueryDependents{}, QueryPatch{}, QueryPath{}, QuerySymbol{}, QueryUnverified{}, QueryValue{},
 	QueryVersion{}, QueryVolatile{}, QueryWhere{}, Replay{}, Results{}, Rollback{}, Run{}, SessionStatus{},
-	Status{}, Test{}, Undo{}, UndoStep{}, Verified{}, VerifiedFile{}, VerifiedStatement{}, Verify{}, Why{},
+	Server{}, ServedRun{}, ServedSession{}, Status{}, Test{}, Undo{}, UndoStep{}, Verified{}, VerifiedFile{},
+	VerifiedStatement{}, Verify{}, Why{},
 }
 
 // TestDocumentsAreListed: the list above is complete.

@@ -15,8 +15,9 @@ import (
 )
 
 // The command protocol. A client sends 0x00 and, along with that byte, its descriptors 0, 1 and 2; then a command and,
-// for each interrupt, one byte 'i'. The server uses the client's own descriptors. It replies when it begins the call, and
-// when the call has ended. A client that ends the connection before has gone away. Commands and replies are JSON after their length in 4 bytes, big-endian.
+// for each interrupt, one byte 'i'. The server uses the client's own descriptors. It replies when it begins the call,
+// and when the call has ended. A client that ends the connection before has gone away. Commands and replies are JSON
+// after their length in 4 bytes, big-endian.
 
 // command is a call that a client asks for.
 type command struct {

@@ -78,7 +78,8 @@ func orElse(text, other string) string {
 func ownEnviron(environ []string) (own []string) {
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
-		if name == "XSTATE_PYTHON" || !strings.HasPrefix(name, "XSTATE_") && name != "TRACEPARENT" && name != "TRACESTATE" {
+		ofCall := strings.HasPrefix(name, "XSTATE_") || name == "TRACEPARENT" || name == "TRACESTATE"
+		if name == "XSTATE_PYTHON" || !ofCall {
 			own = append(own, pair)
 		}
 	}

@@ -64,8 +64,8 @@ type Verdict struct {
 	Column  int    `json:"column"`
 }
 
-// Citations are the texts of blocks, by file name, so that tracebacks can cite them: those that are new or changed since
-// the last call, and the names of those that are gone.
+// Citations are the texts of blocks, by file name, so that tracebacks can cite them: those that are new or changed
+// since the last call, and the names of those that are gone.
 type Citations struct {
 	Texts   map[string]string   `json:"texts"`
 	Futures map[string][]string `json:"futures"` // features in force in them

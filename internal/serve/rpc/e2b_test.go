@@ -82,7 +82,9 @@ func TestE2BExecute(t *testing.T) {
 		t.Errorf("status %d, messages (-want +got):\n%s", status, diff)
 	}
 	args, stdin := d.last()
-	wantArgs := []string{"exec", "--append", "--client=e2b", "--session=main", "--json-lines", "--store=/store", "--", "-"}
+	wantArgs := []string{
+		"exec", "--append", "--client=e2b", "--session=main", "--json-lines", "--store=/store", "--", "-",
+	}
 	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {
 		t.Errorf("input %q, arguments (-want +got):\n%s", stdin, diff)
 	}

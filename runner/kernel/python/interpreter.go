@@ -187,7 +187,7 @@ func interpreterKey(path, workspace string, environ []string) string {
 	if info, err := os.Stat(real); err == nil {
 		fmt.Fprintf(&b, "%s %d %d\n", real, info.Size(), info.ModTime().UnixNano())
 	}
-	if (Interpreter{Path: real}).Launched() { // a launcher, such as pyenv's: other files decide which interpreter it starts
+	if (Interpreter{Path: real}).Launched() { // such as pyenv's: other files decide which interpreter it starts
 		fmt.Fprintf(&b, "PYENV_VERSION=%s\n", kernel.Getenv(environ, "PYENV_VERSION"))
 		for _, name := range []string{
 			filepath.Join(workspace, ".python-version"), filepath.Join(filepath.Dir(filepath.Dir(real)), "version"),
