@@ -248,6 +248,26 @@ class TestServer(Folder):
         self.assertEqual(self.engine.runs(), [])
         self.assertEqual(s.exec("x", replace=r.block).result, "5")
 
+    def test_turns(self):
+        s = self.engine.session()
+        began, results, waiting = threading.Event(), [], []
+        long = threading.Thread(
+            target=lambda: results.append(
+                s.exec("# %% a\nprint(1)\nimport time; time.sleep(6)", on_event=lambda e: "output" in e and began.set())
+            )
+        )
+        long.start()
+        self.assertTrue(began.wait(60))
+        with self.new_engine(wait=0) as impatient:  # the server gives a call 5 seconds
+            second = threading.Thread(target=lambda: waiting.append(s.exec("# %% b\n2").result))
+            second.start()
+            with self.assertRaises(XStateError) as caught:
+                impatient.session().exec("# %% c\n3")
+        self.assertEqual(caught.exception.code, "store-busy")
+        second.join(60)
+        long.join(60)
+        self.assertEqual((results[0].text, waiting), ("1\n", ["2"]))
+
     def test_a_server_that_is_killed(self):
         s = self.engine.session()
         s.exec("x = 5")
