@@ -78,7 +78,7 @@ class TestExec(Folder):
         with self.assertRaises(KeyError):
             s.exec(LONG, on_event=refuse)
         until(lambda: self.engine.runs() == [])
-        self.assertEqual(s.exec("1 + 1", replace="long").result, "2")
+        self.assertEqual(s.exec("1 + 1").result, "2")
 
     def test_images(self):
         code = """import base64
@@ -246,7 +246,7 @@ class TestServer(Folder):
         (r,) = results
         self.assertEqual((r.ok, r.document["stopped"]), (False, "interrupted"))
         self.assertEqual(self.engine.runs(), [])
-        self.assertEqual(s.exec("x", replace=r.block).result, "5")
+        self.assertEqual(s.exec("x").result, "5")
 
     def test_turns(self):
         s = self.engine.session()
@@ -299,7 +299,7 @@ class TestServer(Folder):
         client.wait()
         client.stdout.close()
         until(lambda: self.engine.runs() == [])
-        self.assertEqual(self.engine.session().exec("x", replace="long").result, "5")
+        self.assertEqual(self.engine.session().exec("x").result, "5")
 
     def test_a_detached_run(self):
         s = self.engine.session()
