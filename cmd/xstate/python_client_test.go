@@ -59,10 +59,11 @@ func TestPythonClientInstalls(t *testing.T) {
 		"import xstate_engine as x; print(x.__version__, x.Engine('.').session('a'), x.__file__)")
 	cmd.Dir = t.TempDir()
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "<Session 'a' of") || !strings.Contains(string(out), "site-packages") {
-		t.Errorf("the client does not work: %v\n%s", err, out)
+	said := string(out)
+	if err != nil || !strings.Contains(said, "<Session 'a' of") || !strings.Contains(said, "site-packages") {
+		t.Errorf("the client does not work: %v\n%s", err, said)
 	}
-	typed := filepath.Join(filepath.Dir(filepath.Dir(python)), "lib", "python*", "site-packages", "xstate_engine", "py.typed")
+	typed := filepath.Dir(filepath.Dir(python)) + "/lib/python*/site-packages/xstate_engine/py.typed"
 	if found, _ := filepath.Glob(typed); len(found) != 1 {
 		t.Error("py.typed is not installed, so its types are not used")
 	}

@@ -3,6 +3,7 @@
 import faulthandler
 import os
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -31,3 +32,20 @@ class Folder(unittest.TestCase):
         if (self.folder / ".xstate" / "server.json").exists():
             self.engine.stop()
         self.engine.close()
+        end = time.monotonic() + 20
+        while (left := self.processes()) and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertEqual(left, [], "processes are left")
+
+    def processes(self):
+        """The processes that name the folder or work in it: servers, and interpreters of sessions. Linux shows them."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                command = (process / "cmdline").read_bytes().decode("utf-8", "replace")
+                at = os.readlink(process / "cwd")
+            except OSError:  # it ended, or is another user's
+                continue
+            if process.name != str(os.getpid()) and (str(self.folder) in command or at.startswith(str(self.folder))):
+                found.append(command.replace("\0", " "))
+        return found

@@ -78,7 +78,7 @@ class TestExec(Folder):
         with self.assertRaises(KeyError):
             s.exec(LONG, on_event=refuse)
         until(lambda: self.engine.runs() == [])
-        self.assertEqual(s.exec("1 + 1", replace="long").result, "2")
+        self.assertEqual(s.exec("1 + 1").result, "2")
 
     def test_images(self):
         code = """import base64
@@ -246,7 +246,27 @@ class TestServer(Folder):
         (r,) = results
         self.assertEqual((r.ok, r.document["stopped"]), (False, "interrupted"))
         self.assertEqual(self.engine.runs(), [])
-        self.assertEqual(s.exec("x", replace=r.block).result, "5")
+        self.assertEqual(s.exec("x").result, "5")
+
+    def test_turns(self):
+        s = self.engine.session()
+        began, results, waiting = threading.Event(), [], []
+        long = threading.Thread(
+            target=lambda: results.append(
+                s.exec("# %% a\nprint(1)\nimport time; time.sleep(6)", on_event=lambda e: "output" in e and began.set())
+            )
+        )
+        long.start()
+        self.assertTrue(began.wait(60))
+        with self.new_engine(wait=0) as impatient:  # the server gives a call 5 seconds
+            second = threading.Thread(target=lambda: waiting.append(s.exec("# %% b\n2").result))
+            second.start()
+            with self.assertRaises(XStateError) as caught:
+                impatient.session().exec("# %% c\n3")
+        self.assertEqual(caught.exception.code, "store-busy")
+        second.join(60)
+        long.join(60)
+        self.assertEqual((results[0].text, waiting), ("1\n", ["2"]))
 
     def test_a_server_that_is_killed(self):
         s = self.engine.session()
@@ -279,7 +299,7 @@ class TestServer(Folder):
         client.wait()
         client.stdout.close()
         until(lambda: self.engine.runs() == [])
-        self.assertEqual(self.engine.session().exec("x", replace="long").result, "5")
+        self.assertEqual(self.engine.session().exec("x").result, "5")
 
     def test_a_detached_run(self):
         s = self.engine.session()

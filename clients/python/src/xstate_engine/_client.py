@@ -15,6 +15,9 @@ from ._server import settings
 
 Origin = Mapping[str, Any]
 
+# Codes of calls that did nothing, because another call has the session or the server ends: they are made again.
+_NOT_BEGUN = ("store-busy", "store-closed")
+
 
 class Engine:
     """The engine of one store: finds its server, or starts one with the first call.
@@ -83,7 +86,7 @@ class Engine:
             try:
                 return self._transport.call(method, request, None if executes else self._settings.timeout)
             except XStateError as e:
-                if e.code != "store-busy" or time.monotonic() >= limit:
+                if e.code not in _NOT_BEGUN or time.monotonic() >= limit:
                     raise
             pause()
 
@@ -114,8 +117,10 @@ class Engine:
             try:
                 return self._stream_once(method, request, run, on_event)
             except XStateError as e:
-                if e.code != "store-busy" or run.started or time.monotonic() >= limit:
+                if e.code not in _NOT_BEGUN or run.started or time.monotonic() >= limit:
                     raise
+                if run.unwanted:
+                    raise XStateError("interrupted", "the call was interrupted while it waited for its turn") from None
             pause()
 
     def _stream_once(self, method: str, request: dict[str, Any], run: _Run, on_event: OnEvent | None) -> Any:
