@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -88,6 +89,9 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 	}
 	a.forwarded.Store(true)
 	exit, err := client.Control(ctx, a.call)
+	if refused := (*serve.RefusedError)(nil); errors.As(err, &refused) && refused.Silent {
+		return client.Silent(err)
+	}
 	if err == nil && exit != 0 {
 		return outcome(exit)
 	}

@@ -24,6 +24,7 @@ type Client struct {
 type RefusedError struct {
 	Reason string
 	Ending bool // it ends, so that another can be started
+	Silent bool // it does not answer
 }
 
 func (e *RefusedError) Error() string { return "the server cannot do this: " + e.Reason }
@@ -78,7 +79,8 @@ func (c *Client) Do(ctx context.Context, call Call) int {
 	return exit
 }
 
-// Send carries out a call. Its error is a *RefusedError if the server did nothing, is ErrPipe, or has CodeServerGone.
+// Send carries out a call. Its error is a *RefusedError if the server did nothing, is ErrPipe, or has CodeServerGone or
+// CodeServerSilent.
 func (c *Client) Send(ctx context.Context, call Call) (exit int, err error) {
 	return c.send(ctx, call, surroundings())
 }
@@ -98,36 +100,66 @@ func (c *Client) send(ctx context.Context, call Call, around string) (exit int, 
 	if err != nil {
 		return 0, err
 	}
-	sent := sendCommand(conn, command{
+	exit, err = c.converse(ctx, conn, command{
 		Args: call.Args, Folder: call.Folder, Environ: call.Environ, Version: Build(), Surroundings: around,
 	}, files)
-	if sent == nil {
-		stop := context.AfterFunc(ctx, func() { _, _ = conn.Write([]byte{interruptByte}) })
-		defer stop()
-	}
-	exit, err = answer(conn, sent)
 	finish()
 	return exit, err
 }
 
-// answer reads the reply. sent is what became of the command: a server that refuses it may not have read it.
-func answer(conn *net.UnixConn, sent error) (exit int, err error) {
+const (
+	beginTime     = 5 * time.Second  // for a server to begin a call
+	interruptTime = 30 * time.Second // for a call to end after an interrupt
+)
+
+// converse sends a command and reads the replies: that the call is begun, and how it ended. A server that does not
+// begin it in time does not begin it later either: it finds the connection closed.
+func (c *Client) converse(
+	ctx context.Context, conn *net.UnixConn, cmd command, files [descriptors]*os.File,
+) (exit int, err error) {
+	_ = conn.SetDeadline(time.Now().Add(beginTime))
+	sent := sendCommand(conn, cmd, files)
 	var r reply
-	if err := readFrame(conn, &r); err != nil {
+	err = readFrame(conn, &r)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return 0, &RefusedError{Reason: fmt.Sprintf("process %d does not answer", c.Info.PID), Silent: true}
+	}
+	if err == nil && r.Begun {
+		_ = conn.SetDeadline(time.Time{})
+		stop := context.AfterFunc(ctx, func() {
+			_ = conn.SetDeadline(time.Now().Add(interruptTime))
+			_, _ = conn.Write([]byte{interruptByte})
+		})
+		defer stop()
+		r = reply{}
+		err = readFrame(conn, &r)
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return 0, c.Silent(err)
+	case err != nil: // a server that refuses a command may not have read it
 		return 0, &state.Error{
 			Code:    CodeServerGone,
 			Message: "the server of the store ended before it answered",
-			Hint:    "xstate log shows what is recorded; run the command again",
+			Hint:    "run the command again; if the code itself ends the server, xstate undo takes it back",
 			Err:     errors.Join(sent, err),
 		}
-	}
-	switch {
 	case r.Refused != "":
-		return 0, &RefusedError{r.Refused, r.Ending}
+		return 0, &RefusedError{Reason: r.Refused, Ending: r.Ending}
 	case r.Pipe:
 		return r.Exit, errPipe
 	}
 	return r.Exit, nil
+}
+
+// Silent is the error of a server that does not answer.
+func (c *Client) Silent(err error) error {
+	return &state.Error{
+		Code:    CodeServerSilent,
+		Message: fmt.Sprintf("the server of the store, process %d, does not answer", c.Info.PID),
+		Hint:    fmt.Sprintf("wait, or end it: kill -9 %d loses nothing that was reported", c.Info.PID),
+		Err:     err,
+	}
 }
 
 // Retire asks the server to end, and reports whether it does: it goes on while it has calls to carry out.
@@ -142,8 +174,7 @@ func (c *Client) Retire(ctx context.Context) bool {
 		return false
 	}
 	defer null.Close()
-	sent := sendCommand(conn, command{Version: Build(), Retire: true}, [descriptors]*os.File{null, null, null})
-	_, err = answer(conn, sent)
+	_, err = c.converse(ctx, conn, command{Version: Build(), Retire: true}, [descriptors]*os.File{null, null, null})
 	return err == nil && WaitGone(ctx, c.dir, 10*time.Second)
 }
 

@@ -15,8 +15,8 @@ import (
 )
 
 // The command protocol. A client sends 0x00 and, along with that byte, its descriptors 0, 1 and 2; then a command and,
-// for each interrupt, one byte 'i'. The server uses the client's own descriptors and sends one reply. A client that
-// ends the connection before has gone away. Commands and replies are JSON after their length in 4 bytes, big-endian.
+// for each interrupt, one byte 'i'. The server uses the client's own descriptors. It replies when it begins the call, and
+// when the call has ended. A client that ends the connection before has gone away. Commands and replies are JSON after their length in 4 bytes, big-endian.
 
 // command is a call that a client asks for.
 type command struct {
@@ -28,8 +28,9 @@ type command struct {
 	Retire       bool     `json:"retire,omitempty"` // no call: the server is to end if nothing runs
 }
 
-// reply is how a call ended, or why it was not begun.
+// reply says that a call is begun, how it ended, or why it was not begun.
 type reply struct {
+	Begun   bool   `json:"begun,omitempty"`
 	Exit    int    `json:"exit"`
 	Pipe    bool   `json:"pipe,omitempty"`    // it ended because nobody reads its output any more
 	Refused string `json:"refused,omitempty"` // why the server did nothing

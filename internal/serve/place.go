@@ -38,9 +38,10 @@ type Info struct {
 
 // Codes of errors of this package.
 const (
-	CodeServed     state.Code = "server-running" // another server serves the store
-	CodeServerGone state.Code = "server-gone"    // it ended before it answered
-	CodeNoServer   state.Code = "no-server"      // there is none, and none can be started
+	CodeServed       state.Code = "server-running" // another server serves the store
+	CodeServerGone   state.Code = "server-gone"    // it ended before it answered
+	CodeServerSilent state.Code = "server-silent"  // it does not answer
+	CodeNoServer     state.Code = "no-server"      // there is none, and none can be started
 )
 
 // longestSocket is the length of a path that every system takes as the address of a socket.

@@ -91,6 +91,10 @@ func (s *Server) serve(d Doer, c *net.UnixConn, pid int) {
 	}
 	r := reply{}
 	if !cmd.Retire {
+		_ = c.SetWriteDeadline(time.Now().Add(replyTime))
+		if writeFrame(c, reply{Begun: true}) != nil {
+			return // who waited for it has gone, and may have done it alone
+		}
 		r = s.do(d, c, cmd, fds, pid)
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(replyTime))

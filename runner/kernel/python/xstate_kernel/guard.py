@@ -1,4 +1,6 @@
-"""The effects that the guard refuses: changes outside the allowed folders, child processes, the network."""
+"""The effects that the guard refuses: changes outside the allowed folders, child processes, the network.
+
+A signal to the engine is always refused."""
 
 from . import original as __builtins__
 import os
@@ -28,6 +30,20 @@ _CHANGES = {
 }
 EVENTS = _PROCESSES | _SOCKETS | _CHANGES.keys() | {"os.kill", "os.killpg"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+_engine = os.getppid()
+
+
+def ends_engine(event, args):
+    """Reports whether an audit event is a signal to the engine, which may serve other programs, too."""
+    if event not in ("os.kill", "os.killpg") or not args[1]:
+        return False
+    to = args[0] if event == "os.kill" else -args[0]
+    try:
+        return to in (_engine, -1) or to < -1 and -to == os.getpgid(_engine)
+    except OSError:
+        return False
 
 
 def guard_of(options):

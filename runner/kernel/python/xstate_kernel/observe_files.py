@@ -4,6 +4,7 @@ A failed lookup is also a read: of a file that is absent.
 """
 
 from . import original as __builtins__
+import errno
 import os
 import re
 import stat
@@ -327,6 +328,8 @@ class Files:
         if not seen and event not in guard.EVENTS:
             self._passed.add(event)
             return
+        if guard.ends_engine(event, args):
+            raise PermissionError(errno.EPERM, "the program may not signal the process that runs it")
         if self._guard is not None and event in guard.EVENTS and (self.active or threading.get_ident() != self._home):
             self._refuse(event, args)
         if self.restoring and event == "open" and not isinstance(args[0], int) and not code_owner.looking:
