@@ -108,23 +108,26 @@ func (c *Client) send(ctx context.Context, call Call, around string) (exit int, 
 }
 
 const (
-	beginTime     = 5 * time.Second  // for a server to begin a call
+	readyTime     = 5 * time.Second  // for a server to be ready for a call
 	interruptTime = 30 * time.Second // for a call to end after an interrupt
 )
 
-// converse sends a command and reads the replies: that the call is begun, and how it ended. A server that does not
-// begin it in time does not begin it later either: it finds the connection closed.
+// converse sends a command, and the descriptors when the server is ready, and reads how the call ended.
 func (c *Client) converse(
 	ctx context.Context, conn *net.UnixConn, cmd command, files [descriptors]*os.File,
 ) (exit int, err error) {
-	_ = conn.SetDeadline(time.Now().Add(beginTime))
-	sent := sendCommand(conn, cmd, files)
+	_ = conn.SetDeadline(time.Now().Add(readyTime))
+	sent := sendCommand(conn, cmd) // a server that refuses it may not have read it
 	var r reply
 	err = readFrame(conn, &r)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return 0, &RefusedError{Reason: fmt.Sprintf("process %d does not answer", c.Info.PID), Silent: true}
 	}
-	if err == nil && r.Begun {
+	if err != nil {
+		return 0, &RefusedError{Reason: "it ended", Ending: true}
+	}
+	if r.Ready {
+		sent = sendDescriptors(conn, files)
 		_ = conn.SetDeadline(time.Time{})
 		stop := context.AfterFunc(ctx, func() {
 			_ = conn.SetDeadline(time.Now().Add(interruptTime))
@@ -137,7 +140,7 @@ func (c *Client) converse(
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return 0, c.Silent(err)
-	case err != nil: // a server that refuses a command may not have read it
+	case err != nil:
 		return 0, &state.Error{
 			Code:    CodeServerGone,
 			Message: "the server of the store ended before it answered",
@@ -169,12 +172,7 @@ func (c *Client) Retire(ctx context.Context) bool {
 		return true
 	}
 	defer conn.Close()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	defer null.Close()
-	_, err = c.converse(ctx, conn, command{Version: Build(), Retire: true}, [descriptors]*os.File{null, null, null})
+	_, err = c.converse(ctx, conn, command{Version: Build(), Retire: true}, [descriptors]*os.File{})
 	return err == nil && WaitGone(ctx, c.dir, 10*time.Second)
 }
 

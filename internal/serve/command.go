@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The command protocol. A client sends 0x00 and, along with that byte, its descriptors 0, 1 and 2; then a command and,
-// for each interrupt, one byte 'i'. The server uses the client's own descriptors. It replies when it begins the call,
-// and when the call has ended. A client that ends the connection before has gone away. Commands and replies are JSON
-// after their length in 4 bytes, big-endian.
+// The command protocol. A client sends 0x00 and a command. The server replies that it is ready, or refuses. The client
+// then sends a byte with its descriptors 0, 1 and 2 along, and a byte 'i' for each interrupt. The server uses these
+// descriptors, and replies when the call has ended. A client that ends the connection before has gone away: a call
+// whose client gave up waiting is not begun. Commands and replies are JSON after their length in 4 bytes, big-endian.
 
 // command is a call that a client asks for.
 type command struct {
@@ -29,9 +29,9 @@ type command struct {
 	Retire       bool     `json:"retire,omitempty"` // no call: the server is to end if nothing runs
 }
 
-// reply says that a call is begun, how it ended, or why it was not begun.
+// reply says that the server is ready, how a call ended, or why it was not begun.
 type reply struct {
-	Begun   bool   `json:"begun,omitempty"`
+	Ready   bool   `json:"ready,omitempty"`
 	Exit    int    `json:"exit"`
 	Pipe    bool   `json:"pipe,omitempty"`    // it ended because nobody reads its output any more
 	Refused string `json:"refused,omitempty"` // why the server did nothing
@@ -72,28 +72,24 @@ func readFrame(r io.Reader, doc any) error {
 	return json.Unmarshal(data, doc)
 }
 
-// sendCommand sends a command with the files that it may use.
-func sendCommand(c *net.UnixConn, cmd command, files [descriptors]*os.File) error {
-	data, err := json.Marshal(cmd)
-	if err != nil {
+func sendCommand(c *net.UnixConn, cmd command) error {
+	if _, err := c.Write([]byte{commandByte}); err != nil {
 		return err
 	}
-	data = append(binary.BigEndian.AppendUint32([]byte{commandByte}, uint32(len(data))), data...)
+	return writeFrame(c, cmd)
+}
+
+func sendDescriptors(c *net.UnixConn, files [descriptors]*os.File) error {
 	var fds []int
 	for _, f := range files {
 		fds = append(fds, int(f.Fd()))
 	}
-	n, _, err := c.WriteMsgUnix(data, unix.UnixRights(fds...), nil)
-	for err == nil && n < len(data) {
-		var more int
-		more, err = c.Write(data[n:])
-		n += more
-	}
+	_, _, err := c.WriteMsgUnix([]byte{commandByte}, unix.UnixRights(fds...), nil)
 	return err
 }
 
-// firstByte reads the first byte of a connection, and the descriptors that were sent along.
-func firstByte(c *net.UnixConn) (first byte, fds []int, err error) {
+// readByte reads a byte, and the descriptors that were sent along.
+func readByte(c *net.UnixConn) (first byte, fds []int, err error) {
 	var data [1]byte
 	rights := make([]byte, unix.CmsgSpace(4*descriptors))
 	n, m, flags, _, err := c.ReadMsgUnix(data[:], rights) // the descriptors close on exec

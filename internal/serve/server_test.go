@@ -129,6 +129,30 @@ func TestLeftSocket(t *testing.T) {
 	}
 }
 
+// TestSilent has a server that was stopped: a call says so after a while, and nothing of it is done later.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	dir := canonical(t.TempDir())
+	path := socketPaths(dir)[0]
+	silent, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if err := writeInfo(dir, Info{Version: 1, PID: 4711, Socket: path, Build: Build()}); err != nil {
+		t.Fatal(err)
+	}
+	big := []string{"X=" + strings.Repeat("x", 2<<20)} // more than the socket takes
+	for _, environ := range [][]string{nil, big} {
+		call := Call{Environ: environ, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
+		_, err = Find(dir).Send(t.Context(), call)
+		var refused *RefusedError
+		if !errors.As(err, &refused) || !refused.Silent || !strings.Contains(refused.Reason, "process 4711") {
+			t.Errorf("Send to a stopped server = %v, want a refusal that names process 4711", err)
+		}
+	}
+}
+
 // TestForeignInfo does not follow a description that leads elsewhere.
 func TestForeignInfo(t *testing.T) {
 	dir := t.TempDir()
@@ -165,7 +189,8 @@ func TestInterruptAndGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := sendCommand(conn, command{Args: []string{"x"}}, [descriptors]*os.File{os.Stdin, w, w}); err != nil {
+	sent := sendCommand(conn, command{Args: []string{"x"}})
+	if err := errors.Join(sent, sendDescriptors(conn, [descriptors]*os.File{os.Stdin, w, w})); err != nil {
 		t.Fatal(err)
 	}
 	<-began

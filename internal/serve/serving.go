@@ -63,38 +63,41 @@ func refuse(c net.Conn, r reply) {
 
 func (s *Server) serve(d Doer, c *net.UnixConn, pid int) {
 	_ = c.SetDeadline(time.Now().Add(firstTime))
-	first, fds, err := firstByte(c)
+	first, fds, err := readByte(c)
+	closeAll(fds) // they come later
 	switch {
 	case err != nil:
 		c.Close()
 		return
 	case first >= 'A' && first <= 'Z':
-		closeAll(fds)
 		_ = c.SetDeadline(time.Time{})
 		s.local.serve(&begunConn{Conn: c, begin: bytes.NewReader([]byte{first})})
 		return
 	}
 	defer c.Close()
-	defer closeAll(fds)
 	var cmd command
 	if first != commandByte {
 		return // garbage
 	}
-	if err := readFrame(c, &cmd); err != nil || len(fds) != descriptors {
+	if err := readFrame(c, &cmd); err != nil {
 		refuse(c, reply{Refused: "the command cannot be read"})
 		return
 	}
-	_ = c.SetDeadline(time.Time{})
 	if why := s.refusal(cmd); why != "" {
 		refuse(c, reply{Refused: why, Ending: s.ending()})
 		return
 	}
 	r := reply{}
 	if !cmd.Retire {
-		_ = c.SetWriteDeadline(time.Now().Add(replyTime))
-		if writeFrame(c, reply{Begun: true}) != nil {
-			return // who waited for it has gone, and may have done it alone
+		if writeFrame(c, reply{Ready: true}) != nil {
+			return // the client has gone
 		}
+		_, fds, err := readByte(c)
+		defer closeAll(fds)
+		if err != nil || len(fds) != descriptors {
+			return
+		}
+		_ = c.SetDeadline(time.Time{})
 		r = s.do(d, c, cmd, fds, pid)
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(replyTime))
