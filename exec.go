@@ -36,7 +36,7 @@ type ExecResult struct {
 // the differences that patch.Submitted states. So the program from top to bottom is always what the results show.
 //
 // The same code again is the same block: its recorded result is returned. It is executed again if its result may vary.
-// It is a new block if a later block has changed what it reads or writes.
+// It is a new block if what it reads or writes has changed since, by later blocks or by itself ("n += 1").
 //
 // Code that does not parse is a block that fails.
 func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
@@ -170,30 +170,36 @@ func statementLine(id BlockID, e *state.ExecError) (line int) {
 	return line
 }
 
-// overtaken reports whether blocks after this one have changed what it read or wrote when it was last executed.
+// overtaken reports whether what a block read or wrote when it was last executed has changed since: blocks after it
+// did that, or the block itself, as "n += 1" does. To execute its code now would give something else. That it loaded
+// a library is no change. What failed has changed nothing.
 func (s *Session) overtaken(program []state.ProgramBlock, id BlockID) bool {
 	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
-	if at < 0 || at == len(program)-1 {
+	if at < 0 {
 		return false
 	}
-	left := map[Key]Digest{}
-	for _, t := range s.traces(program[at].Before) {
-		for _, a := range slices.Concat(t.Reads, t.Writes) {
-			left[a.Key] = a.Digest
-		}
-	}
-	now := map[Key]Digest{}
-	for _, b := range program[at+1:] {
+	found, now := map[Key]Digest{}, map[Key]Digest{}
+	for i, b := range program[at:] {
 		for _, t := range s.traces(b.Before) {
+			for _, a := range t.Reads {
+				if _, own := now[a.Key]; i == 0 && !own {
+					found[a.Key] = a.Digest
+				}
+			}
 			for _, w := range t.Writes {
-				if _, ok := left[w.Key]; ok && t.Err == nil {
+				if t.Err == nil && (i > 0 || b.Before.Status != state.StatusFailed) {
 					now[w.Key] = w.Digest
 				}
 			}
 		}
+		for key, digest := range now {
+			if _, known := found[key]; i == 0 && !known {
+				found[key] = digest
+			}
+		}
 	}
-	for key, digest := range now {
-		if left[key] != digest {
+	for key, digest := range found {
+		if left, written := now[key]; written && left != digest && key.Space() != "load" {
 			return true
 		}
 	}
