@@ -3,7 +3,6 @@ package xstate
 import (
 	"context"
 	"errors"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -180,41 +179,38 @@ func statementLine(id BlockID, e *state.ExecError) (line int) {
 	return line
 }
 
-// overtaken reports whether a block would find, or leave, something else if it was executed again after the program:
-// because blocks after it have changed what it read or wrote, or because it has changed what it read.
+// overtaken reports whether what a block read or wrote when it was last executed has changed since: blocks after it
+// did that, or the block itself, as "n += 1" does. To execute its code now would give something else. That it loaded
+// a library is no change. What failed has changed nothing.
 func (s *Session) overtaken(program []state.ProgramBlock, id BlockID) bool {
 	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
 	if at < 0 {
 		return false
 	}
-	found, left := map[Key]Digest{}, map[Key]Digest{}
-	for _, t := range s.traces(program[at].Before) {
-		for _, r := range t.Reads {
-			if _, own := left[r.Key]; !own {
-				found[r.Key] = r.Digest
-			}
-		}
-		for _, w := range t.Writes {
-			left[w.Key] = w.Digest
-		}
-	}
-	now := maps.Clone(left)
-	for _, b := range program[at+1:] {
+	found, now := map[Key]Digest{}, map[Key]Digest{}
+	for i, b := range program[at:] {
 		for _, t := range s.traces(b.Before) {
+			for _, a := range t.Reads {
+				if _, own := now[a.Key]; i == 0 && !own {
+					found[a.Key] = a.Digest
+				}
+			}
 			for _, w := range t.Writes {
-				if t.Err == nil {
+				if t.Err == nil && (i > 0 || b.Before.Status != state.StatusFailed) {
 					now[w.Key] = w.Digest
 				}
 			}
 		}
-	}
-	changed := func(before map[Key]Digest) bool {
-		for key, digest := range before {
-			if is, ok := now[key]; ok && is != digest {
-				return true
+		for key, digest := range now {
+			if _, known := found[key]; i == 0 && !known {
+				found[key] = digest
 			}
 		}
-		return false
 	}
-	return changed(found) || changed(left)
+	for key, digest := range found {
+		if left, written := now[key]; written && left != digest && key.Space() != "load" {
+			return true
+		}
+	}
+	return false
 }

@@ -61,11 +61,11 @@ func TestExecAsNotebook(t *testing.T) {
 // notebookCells makes cells that bind, change, look and fail.
 func notebookCells(r *rand.Rand, n int) []string {
 	words := strings.Fields("ash elm oak fir yew box bay may fig sal zelkova rowan larch hazel alder cedar maple birch")
-	cells := []string{"xs = []", "table = {}"}
+	cells := []string{"xs = []", "table = {}", "count = 0", "squares = (n * n for n in range(99))"}
 	bound := 0
 	for i := range n {
 		word := words[r.IntN(len(words))]
-		switch r.IntN(8) {
+		switch r.IntN(9) {
 		case 0:
 			cells = append(cells, fmt.Sprintf("%s%d = [len(xs), %d]", word, i, r.IntN(9)))
 			bound = len(cells) - 1
@@ -83,6 +83,8 @@ func notebookCells(r *rand.Rand, n int) []string {
 			if name, _, ok := strings.Cut(cells[bound], " = ["); ok && bound > 0 {
 				cells = append(cells, fmt.Sprintf("print(%s)", name))
 			}
+		case 6: // the same code again, which changes what it reads
+			cells = append(cells, []string{"count += 1\nprint(count)", "xs.append('again')", "print(next(squares))"}[r.IntN(3)])
 		default:
 			looks := []string{"print(xs)", "print(sorted(table))", "print(len(xs), len(table))"}
 			cells = append(cells, looks[r.IntN(3)])

@@ -16,8 +16,8 @@ type Submitted struct {
 	Unread bool   // Last could not be parsed
 	// FailedAt has, of failed blocks, the line of the statement at their top level that failed.
 	FailedAt map[string]int
-	// Overtaken reports whether a later block has changed what a block reads or writes. Code that is executed again
-	// there would not see what its author sees.
+	// Overtaken reports whether what a block read or wrote has changed since, by later blocks or by itself. Code that
+	// is executed again there would not see what its author sees.
 	Overtaken func(block string) bool
 	Known     *Known // what the last submission found out; may be nil
 }
