@@ -219,8 +219,16 @@ func runConsole(t *testing.T, folder, session string, environ []string) string {
 	t.Helper()
 	var b strings.Builder
 	for i, c := range strings.Split("\n"+session, "\n$ ")[1:] {
-		command, _, _ := strings.Cut(c, "\n")
-		cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", command)
+		lines := strings.SplitAfter(c+"\n", "\n")
+		command := lines[0]
+		for _, line := range lines[1:] { // those that the shell asks for
+			if !strings.HasPrefix(line, "> ") {
+				break
+			}
+			command += line
+		}
+		script := strings.ReplaceAll(command, "\n> ", "\n")
+		cmd := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", script)
 		cmd.Dir, cmd.Env = folder, environ
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -229,7 +237,7 @@ func runConsole(t *testing.T, folder, session string, environ []string) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "$ %s\n%s", command, varying.ReplaceAll(out, []byte("$1…$2")))
+		fmt.Fprintf(&b, "$ %s%s", command, varying.ReplaceAll(out, []byte("$1…$2")))
 	}
 	return b.String()
 }

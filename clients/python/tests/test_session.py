@@ -244,7 +244,7 @@ class TestServer(Folder):
         self.assertTrue(s.interrupt())
         t.join(30)
         (r,) = results
-        self.assertEqual((r.ok, r.document["stopped"]), (False, "interrupted"))
+        self.assertEqual((r.ok, r.document["stopped"], r.taken_back), (False, "interrupted", True))
         self.assertEqual(self.engine.runs(), [])
         self.assertEqual(s.exec("x").result, "5")
 

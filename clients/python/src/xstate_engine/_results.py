@@ -96,6 +96,11 @@ class ExecResult:
         return self.document["status"]
 
     @property
+    def taken_back(self) -> bool:
+        """The code is no part of the program, because it was interrupted or ended the program."""
+        return self.document.get("taken_back", False)
+
+    @property
     def step(self) -> int:
         """The step that records the run."""
         return self.document["step"]
