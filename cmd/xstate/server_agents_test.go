@@ -32,6 +32,7 @@ type agents struct {
 	store   string
 	folder  string
 	xstate  string // the binary
+	python  string
 	environ []string
 
 	mu      sync.Mutex
@@ -51,9 +52,10 @@ func newAgents(t *testing.T) *agents {
 	if err != nil {
 		t.Fatal(err)
 	}
+	interpreter := plainPython(t)
 	a := &agents{
-		t: t, store: filepath.Join(folder, ".xstate"), folder: folder, xstate: binary,
-		environ: append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0], "XSTATE_VERIFY="),
+		t: t, python: interpreter, store: filepath.Join(folder, ".xstate"), folder: folder, xstate: binary,
+		environ: append(os.Environ(), "XSTATE_PYTHON="+interpreter, "XSTATE_VERIFY="),
 		clients: map[int]bool{},
 	}
 	a.must("", "init")
@@ -163,7 +165,7 @@ func (a *agents) post(session, folder, code string) (answer, bool) {
 	web := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 2 * time.Minute}
 	body, err := json.Marshal(map[string]any{
 		"code": code, "session": session, "append": true, "folder": filepath.Join(a.folder, folder),
-		"environ": map[string]string{"XSTATE_PYTHON": xstatetest.Pythons()[0]},
+		"environ": map[string]string{"XSTATE_PYTHON": a.python},
 	})
 	if err != nil {
 		a.t.Error(err)
@@ -239,7 +241,7 @@ func (a *agents) judge(session string, adders ...*adder) {
 		program.WriteString(b.Source + "\n")
 	}
 	plain := a.t.TempDir()
-	cmd := exec.Command(xstatetest.Pythons()[0], "-c", program.String())
+	cmd := exec.Command(a.python, "-c", program.String())
 	cmd.Dir = plain
 	out, err := cmd.Output()
 	if err != nil {
