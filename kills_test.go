@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -178,7 +177,8 @@ func killOnce(t *testing.T, dir string, random *rand.Rand, done map[string]int) 
 	}
 	for range random.IntN(4) {
 		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
-		if pid := childOf(child.Process.Pid); pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		if kernels := xstatetest.Children(child.Process.Pid); len(kernels) > 0 &&
+			syscall.Kill(kernels[0], syscall.SIGKILL) == nil {
 			done["kernel"]++
 		}
 	}
@@ -199,19 +199,6 @@ func killOnce(t *testing.T, dir string, random *rand.Rand, done map[string]int) 
 	}
 	child.Wait()
 	return acknowledged
-}
-
-// childOf returns a child of a process, or 0.
-func childOf(pid int) int {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, task := range tasks {
-		data, _ := os.ReadFile(task)
-		if words := strings.Fields(string(data)); len(words) > 0 {
-			first, _ := strconv.Atoi(words[0])
-			return first
-		}
-	}
-	return 0
 }
 
 func afterKill(

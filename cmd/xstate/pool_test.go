@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
 
 // inServer is a server in this process, whose calls a test makes directly.
@@ -42,16 +43,21 @@ func newInServer(t *testing.T, o serve.Options) *inServer {
 		}
 	})
 	environ := os.Environ()
-	python, _, _ := strings.Cut(os.Getenv("XSTATE_TEST_PYTHONS"), string(filepath.ListSeparator))
-	if python == "" { // not a launcher, which changes the environment
-		out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		python = strings.TrimSpace(string(out))
-	}
-	environ = append(environ, "XSTATE_PYTHON="+python)
+	environ = append(environ, "XSTATE_PYTHON="+plainPython(t))
 	return &inServer{t, server, folder, environ}
+}
+
+// plainPython returns the interpreter to test with. It is no launcher, which changes the environment.
+func plainPython(t *testing.T) string {
+	t.Helper()
+	if python := xstatetest.Pythons()[0]; python != "" {
+		return python
+	}
+	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func (s *inServer) write(name, text string) {

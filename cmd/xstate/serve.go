@@ -89,8 +89,19 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 	}
 	a.forwarded.Store(true)
 	exit, err := client.Control(ctx, a.call)
-	if refused := (*serve.RefusedError)(nil); errors.As(err, &refused) && refused.Silent {
-		return client.Silent(err)
+	if refused := (*serve.RefusedError)(nil); errors.As(err, &refused) {
+		a.forwarded.Store(false)
+		switch {
+		case refused.Silent:
+			return client.Silent(err)
+		case refused.Ending && serve.WaitGone(ctx, dir, serverEnd):
+			return a.printServer(api.Server{Version: api.Version, Store: dir})
+		}
+		return &state.Error{
+			Code:    state.CodeBusy,
+			Message: fmt.Sprintf("the server, process %d, does not take the command: %s", client.Info.PID, refused.Reason),
+			Hint:    "try again later",
+		}
 	}
 	if err == nil && exit != 0 {
 		return outcome(exit)
