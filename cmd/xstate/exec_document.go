@@ -251,15 +251,26 @@ func (x *execution) figures(block xstate.BlockID, outputs []state.Output) []api.
 	return files
 }
 
-// keep writes a file into the user's cache, under a name that only this content has.
+// keptFor is how long a file stays in the user's cache that no call has answered with since.
+const keptFor = 7 * 24 * time.Hour
+
+// keep writes a file into the user's cache, under a name that only this content has, and removes old ones there: the
+// store has what they hold.
 func (x *execution) keep(name string, data []byte) (path string, err error) {
 	folder, err := x.cacheDir()
 	if err != nil {
 		return "", err
 	}
 	path = filepath.Join(folder, "xstate", name)
+	now := time.Now()
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(data)) {
-		return path, nil
+		return path, os.Chtimes(path, now, now)
+	}
+	others, _ := os.ReadDir(filepath.Dir(path)) // none, where there is no folder yet
+	for _, x := range others {
+		if info, err := x.Info(); err == nil && now.Sub(info.ModTime()) > keptFor {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), x.Name())) // another process may have done so
+		}
 	}
 	return path, writeFiles(filepath.Dir(path), map[string][]byte{filepath.Base(path): data})
 }
