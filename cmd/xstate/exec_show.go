@@ -96,6 +96,9 @@ func (x *execution) failed() bool {
 	return x.d.Error != nil || x.d.Status == state.StatusNotReached.String()
 }
 
+// mostOthers is the number of other blocks that a call names.
+const mostOthers = 8
+
 // talk says what happened elsewhere.
 func (x *execution) talk(done *xstate.ExecResult) {
 	kept := map[xstate.BlockID]bool{}
@@ -109,11 +112,17 @@ func (x *execution) talk(done *xstate.ExecResult) {
 		x.ui.talk("block %s: %s", x.d.Block, map[string]string{"replace": "written again",
 			"unchanged": "as it was"}[x.d.Action])
 	}
+	told := 0
 	for _, b := range x.d.Others {
 		if kept[b.Block] && b.Error == nil {
 			continue
 		}
-		x.ui.talk("block %s %s, too (%s); xstate show %s prints it", b.Block, b.Status, reasonText(b.Reason), b.Block)
+		if told++; told <= mostOthers {
+			x.ui.talk("block %s %s, too (%s); xstate show %s prints it", b.Block, b.Status, reasonText(b.Reason), b.Block)
+		}
+	}
+	if told > mostOthers {
+		x.ui.talk("and %d more; --json lists them", told-mostOthers)
 	}
 	if x.wrote != "" {
 		x.ui.talk("wrote %s", x.wrote)
