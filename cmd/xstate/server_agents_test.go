@@ -135,7 +135,7 @@ func lost(text []byte) bool {
 // exec has code executed by a command. It reports false if nothing was acknowledged: the client or the server was killed.
 func (a *agents) exec(session, folder, code string) (answer, bool) {
 	var d answer
-	exit, out, errOut := a.command(folder, "exec", "--session", session, "--append", "--json", "-c", code)
+	exit, out, errOut := a.command(folder, "exec", "--session", session, "--append", "--json", "--wait", "1m", "-c", code)
 	if exit == -1 {
 		return d, false
 	}
@@ -200,7 +200,7 @@ type adder struct {
 }
 
 // firstBlock begins the program of a session.
-const firstBlock = "# %% first\nseen = []"
+const firstBlock = "# %% first\nseen = []\ndata = [str(i) for i in range(100_000)]"
 
 // add has one more block executed.
 func (d *adder) add() {
@@ -210,7 +210,7 @@ func (d *adder) add() {
 seen.append(%d)
 with open("log.txt", "a") as f:
     n = f.write("%d\n")
-print(%d, sum(seen), len(seen))`, block, n, n, n))
+print(%d, sum(seen), len(seen), len(data))`, block, n, n, n))
 	if !ok {
 		return
 	}
@@ -227,7 +227,7 @@ var numbered = regexp.MustCompile(`(?m)^(\d+) .*\n`)
 // same; the files are the same.
 func (a *agents) judge(session string, adders ...*adder) {
 	a.t.Helper()
-	a.must(session, "exec", "--session", session, "--append", "-c", "# %% last\nprint(0, sum(seen), len(seen))")
+	a.must(session, "exec", "--session", session, "--append", "-c", "# %% last\nprint(0, sum(seen), len(seen), len(data))")
 	var d struct {
 		Blocks []struct{ ID, Source string } `json:"blocks"`
 	}
