@@ -118,9 +118,10 @@ func (a *agents) must(folder string, args ...string) []byte {
 
 // answer is what became of code that an agent had executed.
 type answer struct {
-	Text  string `json:"text"`
-	Block string `json:"block"`
-	Error *struct {
+	Text   string `json:"text"`
+	Block  string `json:"block"`
+	Failed int    `json:"failed"`
+	Error  *struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 		Type    string `json:"type"`
@@ -215,7 +216,7 @@ print(%d, sum(seen), len(seen), len(data))`, block, n, n, n))
 		return
 	}
 	d.acknowledged = append(d.acknowledged, block)
-	if got.Error == nil {
+	if got.Failed == 0 { // a block before whose interpreter was killed is tried again by the next call
 		d.printed[block] = got.Text
 	}
 }
