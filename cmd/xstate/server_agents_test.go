@@ -23,6 +23,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // agents are clients that use the server of one store at the same time, each as a process or over HTTP. A test may kill
@@ -180,7 +181,10 @@ func (a *agents) post(session, folder, code string) (answer, bool) {
 	if err != nil {
 		return d, false
 	}
-	if r.StatusCode != http.StatusOK && lost(text) {
+	switch {
+	case r.StatusCode == http.StatusServiceUnavailable && bytes.Contains(text, []byte(state.CodeBusy)):
+		return a.post(session, folder, code) // it waited for others for as long as a call waits
+	case r.StatusCode != http.StatusOK && lost(text):
 		return d, false
 	}
 	if err := json.Unmarshal(text, &d); err != nil || r.StatusCode != http.StatusOK {

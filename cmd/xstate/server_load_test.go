@@ -16,7 +16,7 @@ import (
 )
 
 // loadBudget is less than eleven interpreters take, so that sessions are closed and come back.
-const loadBudget = 120_000_000
+const loadBudget = 200_000_000
 
 // TestServerLoad has ten agents on ten sessions and three on one, with little memory for interpreters. Results equal
 // those of plain runs, which for the three is some order of what they had executed. XSTATE_EXECS says how many there are.

@@ -244,6 +244,9 @@ func (p *Pool) trim() {
 		oldest := slices.MinFunc(idle, func(a, b *warmSession) int { return a.used.Compare(b.used) })
 		select {
 		case <-oldest.turn:
+			p.mu.Lock()
+			oldest.settles = true // who waits meanwhile waits for nobody's call
+			p.mu.Unlock()
 			p.end(oldest)
 		default: // taken in the meantime
 			return
