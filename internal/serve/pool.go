@@ -27,6 +27,7 @@ type Pool struct {
 	runs     map[string]*run
 	closed   bool
 	measured time.Time
+	due      bool // a session has grown since
 	settling sync.WaitGroup
 }
 
@@ -148,7 +149,7 @@ func (p *Pool) own(w *warmSession, call string) error {
 // back lets the next one take its turn.
 func (p *Pool) back(w *warmSession) {
 	p.mu.Lock()
-	w.owner, w.settles, w.used = "", false, time.Now()
+	w.owner, w.settles, w.used, p.due = "", false, time.Now(), true
 	if w.groups = nil; w.session != nil {
 		w.groups = w.session.Groups()
 	}
@@ -199,6 +200,15 @@ func (p *Pool) Settled(ctx context.Context, name string) {
 	}
 }
 
+// look trims after calls whose end came too early for another measurement.
+func (p *Pool) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.due && !p.closed && time.Since(p.measured) >= measureEvery {
+		p.settling.Go(p.trim)
+	}
+}
+
 // measureEvery bounds how often the memory of interpreters is measured: that takes some milliseconds.
 const measureEvery = 2 * time.Second
 
@@ -209,7 +219,7 @@ func (p *Pool) trim() {
 		p.mu.Unlock()
 		return
 	}
-	p.measured = time.Now()
+	p.measured, p.due = time.Now(), false
 	p.mu.Unlock()
 	for {
 		sizes := memoryOf(p.groups())
@@ -234,6 +244,9 @@ func (p *Pool) trim() {
 		oldest := slices.MinFunc(idle, func(a, b *warmSession) int { return a.used.Compare(b.used) })
 		select {
 		case <-oldest.turn:
+			p.mu.Lock()
+			oldest.settles = true // who waits meanwhile waits for nobody's call
+			p.mu.Unlock()
 			p.end(oldest)
 		default: // taken in the meantime
 			return

@@ -158,12 +158,13 @@ func (s *Server) listen() error {
 	return err
 }
 
-// look ends the server if it is idle, or if its store is gone.
+// look ends the server if it is idle, or if its store is gone, and keeps to the budget of memory.
 func (s *Server) look() {
 	if s.gone() {
 		fmt.Fprintf(s.o.Log, "the store is gone\n")
 		s.stop()
 	}
+	s.Pool.look()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active == 0 && time.Since(s.used) >= s.o.Idle {

@@ -77,7 +77,8 @@ func (s *Server) serve(d Doer, c *net.UnixConn, pid int) {
 	defer c.Close()
 	var cmd command
 	if first != commandByte {
-		return // garbage
+		refuse(c, reply{Refused: "the first byte begins neither HTTP nor a command"})
+		return
 	}
 	if err := readFrame(c, &cmd); err != nil {
 		refuse(c, reply{Refused: "the command cannot be read"})
