@@ -86,6 +86,9 @@ func (r *reviser) submit(s Section) error {
 	if d.Block == "" && r.on.Submitted.Reply {
 		d = r.rebound(names, d)
 	}
+	if r.goesOn(d, names) {
+		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
+	}
 	kept := r.keep(d.Block, names)
 	if d.Block == "" && !kept {
 		d = r.superseded(text, names, d)
@@ -99,6 +102,16 @@ func (r *reviser) submit(s Section) error {
 	}
 	r.places[len(r.places)-1].Decision = &d
 	return nil
+}
+
+// goesOn reports whether a text that resembles a block goes on from a value that this block binds, as "s = step(s)" does
+// after "s = step(s) + 1". It then needs the block, unless that failed and bound nothing.
+func (r *reviser) goesOn(d Decision, names *bindings) bool {
+	if d.By != BySimilarity || r.failed()[d.Block] {
+		return false
+	}
+	_, was := r.decider.of(r.blocks[r.at(d.Block)].Source)
+	return was.binds(names.reads)
 }
 
 // failedSince reports whether a failed block after this one did something, before it failed, that names are about.
