@@ -19,7 +19,9 @@ type Submitted struct {
 	// Overtaken reports whether what a block read or wrote has changed since, by later blocks or by itself. Code that
 	// is executed again there would not see what its author sees.
 	Overtaken func(block string) bool
-	Known     *Known // what the last submission found out; may be nil
+	// Consumed reports whether a block has itself changed what it read, as "xs.append(1)" does.
+	Consumed func(block string) bool
+	Known    *Known // what the last submission found out; may be nil
 }
 
 // Known keeps what was found out about texts, so that a submission parses only what is new. It is for one session.
@@ -104,14 +106,15 @@ func (r *reviser) submit(s Section) error {
 	return nil
 }
 
-// goesOn reports whether a text that resembles a block goes on from a value that this block binds, as "s = step(s)" does
-// after "s = step(s) + 1". It then needs the block, unless that failed and bound nothing.
+// goesOn reports whether a text that resembles a block is a further step and not a new version of it: it goes on from a
+// value that the block binds ("s = step(s)"), or both change what was there ("xs.append(1); n = len(xs)"). A notebook
+// keeps what the block did. A block that failed did nothing.
 func (r *reviser) goesOn(d Decision, names *bindings) bool {
 	if d.By != BySimilarity || r.failed()[d.Block] {
 		return false
 	}
 	_, was := r.decider.of(r.blocks[r.at(d.Block)].Source)
-	return was.binds(names.reads)
+	return was.binds(names.reads) || r.on.Submitted.Consumed(d.Block)
 }
 
 // failedSince reports whether a failed block after this one did something, before it failed, that names are about.

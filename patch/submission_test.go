@@ -146,7 +146,7 @@ func TestSubmissions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			on := Subject{Submitted: &Submitted{Reply: reply, Overtaken: never, Known: &Known{}}}
+			on := Subject{Submitted: &Submitted{Reply: reply, Overtaken: never, Consumed: never, Known: &Known{}}}
 			on.read(c.program)
 			v, err := Revise(p, on)
 			if err != nil {
@@ -225,7 +225,7 @@ func TestSupersededOnSessions(t *testing.T) {
 		before := newDecider().decide(s.Blocks, s.Text, map[string]bool{s.Last: true}, nil)
 		counts[s.Kind+" before: "+s.outcome(before.Block, before.Block == s.Last)]++
 		on := Subject{Blocks: s.Blocks, Failed: []string{s.Last}, Submitted: &Submitted{Last: s.Last,
-			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line}, Overtaken: never}}
+			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line}, Overtaken: never, Consumed: never}}
 		v, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{{Act: ActEmit, Text: s.Text}}}, on)
 		if err != nil {
 			counts[s.Kind+" refused"]++
