@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -163,6 +164,10 @@ func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
 		}
 	}
 	on.Overtaken = func(id string) bool { return s.overtaken(program, BlockID(id)) }
+	on.Consumed = func(id string) bool {
+		at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return string(b.ID) == id })
+		return s.overtaken(program[:at+1], BlockID(id))
+	}
 }
 
 // statementLine returns the line of the statement at the top level of a block that failed; 0 if it is not known.
@@ -179,38 +184,47 @@ func statementLine(id BlockID, e *state.ExecError) (line int) {
 	return line
 }
 
-// overtaken reports whether what a block read or wrote when it was last executed has changed since: blocks after it
-// did that, or the block itself, as "n += 1" does. To execute its code now would give something else. That it loaded
-// a library is no change. What failed has changed nothing.
+// overtaken reports whether the program has changed what a block read or wrote when it was last executed: the blocks
+// after it did that, or the block itself, as "n += 1" does. To execute its code at the end would give something else.
+// That it loaded a library is no change. What failed has changed nothing.
 func (s *Session) overtaken(program []state.ProgramBlock, id BlockID) bool {
 	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
 	if at < 0 {
 		return false
 	}
-	found, now := map[Key]Digest{}, map[Key]Digest{}
-	for i, b := range program[at:] {
-		for _, t := range s.traces(b.Before) {
-			for _, a := range t.Reads {
-				if _, own := now[a.Key]; i == 0 && !own {
-					found[a.Key] = a.Digest
-				}
-			}
-			for _, w := range t.Writes {
-				if t.Err == nil && (i > 0 || b.Before.Status != state.StatusFailed) {
-					now[w.Key] = w.Digest
-				}
+	read, wrote := map[Key]Digest{}, map[Key]Digest{}
+	for _, t := range s.traces(program[at].Before) {
+		for _, a := range t.Reads {
+			if _, own := wrote[a.Key]; !own && a.Key.Space() != "load" {
+				read[a.Key] = a.Digest
 			}
 		}
-		for key, digest := range now {
-			if _, known := found[key]; i == 0 && !known {
-				found[key] = digest
-			}
+		if program[at].Before.Status != state.StatusFailed {
+			addWrites(wrote, &t)
 		}
 	}
-	for key, digest := range found {
-		if left, written := now[key]; written && left != digest && key.Space() != "load" {
+	now := maps.Clone(wrote)
+	for _, b := range program[at+1:] {
+		for _, t := range s.traces(b.Before) {
+			addWrites(now, &t)
+		}
+	}
+	for key, digest := range now {
+		was, found := read[key]
+		left, own := wrote[key]
+		if found && was != digest || own && left != digest {
 			return true
 		}
 	}
 	return false
+}
+
+// addWrites adds what an execution wrote.
+func addWrites(to map[Key]Digest, t *state.Trace) {
+	if t.Err != nil {
+		return
+	}
+	for _, w := range t.Writes {
+		to[w.Key] = w.Digest
+	}
 }

@@ -65,7 +65,7 @@ func notebookCells(r *rand.Rand, n int) []string {
 	bound := 0
 	for i := range n {
 		word := words[r.IntN(len(words))]
-		switch r.IntN(9) {
+		switch r.IntN(10) {
 		case 0:
 			cells = append(cells, fmt.Sprintf("%s%d = [len(xs), %d]", word, i, r.IntN(9)))
 			bound = len(cells) - 1
@@ -83,8 +83,11 @@ func notebookCells(r *rand.Rand, n int) []string {
 			if name, _, ok := strings.Cut(cells[bound], " = ["); ok && bound > 0 {
 				cells = append(cells, fmt.Sprintf("print(%s)", name))
 			}
-		case 6: // the same code again, which changes what it reads
-			cells = append(cells, []string{"count += 1\nprint(count)", "xs.append('again')", "print(next(squares))"}[r.IntN(3)])
+		case 6: // alike, and no correction
+			cells = append(cells, fmt.Sprintf("table['again', %d] = 1\nsize = len(table)\nprint(size, 'items')", i))
+		case 7: // the same code again, which changes what it reads
+			cells = append(cells, []string{"count += 1\nprint(count)", "xs.append('again')", "print(next(squares))",
+				"xs.reverse()"}[r.IntN(4)])
 		default:
 			looks := []string{"print(xs)", "print(sorted(table))", "print(len(xs), len(table))"}
 			cells = append(cells, looks[r.IntN(3)])

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"context"
+	"strings"
 
 	sitter "github.com/smacker/go-tree-sitter"
 	"github.com/smacker/go-tree-sitter/python"
@@ -14,7 +15,7 @@ type bindings struct {
 	assigns map[string]bool // other names that its top level binds, imports aside
 	imports map[string]bool
 	free    map[string]bool // used, but not bound in the text
-	reads   map[string]bool // used at its top level before an earlier statement has bound it
+	reads   map[string]bool // used at its top level before it is bound there
 	changes map[string]bool // x of x.a = , x[i] = , del x[i] and of the statement x.f(), at its top level
 }
 
@@ -51,8 +52,8 @@ type bindingWalk struct {
 	*bindings
 	code        []byte
 	bound, used map[string]bool
-	recent      []string        // bound by the present statement
-	before      map[string]bool // bound by earlier statements
+	recent      []string        // bound by the present statement, or by its head
+	before      map[string]bool // bound earlier
 	inner       int             // number of enclosing functions and classes
 }
 
@@ -63,7 +64,7 @@ func (w *bindingWalk) children(c *sitter.TreeCursor, depth int) {
 	defer c.GoToParent()
 	for {
 		w.node(c, depth)
-		if depth == 0 {
+		if w.bindsBefore(c) {
 			w.bind()
 		}
 		if !c.GoToNextSibling() {
@@ -82,6 +83,7 @@ func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
 	if kind == "function_definition" || kind == "class_definition" || kind == "lambda" {
 		if name := n.ChildByFieldName("name"); name != nil && w.inner == 0 {
 			w.defines[name.Content(w.code)] = true
+			w.recent = append(w.recent, name.Content(w.code))
 		}
 		w.inner++
 		w.children(c, depth+1)
@@ -91,7 +93,43 @@ func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
 	if w.inner == 0 {
 		w.change(n, kind)
 	}
+	if strings.HasSuffix(kind, "_comprehension") || kind == "generator_expression" {
+		w.comprehension(n)
+	}
 	w.children(c, depth+1)
+}
+
+// comprehension binds the names of a comprehension, which its text uses before it binds them.
+func (w *bindingWalk) comprehension(n *sitter.Node) {
+	var bind func(n *sitter.Node, depth int)
+	bind = func(n *sitter.Node, depth int) {
+		if n.Type() == "identifier" && w.inner == 0 {
+			w.recent = append(w.recent, n.Content(w.code))
+		}
+		for i := 0; depth < 20 && i < int(n.NamedChildCount()); i++ {
+			bind(n.NamedChild(i), depth+1)
+		}
+	}
+	for i := range int(n.NamedChildCount()) {
+		if clause := n.NamedChild(i); clause.Type() == "for_in_clause" {
+			if left := clause.ChildByFieldName("left"); left != nil {
+				bind(left, 0)
+			}
+		}
+	}
+	w.bind()
+}
+
+// bindsBefore reports whether what the node at c binds is bound for the text after it: a statement, or the head of one.
+func (w *bindingWalk) bindsBefore(c *sitter.TreeCursor) bool {
+	switch kind := c.CurrentNode().Type(); kind {
+	case "with_clause", "as_pattern":
+		return true
+	default:
+		field := c.CurrentFieldName()
+		return strings.HasSuffix(kind, "_statement") || strings.HasSuffix(kind, "_definition") ||
+			field == "right" && c.CurrentNode().Parent().Type() == "for_statement" || field == "condition"
+	}
 }
 
 // bind ends a statement: what it bound is bound for the next.
@@ -136,20 +174,24 @@ func (w *bindingWalk) identifier(n *sitter.Node, field string) {
 	name := n.Content(w.code)
 	switch parent := n.Parent(); role(n, parent, field) {
 	case binds:
+		if w.inner == 0 && !w.before[name] && parent.Type() == "augmented_assignment" {
+			w.reads[name] = true
+		}
 		w.bound[name] = true
-		w.recent = append(w.recent, name)
-		if w.inner == 0 && !w.defines[name] {
-			w.assigns[name] = true
+		if w.inner == 0 {
+			w.recent = append(w.recent, name)
+			if !w.defines[name] {
+				w.assigns[name] = true
+			}
 		}
 	case imported:
 		w.bound[name] = true
-		w.recent = append(w.recent, name)
 		if w.inner == 0 {
+			w.recent = append(w.recent, name)
 			w.imports[name] = true
 		}
 	case defined:
 		w.bound[name] = true
-		w.recent = append(w.recent, name)
 	case uses:
 		w.used[name] = true
 		if w.inner == 0 && !w.before[name] {

@@ -19,7 +19,9 @@ type Submitted struct {
 	// Overtaken reports whether what a block read or wrote has changed since, by later blocks or by itself. Code that
 	// is executed again there would not see what its author sees.
 	Overtaken func(block string) bool
-	Known     *Known // what the last submission found out; may be nil
+	// Consumed reports whether a block has itself changed what it read, as "xs.append(1)" does.
+	Consumed func(block string) bool
+	Known    *Known // what the last submission found out; may be nil
 }
 
 // Known keeps what was found out about texts, so that a submission parses only what is new. It is for one session.
@@ -86,6 +88,9 @@ func (r *reviser) submit(s Section) error {
 	if d.Block == "" && r.on.Submitted.Reply {
 		d = r.rebound(names, d)
 	}
+	if r.goesOn(d, names) {
+		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
+	}
 	kept := r.keep(d.Block, names)
 	if d.Block == "" && !kept {
 		d = r.superseded(text, names, d)
@@ -99,6 +104,17 @@ func (r *reviser) submit(s Section) error {
 	}
 	r.places[len(r.places)-1].Decision = &d
 	return nil
+}
+
+// goesOn reports whether a text that resembles a block is a further step and not a new version of it: it goes on from a
+// value that the block binds ("s = step(s)"), or both change what was there ("xs.append(1); n = len(xs)"). A notebook
+// keeps what the block did. A block that failed did nothing.
+func (r *reviser) goesOn(d Decision, names *bindings) bool {
+	if d.By != BySimilarity || r.failed()[d.Block] {
+		return false
+	}
+	_, was := r.decider.of(r.blocks[r.at(d.Block)].Source)
+	return was.binds(names.reads) || r.on.Submitted.Consumed(d.Block)
 }
 
 // failedSince reports whether a failed block after this one did something, before it failed, that names are about.

@@ -113,6 +113,31 @@ func TestSubmissions(t *testing.T) {
 			"def f():\n    return 3\nprint(g())",
 			"+ def f():\n    return 3\nprint(g())",
 		},
+		{
+			"a text that goes on from the block that it resembles",
+			"y = 1\nfor i in range(3):\n    y *= 2\nprint(y)",
+			"for i in range(3):\n    y *= 2\nprint(y)",
+			"+ for i in range(3):\n    y *= 2\nprint(y)",
+		},
+		{"a step that goes on", "s = step(s)\nprint(s)", "s = step(step(s))\nprint(s)", "+ s = step(step(s))\nprint(s)"},
+		{
+			"a loop again",
+			"for n in [m + 1 for m in ms]:\n    t = n * 2\n    print(n, t)",
+			"for n in [m + 1 for m in ms]:\n    t = n * 3\n    print(n, t)",
+			"b1 similarity: for n in [m + 1 for m in ms]:\n    t = n * 3\n    print(n, t)",
+		},
+		{
+			"a program again",
+			"import m\ndf = m.read('a.csv')\ndf = df.dropna()\nwith open('a') as f:\n    t = f.read()\nprint(df, t)",
+			"import m\ndf = m.read('a.csv')\ndf = df.fillna()\nwith open('a') as f:\n    t = f.read()\nprint(df, t)",
+			"b1 similarity: import m\ndf = m.read('a.csv')\ndf = df.fillna()\nwith open('a') as f:\n    t = f.read()\nprint(df, t)",
+		},
+		{
+			"a reply that adds",
+			"t3 = 1 + 2\n--\nu = 5",
+			"So:\n```python\nt3 += max([7, 8, 9])\n```",
+			"+ t3 += max([7, 8, 9])",
+		},
 		{"an omission in new code", "x = 1", "# ... existing code ...\ny = 2", "+ # ... existing code ...\ny = 2"},
 		{"prose", "x = 1", "I cannot do that.", "+ I cannot do that."},
 	} {
@@ -121,7 +146,7 @@ func TestSubmissions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			on := Subject{Submitted: &Submitted{Reply: reply, Overtaken: never, Known: &Known{}}}
+			on := Subject{Submitted: &Submitted{Reply: reply, Overtaken: never, Consumed: never, Known: &Known{}}}
 			on.read(c.program)
 			v, err := Revise(p, on)
 			if err != nil {
@@ -200,7 +225,7 @@ func TestSupersededOnSessions(t *testing.T) {
 		before := newDecider().decide(s.Blocks, s.Text, map[string]bool{s.Last: true}, nil)
 		counts[s.Kind+" before: "+s.outcome(before.Block, before.Block == s.Last)]++
 		on := Subject{Blocks: s.Blocks, Failed: []string{s.Last}, Submitted: &Submitted{Last: s.Last,
-			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line}, Overtaken: never}}
+			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line}, Overtaken: never, Consumed: never}}
 		v, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{{Act: ActEmit, Text: s.Text}}}, on)
 		if err != nil {
 			counts[s.Kind+" refused"]++
