@@ -86,6 +86,8 @@ class Transport:
     def _connection(self) -> tuple[socket.socket, Address]:
         with self._lock:
             if self._process != os.getpid():  # forked: the parent goes on with its connections
+                for connection, _ in self._idle:
+                    connection.close()
                 self._idle, self._process = [], os.getpid()
             idle, self._idle = self._idle, []
             while idle:
