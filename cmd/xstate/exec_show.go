@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -135,6 +136,10 @@ func (x *execution) talk(done *xstate.ExecResult) {
 		return
 	case x.d.Stopped != "":
 		x.ui.talk("interrupted: step %d keeps what was finished", x.d.Step)
+		if len(done.Edits) > 0 {
+			x.ui.say(fmt.Sprintf("hint: the next exec executes this code again; to take it back: xstate undo %d --session %s\n",
+				done.Edits[0].Number, x.d.Session))
+		}
 		return
 	}
 	x.printCounts(done.Step, done.Outcome.Seconds, done.Outcome.Saved)

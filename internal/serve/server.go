@@ -85,10 +85,13 @@ func Listen(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, noServer(s.dir, err)
 	}
 	if s.lock == nil {
-		info, _ := readInfo(s.dir)
+		who := "another process"
+		if info, ok := readInfo(s.dir); ok {
+			who = fmt.Sprintf("process %d", info.PID)
+		}
 		return nil, &state.Error{
 			Code:    CodeServed,
-			Message: fmt.Sprintf("process %d serves the store %s already", info.PID, s.dir),
+			Message: fmt.Sprintf("%s serves the store %s already", who, s.dir),
 			Hint:    "xstate serve --status shows it, and xstate serve --stop ends it",
 		}
 	}
@@ -163,6 +166,8 @@ func (s *Server) look() {
 	if s.gone() {
 		fmt.Fprintf(s.o.Log, "the store is gone\n")
 		s.stop()
+	} else if _, ok := readInfo(s.dir); !ok {
+		_ = writeInfo(s.dir, s.Info) // somebody removed or damaged it; without it nobody finds the server
 	}
 	s.Pool.look()
 	s.mu.Lock()

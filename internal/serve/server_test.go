@@ -153,6 +153,22 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// TestDamagedInfo has somebody damage the description of a server: it writes it again.
+func TestDamagedInfo(t *testing.T) {
+	s, c := serving(t, Options{}, echo)
+	if err := os.WriteFile(filepath.Join(s.dir, infoFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(t.Context(), Options{Dir: s.dir}); state.CodeOf(err) != CodeServed ||
+		strings.Contains(err.Error(), "process 0") {
+		t.Errorf("Listen = %v, want %s", err, CodeServed)
+	}
+	s.look()
+	if again := Find(s.dir); again == nil || again.Info != c.Info {
+		t.Errorf("Find = %+v, want the server again", again)
+	}
+}
+
 // TestForeignInfo does not follow a description that leads elsewhere.
 func TestForeignInfo(t *testing.T) {
 	dir := t.TempDir()
