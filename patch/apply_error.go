@@ -46,6 +46,12 @@ func malformed(line int, hint, format string, args ...any) *ParseError {
 	return &ParseError{Code: CodePatch, Name: "patch", Line: line, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+// notUTF8 returns the error for a patch or code whose bytes are no text.
+func notUTF8() *ParseError {
+	return &ParseError{Code: CodeEncoding, Name: "patch", Message: "the text is not UTF-8",
+		Hint: "give it as UTF-8; in a text of Python, write other bytes as \\xNN"}
+}
+
 // cannotExpress returns the error for a change that a format cannot express.
 func cannotExpress(f Format, what string) error {
 	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot express that %s", f, what),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // notation holds the functions that read and write a format.
@@ -41,6 +42,9 @@ func Formats() []Format {
 // Read reads a patch. If f is "", Read detects the format from the text; a text that is no patch counts as a block
 // written again. Errors are *ParseError.
 func Read(text string, f Format) (*Patch, error) {
+	if !utf8.ValidString(text) {
+		return nil, notUTF8()
+	}
 	if inner, ok := enclosed(text); ok {
 		text = inner
 	}

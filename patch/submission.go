@@ -3,6 +3,7 @@ package patch
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Submitted is what is known of code that is handed in to be executed. The blocks of such code go where the decision
@@ -44,6 +45,10 @@ func (k *Known) take(blocks int) *decider {
 // ReadSubmission returns the patch that code becomes which is to be executed. It takes every text. A text that is no
 // Python but holds fenced Python is a reply.
 func ReadSubmission(text string) (p *Patch, reply bool, err error) {
+	if !utf8.ValidString(text) {
+		return nil, false, notUTF8()
+	}
+	text = strings.TrimPrefix(text, bom)
 	sections, bad := readBlock(text)
 	reply = fences.MatchString(text) && !parses([]byte(text))
 	if bad != nil {
@@ -97,6 +102,9 @@ func (r *reviser) submit(s Section) error {
 	}
 	if d.Block != "" {
 		r.rewriteBlock(d.Block, s.Text, d)
+		if b := &r.blocks[r.at(d.Block)]; b.Dialect == Python { // a magic may follow what was none
+			b.Dialect = r.dialect(b.Source)
+		}
 		return nil
 	}
 	if err := r.insertAt(len(r.blocks), s); err != nil {

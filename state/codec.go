@@ -100,6 +100,7 @@ var (
 			MaxArrayElements: 1 << 24,
 			MaxMapPairs:      1 << 24,
 			DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+			UTF8:             cbor.UTF8DecodeInvalid, // the encoder writes every string, so every string can be read
 		}.DecMode(),
 	)
 )

@@ -259,10 +259,22 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 	})
 	x.ended()
 	if err != nil {
+		err = x.withoutFile(err)
 		if done != nil {
 			return x.app.unrecorded(err, len(done.Edits), 0)
 		}
 		return err
 	}
 	return x.print(done)
+}
+
+// withoutFile returns an error whose hint says how a session is run that has no file.
+func (x *execution) withoutFile(err error) error {
+	var e *state.Error
+	if slices.Contains(programKinds, filepath.Ext(x.o.file)) || !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	named.Hint = strings.ReplaceAll(e.Hint, "xstate run FILE", "xstate run --session "+quoted(x.o.session.Name()))
+	return &named
 }

@@ -406,7 +406,7 @@ func (a *app) unrecorded(err error, edits, ran int) error {
 	if state.CodeOf(err) == state.CodeNoStore {
 		kept = "nothing is recorded"
 	} else if edits > 0 {
-		kept = fmt.Sprintf("recorded %s of the file", plural(edits, "edit"))
+		kept = fmt.Sprintf("recorded %s of the program", plural(edits, "edit"))
 	}
 	if ran > 0 {
 		did = plural(ran, "block") + " ran, which is not recorded"
