@@ -119,7 +119,8 @@ func TestSubmissions(t *testing.T) {
 			"for i in range(3):\n    y *= 2\nprint(y)",
 			"+ for i in range(3):\n    y *= 2\nprint(y)",
 		},
-		{"a step that goes on", "s = step(s)\nprint(s)", "s = step(step(s))\nprint(s)", "+ s = step(step(s))\nprint(s)"},
+		{"a step that goes on", "s = step(s)\nprint(s)",
+			"s = step(step(s))\nprint(s)", "+ s = step(step(s))\nprint(s)"},
 		{
 			"a loop again",
 			"for n in [m + 1 for m in ms]:\n    t = n * 2\n    print(n, t)",
@@ -130,7 +131,8 @@ func TestSubmissions(t *testing.T) {
 			"a program again",
 			"import m\ndf = m.read('a.csv')\ndf = df.dropna()\nwith open('a') as f:\n    t = f.read()\nprint(df, t)",
 			"import m\ndf = m.read('a.csv')\ndf = df.fillna()\nwith open('a') as f:\n    t = f.read()\nprint(df, t)",
-			"b1 similarity: import m\ndf = m.read('a.csv')\ndf = df.fillna()\nwith open('a') as f:\n    t = f.read()\nprint(df, t)",
+			"b1 similarity: import m\ndf = m.read('a.csv')\ndf = df.fillna()\n" +
+				"with open('a') as f:\n    t = f.read()\nprint(df, t)",
 		},
 		{
 			"a reply that adds",
@@ -225,7 +227,8 @@ func TestSupersededOnSessions(t *testing.T) {
 		before := newDecider().decide(s.Blocks, s.Text, map[string]bool{s.Last: true}, nil)
 		counts[s.Kind+" before: "+s.outcome(before.Block, before.Block == s.Last)]++
 		on := Subject{Blocks: s.Blocks, Failed: []string{s.Last}, Submitted: &Submitted{Last: s.Last,
-			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line}, Overtaken: never, Consumed: never}}
+			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line},
+			Overtaken: never, Consumed: never}}
 		v, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{{Act: ActEmit, Text: s.Text}}}, on)
 		if err != nil {
 			counts[s.Kind+" refused"]++

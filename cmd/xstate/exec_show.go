@@ -119,7 +119,8 @@ func (x *execution) talk(done *xstate.ExecResult) {
 			continue
 		}
 		if told++; told <= mostOthers {
-			x.ui.talk("block %s %s, too (%s); xstate show %s prints it", b.Block, b.Status, reasonText(b.Reason), b.Block)
+			x.ui.talk("block %s %s, too (%s); xstate show %s prints it",
+				b.Block, b.Status, reasonText(b.Reason), b.Block)
 		}
 	}
 	if told > mostOthers {
@@ -137,8 +138,8 @@ func (x *execution) talk(done *xstate.ExecResult) {
 	case x.d.Stopped != "":
 		x.ui.talk("interrupted: step %d keeps what was finished", x.d.Step)
 		if len(done.Edits) > 0 {
-			x.ui.say(fmt.Sprintf("hint: the next exec executes this code again; to take it back: xstate undo %d --session %s\n",
-				done.Edits[0].Number, x.d.Session))
+			x.ui.say(fmt.Sprintf("hint: the next exec executes this code again; "+
+				"to take it back: xstate undo %d --session %s\n", done.Edits[0].Number, x.d.Session))
 		}
 		return
 	}

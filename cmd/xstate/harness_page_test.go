@@ -45,8 +45,8 @@ func pageSections(page string) map[string][]fence {
 	return sections
 }
 
-// TestHarnessPage runs everything on docs/harness.md as a reader would: each section in a new folder with the files that
-// it shows. With -update it writes the true outputs into the page.
+// TestHarnessPage runs everything on docs/harness.md as a reader would: each section in a new folder with the files
+// that it shows. With -update it writes the true outputs into the page.
 func TestHarnessPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -139,8 +139,8 @@ func pageEnviron(t *testing.T, section string) []string {
 			t.Fatal(err)
 		}
 	}
-	environ := append(os.Environ(), "XSTATE_PYTHON="+python, "XDG_CACHE_HOME="+t.TempDir(), "XSTATE_AGENT=", "NO_COLOR=1",
-		"PYTHONDONTWRITEBYTECODE=1", "NODE_NO_WARNINGS=1")
+	environ := append(os.Environ(), "XSTATE_PYTHON="+python, "XDG_CACHE_HOME="+t.TempDir(), "XSTATE_AGENT=",
+		"NO_COLOR=1", "PYTHONDONTWRITEBYTECODE=1", "NODE_NO_WARNINGS=1")
 	switch section {
 	case "Python", "A loop with a model":
 		if clients == "" { // pip cannot be asked to install the client
@@ -291,7 +291,8 @@ func checkMCPConfiguration(t *testing.T, folder, text string, environ []string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "6 * 7"}})
+	call := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "6 * 7"}}
+	result, err := session.CallTool(t.Context(), call)
 	if err == nil && !strings.Contains(textOf(result), "42") {
 		err = errors.New(textOf(result))
 	}

@@ -98,9 +98,10 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 			return a.printServer(api.Server{Version: api.Version, Store: dir})
 		}
 		return &state.Error{
-			Code:    state.CodeBusy,
-			Message: fmt.Sprintf("the server, process %d, does not take the command: %s", client.Info.PID, refused.Reason),
-			Hint:    "try again later",
+			Code: state.CodeBusy,
+			Message: fmt.Sprintf(
+				"the server, process %d, does not take the command: %s", client.Info.PID, refused.Reason),
+			Hint: "try again later",
 		}
 	}
 	if err == nil && exit != 0 {

@@ -182,7 +182,8 @@ print(len(rows), n, sum(rows))
 // read asks what a run does not disturb.
 func (a *agents) read(session string) {
 	for _, args := range [][]string{
-		{"log", "--session", session, "--json"}, {"query", "--session", session, "--json"}, {"serve", "--status", "--json"},
+		{"log", "--session", session, "--json"}, {"query", "--session", session, "--json"},
+		{"serve", "--status", "--json"},
 	} {
 		exit, out, errOut := a.command("", args...)
 		if exit > 0 && !lost(out) {
