@@ -134,7 +134,8 @@ func lost(text []byte) bool {
 	return bytes.Contains(text, []byte(serve.CodeServerGone)) || bytes.Contains(text, []byte(python.CodeBroken))
 }
 
-// exec has code executed by a command. It reports false if nothing was acknowledged: the client or the server was killed.
+// exec has code executed by a command. It reports false if nothing was acknowledged: the client, or the server, was
+// killed.
 func (a *agents) exec(session, folder, code string) (answer, bool) {
 	var d answer
 	exit, out, errOut := a.command(folder, "exec", "--session", session, "--append", "--json", "--wait", "1m", "-c", code)

@@ -19,7 +19,8 @@ import (
 const loadBudget = 200_000_000
 
 // TestServerLoad has ten agents on ten sessions and three on one, with little memory for interpreters. Results equal
-// those of plain runs, which for the three is some order of what they had executed. XSTATE_EXECS says how many there are.
+// those of plain runs, which for the three is some order of what they had executed. XSTATE_EXECS says how many there
+// are.
 func TestServerLoad(t *testing.T) {
 	execs := 150
 	if text := os.Getenv("XSTATE_EXECS"); text != "" {
