@@ -144,7 +144,7 @@ func (c *Client) converse(
 		return 0, &state.Error{
 			Code:    CodeServerGone,
 			Message: "the server of the store ended before it answered",
-			Hint:    "run the command again; if the code itself ends the server, take it back: xstate log, xstate undo STEP",
+			Hint:    "run it again; if the code itself ends the server, take it back: xstate log, xstate undo STEP",
 			Err:     errors.Join(sent, err),
 		}
 	case r.Refused != "":
