@@ -144,9 +144,8 @@ func (c *Client) converse(
 		return 0, &state.Error{
 			Code:    CodeServerGone,
 			Message: "the server of the store ended before it answered",
-			Hint: "run the command again; if the code itself ends the server, take its step back: " +
-				"xstate log, xstate undo STEP",
-			Err: errors.Join(sent, err),
+			Hint:    "run it again; if the code itself ends the server, take it back: xstate log, xstate undo STEP",
+			Err:     errors.Join(sent, err),
 		}
 	case r.Refused != "":
 		return 0, &RefusedError{Reason: r.Refused, Ending: r.Ending}
