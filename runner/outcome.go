@@ -14,7 +14,9 @@ type RunOptions struct {
 	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
 	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
 	OnEvent func(Event)           // called in order, from the goroutine of Run
-	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
+	// Stopped are blocks that stay as they are if a time-out stopped them, whatever time they have now; may be nil.
+	Stopped func(state.BlockID) bool
+	Lined   state.BlockID // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
 	RestoreFiles bool // overwrite results that somebody edited; otherwise such a run is refused, see CodeFileEdited
 
@@ -31,6 +33,14 @@ type RunOptions struct {
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
 	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Resample == nil
+}
+
+// limit returns the time that decides whether a block that a time-out stopped is tried again.
+func (o *RunOptions) limit(id state.BlockID) time.Duration {
+	if o.Stopped != nil && o.Stopped(id) {
+		return time.Nanosecond
+	}
+	return o.Timeout
 }
 
 const defaultMemory = 1 << 30

@@ -196,7 +196,7 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 	n := w.nodes[i]
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
 	g := given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i],
-		timeout: w.o.Timeout}
+		timeout: w.o.limit(n.unit.ID)}
 	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
 	if err == nil && d.trace != nil && d.trace != g.ran && len(d.trace.Marks) > 0 &&
 		w.o.Resample != nil && w.o.Resample(n.unit.ID) {
