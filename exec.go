@@ -87,11 +87,8 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	if len(done.Edits) > 0 {
 		o.Origin = o.Origin.WithoutCost()
 	}
-	if o.Run.Resample == nil { // to submit the reading of a clock is to ask for the time
-		o.Run.Resample = func(id BlockID) bool { return slices.Contains(done.Blocks, id) }
-	}
-	if o.Run.Stopped == nil { // to try again what took too long is for the next submission of that code
-		o.Run.Stopped = func(id BlockID) bool { return !slices.Contains(done.Blocks, id) }
+	if o.Run.Submitted == nil {
+		o.Run.Submitted = func(id BlockID) bool { return slices.Contains(done.Blocks, id) }
 	}
 	done.Outcome, done.Step, err = s.Run(ctx, o.Run, o.Origin)
 	if len(done.Edits) > 0 && (ctx.Err() != nil || err == nil && done.ends()) {

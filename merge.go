@@ -268,6 +268,13 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 		}
 		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) &&
 			(w.Agent == "" || w.Agent == step.Origin.Agent)
+		if meant && w.Agent != "" && step.Undoes > 0 { // who took back an edit of its own has none of both
+			of, err := s.history.Step(ctx, step.Undoes)
+			if err != nil {
+				return nil, err
+			}
+			meant = of.Origin.Agent != w.Agent
+		}
 		if meant && (query.IsEdit(step.Kind) || step.Declared != nil) && !undone[n] {
 			found = append(found, n)
 		}

@@ -66,6 +66,7 @@ type given struct {
 	served  *state.StoredTrace // a result that the node takes without a look at what it reads
 	ran     *state.StoredTrace // the node's execution in this run, before the walk was restarted
 	timeout time.Duration      // for the node; 0 means none
+	kept    bool               // the node is not tried again, see RunOptions.Submitted
 }
 
 // decision is what happens to a node, and the state that this leaves.
@@ -176,7 +177,7 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 	if g.forced {
 		return choice{reason: state.Reason{Code: state.ReasonForced}}, nil
 	}
-	c, err := e.choose(p, n, g.timeout)
+	c, err := e.choose(p, n, g)
 	if err != nil {
 		return c, err
 	}
@@ -269,12 +270,15 @@ func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
 }
 
 // choose looks for a trace of n that is valid at p. The newest comes first; those that a time-out stopped come last.
-func (e *Engine) choose(p place, n *node, timeout time.Duration) (choice, error) {
-	traces, err := e.traces(n.code)
+func (e *Engine) choose(p place, n *node, g given) (choice, error) {
+	traces, err := e.cfg.Store.Traces(n.code)
 	if err != nil {
 		return choice{}, err
 	}
 	traces = ownFirst(n, traces)
+	if !g.kept {
+		traces = lasting(traces)
+	}
 	moved := false
 	var limited *state.StoredTrace
 	for i := range traces {
@@ -291,7 +295,7 @@ func (e *Engine) choose(p place, n *node, timeout time.Duration) (choice, error)
 		if !e.usable(&t.Trace) {
 			continue
 		}
-		if t.Limit > 0 {
+		if t.Limit > 0 && !g.kept {
 			if limited == nil || t.Limit > limited.Limit {
 				limited = t
 			}
@@ -300,7 +304,7 @@ func (e *Engine) choose(p place, n *node, timeout time.Duration) (choice, error)
 		return choice{trace: t, reason: state.Reason{Code: state.ReasonReused}, last: &t.Trace}, nil
 	}
 	if limited != nil {
-		return limitedChoice(limited, timeout), nil
+		return limitedChoice(limited, g.timeout), nil
 	}
 	return e.explain(p, n, traces, moved), nil
 }

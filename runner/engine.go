@@ -157,7 +157,12 @@ func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 // traces returns the traces of a code that can be reused, newest first.
 func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 	traces, err := e.cfg.Store.Traces(code)
-	return slices.DeleteFunc(traces, func(t state.StoredTrace) bool { return t.Once }), err
+	return lasting(traces), err
+}
+
+// lasting leaves out the traces that say nothing about the next execution.
+func lasting(traces []state.StoredTrace) []state.StoredTrace {
+	return slices.DeleteFunc(traces, func(t state.StoredTrace) bool { return t.Once })
 }
 
 // Close stores deferred values that are costly to compute, for about a tenth of the time spent executing. It then ends

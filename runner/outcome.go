@@ -14,9 +14,7 @@ type RunOptions struct {
 	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
 	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
 	OnEvent func(Event)           // called in order, from the goroutine of Run
-	// Stopped are blocks that stay as they are if a time-out stopped them, whatever time they have now; may be nil.
-	Stopped func(state.BlockID) bool
-	Lined   state.BlockID // the block whose executed lines in other blocks' functions are observed, see LinesOf
+	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
 	RestoreFiles bool // overwrite results that somebody edited; otherwise such a run is refused, see CodeFileEdited
 
@@ -25,22 +23,16 @@ type RunOptions struct {
 	Memory int64
 
 	Force func(state.BlockID, int) bool // the nodes to execute even where a trace is valid; may be nil
-	// Resample selects blocks of which no result that may vary is reused; may be nil.
-	Resample func(state.BlockID) bool
-	Serve    func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
+	// Submitted selects the blocks that somebody has just handed in, and wants executed; nil means that a run is all
+	// that is wanted. Of these blocks no result that may vary is reused. The others are not tried again where they
+	// failed in a way that may not happen again: by a time-out, or by ending their interpreter.
+	Submitted func(state.BlockID) bool
+	Serve     func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 }
 
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
-	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Resample == nil
-}
-
-// limit returns the time that decides whether a block that a time-out stopped is tried again.
-func (o *RunOptions) limit(id state.BlockID) time.Duration {
-	if o.Stopped != nil && o.Stopped(id) {
-		return time.Nanosecond
-	}
-	return o.Timeout
+	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil
 }
 
 const defaultMemory = 1 << 30

@@ -196,10 +196,10 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 	n := w.nodes[i]
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
 	g := given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i],
-		timeout: w.o.limit(n.unit.ID)}
+		timeout: w.o.Timeout, kept: w.o.Submitted != nil && !w.o.Submitted(n.unit.ID)}
 	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
 	if err == nil && d.trace != nil && d.trace != g.ran && len(d.trace.Marks) > 0 &&
-		w.o.Resample != nil && w.o.Resample(n.unit.ID) {
+		w.o.Submitted != nil && w.o.Submitted(n.unit.ID) {
 		g.forced = true
 		return w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
 	}

@@ -55,6 +55,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 			text.WriteString(x.own(b, out))
 		}
 	}
+	x.cut(done, &text)
 	x.whole(text.String())
 	x.decision(done)
 	var others []*runner.BlockOutcome
@@ -66,6 +67,30 @@ func (x *execution) document(done *xstate.ExecResult) {
 	for _, b := range others {
 		x.other(b, max(x.budget-text.Len(), x.budget/8)/len(others))
 	}
+}
+
+// cut says of code that was interrupted, or that ended the program, what became of it. Of the statement that was
+// interrupted nothing is recorded, so its text is what it had put out.
+func (x *execution) cut(done *xstate.ExecResult, text *strings.Builder) {
+	gone := "the code was interrupted"
+	switch {
+	case done.Outcome.Stopped != nil && (x.d.Status == state.StatusNew.String() || x.d.Status == ""):
+		if text.Len() == 0 {
+			text.WriteString(x.shown.text())
+		}
+	case x.d.TakenBack:
+		gone = "the code ended the program"
+	default:
+		return
+	}
+	if x.d.TakenBack {
+		gone += ", and was taken back"
+	}
+	if done.Outcome.Stopped != nil {
+		x.d.Error = &state.ExecError{Type: "KeyboardInterrupt", Message: gone, Block: x.d.Block}
+		gone = "KeyboardInterrupt: " + gone
+	}
+	text.WriteString(gone + "\n")
 }
 
 // affected reports whether a call executed a block, or changed its outcome.

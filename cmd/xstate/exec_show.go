@@ -129,15 +129,9 @@ func (x *execution) talk(done *xstate.ExecResult) {
 	if x.wrote != "" {
 		x.ui.talk("wrote %s", x.wrote)
 	}
-	switch {
-	case x.d.TakenBack && x.d.Stopped == "":
-		x.ui.talk("the code ended the program, so it was taken back: what comes later would not be executed")
-	case x.d.TakenBack:
-		x.ui.talk("interrupted: the code was taken back, and step %d keeps what was finished", x.d.Step)
-		return
-	case x.d.Stopped != "":
+	if x.d.Stopped != "" {
 		x.ui.talk("interrupted: step %d keeps what was finished", x.d.Step)
-		if len(done.Edits) > 0 {
+		if len(done.Edits) > 0 && !x.d.TakenBack { // others went on from it
 			x.ui.say(fmt.Sprintf("hint: the next exec executes this code again; "+
 				"to take it back: xstate undo %d --session %s\n", done.Edits[0].Number, x.d.Session))
 		}

@@ -67,6 +67,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	case a.server != nil && f.stop:
 		defer a.server.Stop()
+		if !a.ui.json {
+			return nil // the client says so when it has ended
+		}
 		return a.printServer(a.serverDocument())
 	case a.server != nil:
 		return a.printServer(a.serverDocument())
@@ -114,15 +117,21 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 			Hint:    fmt.Sprintf("wait, or kill it: kill -9 %d loses nothing that was reported", client.Info.PID),
 		}
 	}
+	if err == nil && f.stop && !a.ui.json {
+		a.ui.print("process %d has stopped serving %s\n", client.Info.PID, a.fromHere(dir))
+	}
 	return err
 }
 
 func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) error {
 	if client := serve.Find(dir); client != nil && client.Alive(ctx) {
+		if f == (serveFlags{background: true}) {
+			return a.tellServer(dir, client.Info, " already")
+		}
 		return &state.Error{
 			Code:    serve.CodeServed,
-			Message: fmt.Sprintf("process %d serves the store %s already", client.Info.PID, dir),
-			Hint:    "xstate serve --status shows it, and xstate serve --stop ends it",
+			Message: fmt.Sprintf("process %d serves the store %s already, as it was told then", client.Info.PID, dir),
+			Hint:    "xstate serve --stop ends it; then start one with these flags",
 		}
 	}
 	var args []string
@@ -142,11 +151,16 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 	if err != nil {
 		return err
 	}
+	return a.tellServer(dir, client.Info, "")
+}
+
+// tellServer says which process serves a store.
+func (a *app) tellServer(dir string, info serve.Info, already string) error {
 	if a.ui.json {
-		return a.ui.document(infoDocument(dir, client.Info))
+		return a.ui.document(infoDocument(dir, info))
 	}
-	a.ui.talk("process %d serves %s", client.Info.PID, a.fromHere(dir))
-	a.tellHTTP(client.Info)
+	a.ui.talk("process %d serves %s%s", info.PID, a.fromHere(dir), already)
+	a.tellHTTP(info)
 	return nil
 }
 

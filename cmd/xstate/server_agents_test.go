@@ -138,7 +138,8 @@ func lost(text []byte) bool {
 // killed.
 func (a *agents) exec(session, folder, code string) (answer, bool) {
 	var d answer
-	exit, out, errOut := a.command(folder, "exec", "--session", session, "--append", "--json", "--wait", "1m", "-c", code)
+	exit, out, errOut := a.command(
+		folder, "exec", "--session", session, "--append", "--json", "--wait", "1m", "-c", code)
 	if exit == -1 {
 		return d, false
 	}
@@ -165,7 +166,8 @@ func (a *agents) post(session, folder, code string) (answer, bool) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", client.Info.Socket)
 	}
-	web := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 2 * time.Minute}
+	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
+	web := &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 	body, err := json.Marshal(map[string]any{
 		"code": code, "session": session, "append": true, "folder": filepath.Join(a.folder, folder),
 		"environ": map[string]string{"XSTATE_PYTHON": a.python},
@@ -233,7 +235,8 @@ var numbered = regexp.MustCompile(`(?m)^(\d+) .*\n`)
 // same; the files are the same.
 func (a *agents) judge(session string, adders ...*adder) {
 	a.t.Helper()
-	a.must(session, "exec", "--session", session, "--append", "-c", "# %% last\nprint(0, sum(seen), len(seen), len(data))")
+	last := "# %% last\nprint(0, sum(seen), len(seen), len(data))"
+	a.must(session, "exec", "--session", session, "--append", "-c", last)
 	var d struct {
 		Blocks []struct{ ID, Source string } `json:"blocks"`
 	}
@@ -267,7 +270,8 @@ func (a *agents) judge(session string, adders ...*adder) {
 			}
 			at = found
 			if have, ok := d.printed[block]; ok && have != want[block] {
-				a.t.Errorf("session %s: block %s printed %q, and printed %q in a plain run", session, block, have, want[block])
+				a.t.Errorf("session %s: block %s printed %q, and printed %q in a plain run",
+					session, block, have, want[block])
 			}
 		}
 	}

@@ -1753,6 +1753,7 @@ type ValueRequest struct {
 	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	AtStep        *int32                 `protobuf:"varint,4,opt,name=at_step,json=atStep,proto3,oneof" json:"at_step,omitempty"`
 	At            string                 `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	Environ       map[string]string      `protobuf:"bytes,6,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // with XSTATE_PYTHON the interpreter that loads it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1820,6 +1821,13 @@ func (x *ValueRequest) GetAt() string {
 		return x.At
 	}
 	return ""
+}
+
+func (x *ValueRequest) GetEnviron() map[string]string {
+	if x != nil {
+		return x.Environ
+	}
+	return nil
 }
 
 type HistoryRequest struct {
@@ -2457,13 +2465,17 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"unverified\x126\n" +
 	"\bvolatile\x18\v \x01(\v2\x18.xstate.v1.QueryVolatileH\x00R\bvolatile\x12-\n" +
 	"\x05where\x18\f \x01(\v2\x15.xstate.v1.QueryWhereH\x00R\x05whereB\b\n" +
-	"\x06answer\"\x8e\x01\n" +
+	"\x06answer\"\x8a\x02\n" +
 	"\fValueRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1c\n" +
 	"\aat_step\x18\x04 \x01(\x05H\x00R\x06atStep\x88\x01\x01\x12\x0e\n" +
-	"\x02at\x18\x05 \x01(\tR\x02atB\n" +
+	"\x02at\x18\x05 \x01(\tR\x02at\x12>\n" +
+	"\aenviron\x18\x06 \x03(\v2$.xstate.v1.ValueRequest.EnvironEntryR\aenviron\x1a:\n" +
+	"\fEnvironEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +
 	"\n" +
 	"\b_at_step\"}\n" +
 	"\x0eHistoryRequest\x12\x18\n" +
@@ -2550,7 +2562,7 @@ func file_xstate_v1_services_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_services_proto_rawDescData
 }
 
-var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_xstate_v1_services_proto_goTypes = []any{
 	(*ListRequest)(nil),       // 0: xstate.v1.ListRequest
 	(*GetRequest)(nil),        // 1: xstate.v1.GetRequest
@@ -2581,110 +2593,112 @@ var file_xstate_v1_services_proto_goTypes = []any{
 	nil,                       // 26: xstate.v1.RunRequest.EnvironEntry
 	nil,                       // 27: xstate.v1.EditRequest.EnvironEntry
 	nil,                       // 28: xstate.v1.PlanRequest.EnvironEntry
-	(*structpb.Struct)(nil),   // 29: google.protobuf.Struct
-	(*Query)(nil),             // 30: xstate.v1.Query
-	(*QueryBlock)(nil),        // 31: xstate.v1.QueryBlock
-	(*QuerySymbol)(nil),       // 32: xstate.v1.QuerySymbol
-	(*QueryDependents)(nil),   // 33: xstate.v1.QueryDependents
-	(*QueryPath)(nil),         // 34: xstate.v1.QueryPath
-	(*QueryVersion)(nil),      // 35: xstate.v1.QueryVersion
-	(*QueryPatch)(nil),        // 36: xstate.v1.QueryPatch
-	(*QueryBlocks)(nil),       // 37: xstate.v1.QueryBlocks
-	(*QueryUnverified)(nil),   // 38: xstate.v1.QueryUnverified
-	(*QueryVolatile)(nil),     // 39: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),        // 40: xstate.v1.QueryWhere
-	(*Status)(nil),            // 41: xstate.v1.Status
-	(*Exec)(nil),              // 42: xstate.v1.Exec
-	(*Event)(nil),             // 43: xstate.v1.Event
-	(*Run)(nil),               // 44: xstate.v1.Run
-	(*Patch)(nil),             // 45: xstate.v1.Patch
-	(*Undo)(nil),              // 46: xstate.v1.Undo
-	(*Rollback)(nil),          // 47: xstate.v1.Rollback
-	(*Fork)(nil),              // 48: xstate.v1.Fork
-	(*Plan)(nil),              // 49: xstate.v1.Plan
-	(*Why)(nil),               // 50: xstate.v1.Why
-	(*QueryValue)(nil),        // 51: xstate.v1.QueryValue
-	(*Log)(nil),               // 52: xstate.v1.Log
-	(*Diff)(nil),              // 53: xstate.v1.Diff
-	(*Replay)(nil),            // 54: xstate.v1.Replay
-	(*Verify)(nil),            // 55: xstate.v1.Verify
-	(*Evidence)(nil),          // 56: xstate.v1.Evidence
+	nil,                       // 29: xstate.v1.ValueRequest.EnvironEntry
+	(*structpb.Struct)(nil),   // 30: google.protobuf.Struct
+	(*Query)(nil),             // 31: xstate.v1.Query
+	(*QueryBlock)(nil),        // 32: xstate.v1.QueryBlock
+	(*QuerySymbol)(nil),       // 33: xstate.v1.QuerySymbol
+	(*QueryDependents)(nil),   // 34: xstate.v1.QueryDependents
+	(*QueryPath)(nil),         // 35: xstate.v1.QueryPath
+	(*QueryVersion)(nil),      // 36: xstate.v1.QueryVersion
+	(*QueryPatch)(nil),        // 37: xstate.v1.QueryPatch
+	(*QueryBlocks)(nil),       // 38: xstate.v1.QueryBlocks
+	(*QueryUnverified)(nil),   // 39: xstate.v1.QueryUnverified
+	(*QueryVolatile)(nil),     // 40: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),        // 41: xstate.v1.QueryWhere
+	(*Status)(nil),            // 42: xstate.v1.Status
+	(*Exec)(nil),              // 43: xstate.v1.Exec
+	(*Event)(nil),             // 44: xstate.v1.Event
+	(*Run)(nil),               // 45: xstate.v1.Run
+	(*Patch)(nil),             // 46: xstate.v1.Patch
+	(*Undo)(nil),              // 47: xstate.v1.Undo
+	(*Rollback)(nil),          // 48: xstate.v1.Rollback
+	(*Fork)(nil),              // 49: xstate.v1.Fork
+	(*Plan)(nil),              // 50: xstate.v1.Plan
+	(*Why)(nil),               // 51: xstate.v1.Why
+	(*QueryValue)(nil),        // 52: xstate.v1.QueryValue
+	(*Log)(nil),               // 53: xstate.v1.Log
+	(*Diff)(nil),              // 54: xstate.v1.Diff
+	(*Replay)(nil),            // 55: xstate.v1.Replay
+	(*Verify)(nil),            // 56: xstate.v1.Verify
+	(*Evidence)(nil),          // 57: xstate.v1.Evidence
 }
 var file_xstate_v1_services_proto_depIdxs = []int32{
-	29, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
+	30, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
 	25, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
-	29, // 2: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
+	30, // 2: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
 	26, // 3: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
 	8,  // 4: xstate.v1.ListRunsResponse.runs:type_name -> xstate.v1.ActiveRun
-	29, // 5: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
+	30, // 5: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
 	27, // 6: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
-	29, // 7: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
-	29, // 8: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
-	29, // 9: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
+	30, // 7: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
+	30, // 8: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
+	30, // 9: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
 	28, // 10: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
 	16, // 11: xstate.v1.QueryRequest.path:type_name -> xstate.v1.PathEnds
-	30, // 12: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
-	31, // 13: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
-	32, // 14: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
-	33, // 15: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
-	33, // 16: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
-	34, // 17: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
-	35, // 18: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
-	36, // 19: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
-	37, // 20: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
-	38, // 21: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
-	39, // 22: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
-	40, // 23: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
-	29, // 24: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
-	0,  // 25: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
-	1,  // 26: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
-	2,  // 27: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
-	2,  // 28: xstate.v1.RunService.ExecStream:input_type -> xstate.v1.ExecRequest
-	3,  // 29: xstate.v1.RunService.Run:input_type -> xstate.v1.RunRequest
-	3,  // 30: xstate.v1.RunService.RunStream:input_type -> xstate.v1.RunRequest
-	4,  // 31: xstate.v1.RunService.Interrupt:input_type -> xstate.v1.InterruptRequest
-	6,  // 32: xstate.v1.RunService.ListRuns:input_type -> xstate.v1.ListRunsRequest
-	9,  // 33: xstate.v1.EditService.Edit:input_type -> xstate.v1.EditRequest
-	10, // 34: xstate.v1.EditService.Undo:input_type -> xstate.v1.UndoRequest
-	11, // 35: xstate.v1.EditService.Rollback:input_type -> xstate.v1.RollbackRequest
-	12, // 36: xstate.v1.EditService.Fork:input_type -> xstate.v1.ForkRequest
-	13, // 37: xstate.v1.QueryService.Plan:input_type -> xstate.v1.PlanRequest
-	14, // 38: xstate.v1.QueryService.Why:input_type -> xstate.v1.WhyRequest
-	15, // 39: xstate.v1.QueryService.Query:input_type -> xstate.v1.QueryRequest
-	18, // 40: xstate.v1.QueryService.Value:input_type -> xstate.v1.ValueRequest
-	19, // 41: xstate.v1.QueryService.History:input_type -> xstate.v1.HistoryRequest
-	20, // 42: xstate.v1.QueryService.Show:input_type -> xstate.v1.ShowRequest
-	21, // 43: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
-	22, // 44: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
-	23, // 45: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
-	24, // 46: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
-	41, // 47: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
-	41, // 48: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
-	42, // 49: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
-	43, // 50: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
-	44, // 51: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
-	43, // 52: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
-	5,  // 53: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
-	7,  // 54: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
-	45, // 55: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
-	46, // 56: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
-	47, // 57: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
-	48, // 58: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
-	49, // 59: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
-	50, // 60: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
-	17, // 61: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
-	51, // 62: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
-	52, // 63: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
-	17, // 64: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
-	53, // 65: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
-	54, // 66: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
-	55, // 67: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
-	56, // 68: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
-	47, // [47:69] is the sub-list for method output_type
-	25, // [25:47] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	31, // 12: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
+	32, // 13: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
+	33, // 14: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
+	34, // 15: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
+	34, // 16: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
+	35, // 17: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
+	36, // 18: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
+	37, // 19: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
+	38, // 20: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
+	39, // 21: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
+	40, // 22: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
+	41, // 23: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
+	29, // 24: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
+	30, // 25: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
+	0,  // 26: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
+	1,  // 27: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
+	2,  // 28: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
+	2,  // 29: xstate.v1.RunService.ExecStream:input_type -> xstate.v1.ExecRequest
+	3,  // 30: xstate.v1.RunService.Run:input_type -> xstate.v1.RunRequest
+	3,  // 31: xstate.v1.RunService.RunStream:input_type -> xstate.v1.RunRequest
+	4,  // 32: xstate.v1.RunService.Interrupt:input_type -> xstate.v1.InterruptRequest
+	6,  // 33: xstate.v1.RunService.ListRuns:input_type -> xstate.v1.ListRunsRequest
+	9,  // 34: xstate.v1.EditService.Edit:input_type -> xstate.v1.EditRequest
+	10, // 35: xstate.v1.EditService.Undo:input_type -> xstate.v1.UndoRequest
+	11, // 36: xstate.v1.EditService.Rollback:input_type -> xstate.v1.RollbackRequest
+	12, // 37: xstate.v1.EditService.Fork:input_type -> xstate.v1.ForkRequest
+	13, // 38: xstate.v1.QueryService.Plan:input_type -> xstate.v1.PlanRequest
+	14, // 39: xstate.v1.QueryService.Why:input_type -> xstate.v1.WhyRequest
+	15, // 40: xstate.v1.QueryService.Query:input_type -> xstate.v1.QueryRequest
+	18, // 41: xstate.v1.QueryService.Value:input_type -> xstate.v1.ValueRequest
+	19, // 42: xstate.v1.QueryService.History:input_type -> xstate.v1.HistoryRequest
+	20, // 43: xstate.v1.QueryService.Show:input_type -> xstate.v1.ShowRequest
+	21, // 44: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
+	22, // 45: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
+	23, // 46: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
+	24, // 47: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
+	42, // 48: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
+	42, // 49: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
+	43, // 50: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
+	44, // 51: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
+	45, // 52: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
+	44, // 53: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
+	5,  // 54: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
+	7,  // 55: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
+	46, // 56: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
+	47, // 57: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
+	48, // 58: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
+	49, // 59: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
+	50, // 60: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
+	51, // 61: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
+	17, // 62: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
+	52, // 63: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
+	53, // 64: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
+	17, // 65: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
+	54, // 66: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
+	55, // 67: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
+	56, // 68: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
+	57, // 69: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
+	48, // [48:70] is the sub-list for method output_type
+	26, // [26:48] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_services_proto_init() }
@@ -2731,7 +2745,7 @@ func file_xstate_v1_services_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_services_proto_rawDesc), len(file_xstate_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

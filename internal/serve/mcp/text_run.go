@@ -27,16 +27,13 @@ func execReply(d *api.Exec) *reply {
 		r.line("wrote %s", d.File)
 	}
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
-	if d.TakenBack {
-		r.line("the code was taken back: it is not in the program")
-	}
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
 	return r
 }
 
 // decided says why code replaced a block or became a new one, where that was not the caller's decision.
 func decided(d *api.Exec) string {
-	if d.Decision == nil || d.Decision.By == "" || d.Action == "append" && d.Decision.Score == 0 {
+	if d.Decision == nil || d.Decision.By == "" || d.Action == "append" {
 		return ""
 	}
 	return fmt.Sprintf(" (by %s, similarity %.2f)", d.Decision.By, d.Decision.Score)

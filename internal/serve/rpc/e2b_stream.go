@@ -126,13 +126,10 @@ func (s *e2bStream) end() error {
 
 // errorOf is the error of the code that was sent; nil if it did not fail.
 func errorOf(d *api.Exec) map[string]any {
-	switch {
-	case d.Stopped != "":
-		return errorLine("KeyboardInterrupt", "", "the code was interrupted, and taken back")
-	case d.Error != nil:
-		return errorLine(d.Error.Type, d.Error.Message, strings.Join(d.Error.Traceback, "\n"))
+	if d.Error == nil {
+		return nil
 	}
-	return nil
+	return errorLine(d.Error.Type, d.Error.Message, strings.Join(d.Error.Traceback, "\n"))
 }
 
 func errorLine(name, value, traceback string) map[string]any {

@@ -293,7 +293,8 @@ class AsyncSession:
 
     async def value(self, name: str, *, at_step: int | None = None) -> documents.QueryValue:
         """The value of a variable: type, shape, size and text."""
-        return await self._ask("Value", name=name, **_given(at_step=at_step))
+        environ = self.engine._settings.variables()
+        return await self._ask("Value", name=name, environ=environ, **_given(at_step=at_step))
 
     async def history(self, *, limit: int | None = None, after: int | None = None) -> documents.Log:
         """The steps of the session, the newest first: at most 20, or limit (0 is all). after is next of a page."""
