@@ -91,15 +91,15 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 		o.Run.Submitted = func(id BlockID) bool { return slices.Contains(done.Blocks, id) }
 	}
 	done.Outcome, done.Step, err = s.Run(ctx, o.Run, o.Origin)
-	if len(done.Edits) > 0 && (ctx.Err() != nil || err == nil && done.ends()) {
+	if len(done.Edits) > 0 && (err != nil && ctx.Err() != nil || err == nil && done.cut()) {
 		err = errors.Join(err, s.takeBackExec(context.WithoutCancel(ctx), done, o))
 	}
 	return done, err
 }
 
-// ends reports whether a block of the code ended the program.
-func (r *ExecResult) ends() bool {
-	return slices.ContainsFunc(r.Outcome.Blocks, func(b runner.BlockOutcome) bool {
+// cut reports whether the run was interrupted, or a block of the code ended the program.
+func (r *ExecResult) cut() bool {
+	return r.Outcome.Stopped != nil || slices.ContainsFunc(r.Outcome.Blocks, func(b runner.BlockOutcome) bool {
 		return b.Ending != nil && slices.Contains(r.Blocks, b.ID)
 	})
 }
