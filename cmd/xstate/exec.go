@@ -121,14 +121,11 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		return err
 	}
 	defer o.Close()
-	release, err := o.session.Hold(ctx)
+	end, err := a.hold(ctx, o.session)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = a.closeSession(o.session) // while nobody else runs here: the interpreter may have files open
-		release()
-	}()
+	defer end()
 	x := &execution{app: a, o: o, budget: int(f.budget.most()), started: started}
 	if x.budget == 0 {
 		x.budget = execBudget

@@ -242,14 +242,11 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		return err
 	}
 	defer a.closeSession(session)
-	release, err := session.Hold(ctx)
+	end, err := a.hold(ctx, session)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = a.closeSession(session) // while nobody else runs here: the interpreter may have files open
-		release()
-	}()
+	defer end()
 	if f.usual() && !a.ui.json {
 		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
 			if err == nil {
@@ -284,14 +281,11 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 		return err
 	}
 	defer o.Close()
-	release, err := o.session.Hold(ctx)
+	end, err := a.hold(ctx, o.session)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = a.closeSession(o.session) // while nobody else runs here: the interpreter may have files open
-		release()
-	}()
+	defer end()
 	d, err := a.execute(ctx, o.store, o.session, o.file, nil, f)
 	if d != nil && a.ui.json {
 		if bad := a.ui.document(d); bad != nil {

@@ -91,6 +91,19 @@ func (a *app) closeSession(s *xstate.Session) error {
 	return s.Close()
 }
 
+// hold locks a session to run it, until end, which ends its use while nobody else runs there: the interpreter may have
+// files open.
+func (a *app) hold(ctx context.Context, s *xstate.Session) (end func(), err error) {
+	release, err := s.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		_ = a.closeSession(s)
+		release()
+	}, nil
+}
+
 // beginRun notes that a program runs, so that others can interrupt it by the id.
 func (a *app) beginRun(ctx context.Context, session, verb string) (_ context.Context, id string, end func()) {
 	id = serve.NewRunID()
