@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -56,6 +57,13 @@ func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
 	return &state.StoredTrace{
 		Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}},
 	}, nil
+}
+
+// endedItself reports whether a node ended its interpreter: it exited, or crashed. SIGKILL and SIGTERM come from
+// somebody else, or from a system that is short of memory.
+func endedItself(t *state.StoredTrace) bool {
+	return t.Err != nil && t.Err.Type == TypeDied && !strings.Contains(t.Err.Message, "(killed)") &&
+		!strings.Contains(t.Err.Message, "(terminated)")
 }
 
 // ending makes the record of the program's end. It cites no line, as the interpreter does not.

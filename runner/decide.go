@@ -258,10 +258,7 @@ func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, o
 // ownFirst puts the last result of the node itself in front. Of several valid results, as two readings of a clock are,
 // a block keeps its own, and not that of an equal block.
 func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
-	if n.unit.Before == nil || n.at >= len(n.unit.Before.Nodes) {
-		return traces
-	}
-	own := n.unit.Before.Nodes[n.at].Trace
+	own := n.lastTrace()
 	i := slices.IndexFunc(traces, func(t state.StoredTrace) bool { return t.Digest == own })
 	if i <= 0 {
 		return traces
@@ -271,14 +268,12 @@ func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
 
 // choose looks for a trace of n that is valid at p. The newest comes first; those that a time-out stopped come last.
 func (e *Engine) choose(p place, n *node, g given) (choice, error) {
-	traces, err := e.cfg.Store.Traces(n.code)
+	all, err := e.cfg.Store.Traces(n.code)
 	if err != nil {
 		return choice{}, err
 	}
-	traces = ownFirst(n, traces)
-	if !g.kept {
-		traces = lasting(traces)
-	}
+	all = ownFirst(n, all)
+	traces := lasting(slices.Clone(all))
 	moved := false
 	var limited *state.StoredTrace
 	for i := range traces {
@@ -295,7 +290,7 @@ func (e *Engine) choose(p place, n *node, g given) (choice, error) {
 		if !e.usable(&t.Trace) {
 			continue
 		}
-		if t.Limit > 0 && !g.kept {
+		if t.Limit > 0 {
 			if limited == nil || t.Limit > limited.Limit {
 				limited = t
 			}
@@ -303,8 +298,14 @@ func (e *Engine) choose(p place, n *node, g given) (choice, error) {
 		}
 		return choice{trace: t, reason: state.Reason{Code: state.ReasonReused}, last: &t.Trace}, nil
 	}
+	if limited != nil && g.kept {
+		return choice{trace: limited, reason: state.Reason{Code: state.ReasonReused}, last: &limited.Trace}, nil
+	}
 	if limited != nil {
 		return limitedChoice(limited, g.timeout), nil
+	}
+	if g.kept && len(all) > 0 && endedItself(&all[0]) && all[0].Digest == n.lastTrace() {
+		return choice{trace: &all[0], reason: state.Reason{Code: state.ReasonReused}, last: &all[0].Trace}, nil
 	}
 	return e.explain(p, n, traces, moved), nil
 }

@@ -41,6 +41,14 @@ func (n *node) id() string {
 	return fmt.Sprintf("%s#%d", n.unit.ID, n.at+1)
 }
 
+// lastTrace returns the trace of the node's last result; "" if it has none.
+func (n *node) lastTrace() state.Digest {
+	if n.unit.Before == nil || n.at >= len(n.unit.Before.Nodes) {
+		return ""
+	}
+	return n.unit.Before.Nodes[n.at].Trace
+}
+
 // inert reports whether executing the node only makes a function: nothing of the interpreter's state can matter to it.
 func (n *node) inert() bool { return n.facts.Kind == depgraph.KindDef && len(n.facts.Uses) == 0 }
 
