@@ -77,11 +77,9 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 		return s.Record(ctx, r, o.Origin)
 	}
 	if o.Record == nil {
-		done.Edits, err = record()
-	} else {
-		done.Edits, err = o.Record(r, record)
+		o.Record = func(_ *Revision, record func() ([]Step, error)) ([]Step, error) { return record() }
 	}
-	if err != nil {
+	if done.Edits, err = o.Record(r, record); err != nil {
 		return nil, err
 	}
 	if len(done.Edits) > 0 {
@@ -118,10 +116,6 @@ func (s *Session) takeBackExec(ctx context.Context, r *ExecResult, o ExecOptions
 		origin.Reason = "the code ended the program"
 	}
 	record := func() ([]Step, error) { return s.Undo(ctx, u, origin) }
-	if o.Record == nil {
-		r.Undone, err = record()
-		return err
-	}
 	r.Undone, err = o.Record(&Revision{Revision: patch.Revision{Blocks: u.Blocks, Text: o.Target.Data}}, record)
 	return err
 }

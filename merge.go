@@ -268,7 +268,7 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 		}
 		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) &&
 			(w.Agent == "" || w.Agent == step.Origin.Agent)
-		if meant && w.Agent != "" && step.Undoes > 0 { // who took back an edit of its own has none of both
+		if meant && w.Agent != "" && step.Undoes > 0 { // an agent that took back its own edit has neither in effect
 			of, err := s.history.Step(ctx, step.Undoes)
 			if err != nil {
 				return nil, err

@@ -268,16 +268,18 @@ func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
 
 // choose looks for a trace of n that is valid at p. The newest comes first; those that a time-out stopped come last.
 func (e *Engine) choose(p place, n *node, g given) (choice, error) {
-	all, err := e.cfg.Store.Traces(n.code)
+	traces, err := e.cfg.Store.Traces(n.code)
 	if err != nil {
 		return choice{}, err
 	}
-	all = ownFirst(n, all)
-	traces := lasting(slices.Clone(all))
+	traces = ownFirst(n, traces)
 	moved := false
 	var limited *state.StoredTrace
 	for i := range traces {
 		t := &traces[i]
+		if t.Once {
+			continue
+		}
 		e.baseState.Learn(t.Paths)
 		e.compared++
 		if _, _, ok := firstChangedRead(p, &t.Trace); !ok {
@@ -304,10 +306,10 @@ func (e *Engine) choose(p place, n *node, g given) (choice, error) {
 	if limited != nil {
 		return limitedChoice(limited, g.timeout), nil
 	}
-	if g.kept && len(all) > 0 && endedItself(&all[0]) && all[0].Digest == n.lastTrace() {
-		return choice{trace: &all[0], reason: state.Reason{Code: state.ReasonReused}, last: &all[0].Trace}, nil
+	if own := n.lastTrace(); g.kept && len(traces) > 0 && traces[0].Digest == own && endedItself(&traces[0]) {
+		return choice{trace: &traces[0], reason: state.Reason{Code: state.ReasonReused}, last: &traces[0].Trace}, nil
 	}
-	return e.explain(p, n, traces, moved), nil
+	return e.explain(p, n, lasting(traces), moved), nil
 }
 
 // limitedChoice is the choice where a time-out stopped the code on the same reads. To execute it again is of use only

@@ -67,7 +67,7 @@ type RunSummary struct {
 	Stdin     Digest   `cbor:"stdin,omitempty" json:"stdin,omitempty"`
 
 	Ended       *Ended `cbor:"ended,omitempty" json:"ended,omitempty"`
-	Interrupted bool   `cbor:"interrupted,omitempty" json:"interrupted,omitempty"` // it did not come to the end
+	Interrupted bool   `cbor:"interrupted,omitempty" json:"interrupted,omitempty"` // it was stopped before its end
 }
 
 // Ended says which block of a run ended the program, and with which exit code.

@@ -128,8 +128,8 @@ func tryPageSection(t *testing.T, name string, blocks []fence) (outputs []fence)
 	return outputs
 }
 
-// pageEnviron is the environment of a reader who has done what the section says: the client or E2B's package is
-// installed. It skips a section whose tool is missing here.
+// pageEnviron returns the environment after the set-up of a section: the client or E2B's package is installed. It skips
+// a section whose tool is missing here.
 func pageEnviron(t *testing.T, section string) []string {
 	clients := os.Getenv("XSTATE_TEST_CLIENTS")
 	python := xstatetest.Pythons()[0]

@@ -36,7 +36,7 @@ type warmSession struct {
 	turn    chan struct{} // holds a token while nobody owns the session
 	session *xstate.Session
 	used    time.Time
-	owner   string // the call, for who waits; guarded by Pool.mu like the next two
+	owner   string // the call, named to callers that wait; guarded by Pool.mu like the next two
 	settles bool   // the call is over, and what it left is being stored
 	groups  []int
 }
@@ -245,7 +245,7 @@ func (p *Pool) trim() {
 		select {
 		case <-oldest.turn:
 			p.mu.Lock()
-			oldest.settles = true // who waits meanwhile waits for nobody's call
+			oldest.settles = true // a caller that waits meanwhile waits for no other call
 			p.mu.Unlock()
 			p.end(oldest)
 		default: // taken in the meantime
@@ -284,7 +284,7 @@ func (p *Pool) Close() error {
 		if w.session != nil {
 			_ = w.session.Close()
 		}
-		w.turn <- struct{}{} // who waits is told
+		w.turn <- struct{}{} // a caller that waits learns it from its own turn
 	}
 	p.settling.Wait()
 	return p.store.Close()

@@ -131,8 +131,8 @@ class Fingerprinter:
         return self.compare(value, fp) is True
 
     def compare(self, value, fp):
-        """Returns True if a value certainly is what fp says, and False if it certainly differs: containers whose members
-        are the same objects, and then one that has more or fewer. None: only another walk tells."""
+        """Returns True if a value certainly is what fp says, and False if it certainly differs: containers whose
+        members are the same objects, and then one that has more or fewer. None: only another walk tells."""
         if (
             fp.levels is None or self.shared
         ):  # of those who share a module's data more is told, see Walk.note_module_state

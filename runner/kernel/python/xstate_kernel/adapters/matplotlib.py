@@ -51,7 +51,7 @@ class Matplotlib(Adapter):
         return {"matplotlib": self._watch, "matplotlib.pyplot": self._watch_show}
 
     def _watch_show(self, _, module):
-        """Makes pyplot.show put out the open figures of a script. Without a screen it does nothing else, so they stay."""
+        """Makes pyplot.show put out the open figures of a script. They stay open: without a screen it does no more."""
         if self.recorder is None:
             return
         original = module.show
