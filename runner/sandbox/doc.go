@@ -1,0 +1,47 @@
+// Package sandbox starts an interpreter so that everything its processes do is seen, and only what its bounds allow is
+// done. It works at the level of system calls, so it needs no hooks in a language and no help from a child process.
+//
+// # Nouns
+//
+//   - A Box is one interpreter with all processes that it starts. The interpreter itself is the main process.
+//   - The keeper is a small process between the engine and the interpreter: this program, started again. It puts the
+//     bounds on, starts the interpreter, adopts every orphan, and ends them all when the engine goes away.
+//   - The supervisor is a thread of the engine. The system stops each process of the box before a call that names a
+//     file, a program or a socket, and asks the supervisor. The supervisor notes the call, and lets it go on or fails
+//     it.
+//   - A Report is what a box did while one node ran.
+//   - An Image is what was at a path before a node changed it.
+//   - Bounds are what a box may do; a Denial is a call that they forbade.
+//
+// # The invariant
+//
+// A report of Level LevelCalls names every file that a process of the box opened, looked up, listed, wrote, renamed or
+// removed between the two marks of its node, every program executed, and every socket connected or bound. For each
+// path that was written it has the image from before the first intent to write. What could not be followed is in
+// Report.Unseen, so a report that has none is complete.
+//
+// # Marks
+//
+// The driver of a language brackets a node by two calls of access(2), on "/.xstate/begin/N" and "/.xstate/end/N". The
+// supervisor sees them in order with all other calls of that thread, and answers that there is no such file. So the
+// calls of native code and of threads fall to the right node, and no clock is needed.
+//
+// # Why the simple ways fail
+//
+//   - LD_PRELOAD misses static programs, Go programs and direct calls of the system.
+//   - To compare the folder before and after misses reads, absent files, and what lies elsewhere.
+//   - Landlock alone bounds and does not tell. It cannot take a folder out of another that is allowed.
+//   - A supervisor that only reads the arguments and lets the call go on can be deceived: another thread changes the
+//     path meanwhile. So what must hold is enforced where no thread can interfere: by Landlock, by namespaces, by
+//     filters on numbers, or by the supervisor, which makes the call itself. Reading arguments serves observation and
+//     messages.
+//
+// # Failures
+//
+// Where the system does not offer the listener (an outer filter has one, an old system), ptrace does the same, slower.
+// Where it offers neither, the box is started without observation, and says so in its Level: the language's own hooks
+// remain. If the engine is killed, the keeper ends the box. If the keeper is killed, the engine ends the box: it knows
+// every process that made a call. If the supervisor stops, calls fail, and the box is ended.
+//
+// Sources: seccomp_unotify(2), landlock(7), ptrace(2), pid_namespaces(7).
+package sandbox

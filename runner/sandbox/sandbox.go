@@ -1,0 +1,82 @@
+package sandbox
+
+// Level is how far a box is observed.
+type Level string
+
+// Levels, from exact to none.
+const (
+	LevelCalls Level = "seccomp" // each call is seen by user notification
+	LevelTrace Level = "ptrace"  // each call is seen by ptrace
+	LevelHooks Level = "hooks"   // only what the language's own hooks see; child processes are not observed
+)
+
+// Spec is how a box is started.
+type Spec struct {
+	// Observe is the level wanted; "": the best that the system offers.
+	Observe Level
+	// Folder is the workspace, Store the store's folder, and Spool the folder for what passes between driver and
+	// engine. All absolute, without symbolic links. Calls on paths in Store and Spool are not reported.
+	Folder, Store, Spool string
+	// System are folders of the system, the interpreter and its libraries, beside SystemFolders. Files that are only
+	// read there are tools, not data.
+	System []string
+	// Journal is the file in which each image is announced before the write, in the form of the engine's journal.
+	Journal string
+	// Bounds are what the box may do; nil: everything.
+	Bounds *Bounds
+}
+
+// Report is what a box did while one node ran.
+type Report struct {
+	Node int
+	// Main is what the interpreter's own process did, Child what all other processes did. By absolute path, without
+	// symbolic links; links on the way have entries of their own.
+	Main, Child map[string]*Access
+	// Programs were executed, in order, each once.
+	Programs []string
+	// Sockets were connected or bound: "unix:/run/x", "tcp:10.0.0.1:80", "udp:…".
+	Sockets []string
+	// Running says that child processes were alive at the end of the node.
+	Running bool
+	// Unseen says what could not be followed: "io_uring", "foreign", "shared memory", "lost". None: all was seen.
+	Unseen []string
+	// Denied are calls that the bounds forbade, in order.
+	Denied []Denial
+}
+
+// Use is what a process did with a path. Reads are uses before this node's own first write.
+type Use uint16
+
+// Uses of a path.
+const (
+	UseRead   Use = 1 << iota // opened to be read, or executed
+	UseLook                   // asked whether it is there, and what it is: stat, access, readlink
+	UseAbsent                 // it was not there when it was first used
+	UseList                   // a folder that was opened to be listed
+	UseWrite                  // created, written, truncated, renamed, linked or removed
+	UseMode                   // its permissions or owner were set
+	UseTime                   // its times were set
+)
+
+// Access is what the processes of a box did with one path during one node.
+type Access struct {
+	Use    Use
+	Before *Image // with UseWrite: what was there; nil: nothing
+}
+
+// Image is what was at a path before a node wrote there.
+type Image struct {
+	// Copy is where the content is. Of what is not a regular file it is "directory", "special" or "symlink:TARGET".
+	Copy string `json:"copy"`
+	Mode uint32 `json:"mode"`
+	Time int64  `json:"time"` // of the last change, nanoseconds
+}
+
+// Denial is a call that the bounds forbade.
+type Denial struct {
+	// Action is "read", "write", "execute", "connect", "bind", "signal" or the name of a system call, or a limit such
+	// as "memory". Target is the path, address or amount.
+	Action, Target string
+	// Rule is the line of a policy file that would allow it, such as `files.read = ["/data"]`; "" where none would.
+	Rule string
+}
