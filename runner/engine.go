@@ -15,6 +15,8 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
+	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -40,8 +42,16 @@ type Config struct {
 	// Anew: the workspace is recreated for each engine, so digests of its files are not remembered.
 	Anew  bool
 	Guard *Guard // nil: the program may do what it likes
+	// Bounds are enforced by the system; nil: the program may do what the user may. Secrets are kept out of all records.
+	Bounds  *sandbox.Bounds
+	Secrets *secret.Set
 	// Invocation: its arguments and its standard input
 	Invocation Invocation
+}
+
+// forbids returns what answers whether the bounds forbid an action.
+func (c *Config) forbids(workspace string) func(action, target string) bool {
+	return func(action, target string) bool { return c.Bounds.Forbids(workspace, nil, action, target) }
 }
 
 // Guard prevents a program from causing effects that cannot be undone.
@@ -105,7 +115,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg:     cfg,
 		options: keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
-			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files,
+			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: cfg.forbids(workspace), Seed: cfg.Seed, Records: cfg.Files,
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		keys:    map[unitPlace][]nodeKeys{},
@@ -255,6 +265,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
 		Imports: e.cfg.Imports, Script: e.cfg.Script,
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
+		Bounds: e.cfg.Bounds,
 	})
 	if err != nil {
 		return err

@@ -66,6 +66,12 @@ type RunSummary struct {
 	Arguments []string `cbor:"args,omitempty" json:"arguments,omitempty"`
 	Stdin     Digest   `cbor:"stdin,omitempty" json:"stdin,omitempty"`
 
+	// Sandbox is the level of the bounds under which it ran, and Policy the digest of all of them; "": none. Unenforced
+	// are the parts that the system could not enforce.
+	Sandbox    string   `cbor:"sandbox,omitempty" json:"sandbox,omitempty"`
+	Policy     Digest   `cbor:"policy,omitempty" json:"policy,omitempty"`
+	Unenforced []string `cbor:"unenforced,omitempty" json:"unenforced,omitempty"`
+
 	Ended       *Ended `cbor:"ended,omitempty" json:"ended,omitempty"`
 	Interrupted bool   `cbor:"interrupted,omitempty" json:"interrupted,omitempty"` // it was stopped before its end
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -120,6 +121,9 @@ var exitCodes = map[state.Code]int{
 	state.CodeClosed:     exitInternal,
 	serve.CodeServerGone: exitInternal,
 	codeInternal:         exitInternal,
+
+	policy.CodeInvalid:       exitUsage,
+	policy.CodeUnenforceable: exitRefused,
 }
 
 // usageError is a command line that cannot be understood.

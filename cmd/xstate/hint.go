@@ -17,6 +17,9 @@ func (p *places) hint(e *state.ExecError) string {
 	if p == nil {
 		return ""
 	}
+	if len(e.Denied) > 0 {
+		return p.deniedHint(e.Denied)
+	}
 	switch e.Type {
 	case "ModuleNotFoundError":
 		return p.moduleHint(e)

@@ -91,6 +91,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
+	a.sandboxFlag(flags, "run")
 	flags.BoolVar(&a.warm, "warm", false, "keep the interpreter for the next run, in a server (default: $XSTATE_WARM)")
 	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
@@ -450,7 +451,8 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 				figure = b.ID
 			}
 		}
-		if len(b.Marks) == 0 || b.Status == state.StatusNew {
+		a.printDenied(b)
+		if slices.Equal(b.Marks, []string{"denied"}) || len(b.Marks) == 0 || b.Status == state.StatusNew {
 			continue
 		}
 		if slices.Contains(b.Marks, state.MarkPinned) {
@@ -487,6 +489,13 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		return
 	}
 	a.printCounts(step, out.Seconds, out.Saved)
+}
+
+// printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.
+func (a *app) printDenied(b *runner.BlockOutcome) {
+	if len(b.Denied) > 0 && b.Err == nil && ranAny(b) {
+		a.ui.talk("block %s: %s", b.ID, a.deniedHint(b.Denied))
+	}
 }
 
 // printStale names blocks whose results were reused, though another run may give others.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -97,6 +98,7 @@ type Launch struct {
 	Observe   string             // forces a way to observe, see the language; "" leaves the choice to the kernel
 	Dialects  []depgraph.Dialect // of the program's blocks
 	Guard     *Guard             // nil: the program may do what it likes
+	Bounds    *sandbox.Bounds    // enforced by the system; nil: the program may do what the user may
 }
 
 // ImportBase says where the imports of a program begin.
@@ -111,7 +113,9 @@ type TestLaunch struct {
 	Environ []string // NAME=value
 	Folder  string
 	Spool   string
-	Options any // the first frame
+	Store   string          // the folder of the store; absolute
+	Bounds  *sandbox.Bounds // as of Launch
+	Options any             // the first frame
 }
 
 // Guard keeps a program from effects that cannot be taken back: processes, the network, and changes of files elsewhere

@@ -80,6 +80,7 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 	}
 	launch := kernel.TestLaunch{
 		Driver: s.cfg.Store.Dir(), Environ: environ, Folder: s.cfg.Workspace, Spool: spool, Options: options,
+		Bounds: s.cfg.Bounds, Store: store,
 	}
 	p.k, err = s.cfg.Language.StartTests(ctx, launch)
 	if err != nil {
@@ -116,7 +117,7 @@ func (p *suiteProcess) serve() error {
 		if err != nil {
 			return err
 		}
-		if err := p.event(text); err != nil {
+		if err := p.event(json.RawMessage(p.s.cfg.Secrets.Scrub(string(text)))); err != nil {
 			return err
 		}
 	}
