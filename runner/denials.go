@@ -3,8 +3,8 @@ package runner
 import (
 	"slices"
 
-	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/sandbox"
+	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -12,20 +12,16 @@ import (
 // the key policy:ACTION TARGET, which has a value where the present bounds forbid it. A trace with a denial is valid
 // under every policy that denies the same, and not where one allows it.
 
-// markDenied marks a node that went on after a denial. Its result is one of several: it depends on the policy.
+// markDenied marks a node that went on after a denial. Its result depends on the policy.
 const markDenied = "denied"
 
-// denials takes the denials of the execution into its trace.
-func (x *execution) denials(t *state.Trace, found map[depgraph.Key]state.Digest) {
-	for _, d := range x.seen.Denied {
-		denied := state.Denial{Action: d.Action, Target: x.walk.e.cfg.Secrets.Scrub(d.Target), Rule: d.Rule}
-		if slices.Contains(t.Denied, denied) {
-			continue
+// denialsOf returns what a report says was denied, each once and without secrets.
+func denialsOf(denied []sandbox.Denial, secrets *secret.Set) (all []state.Denial) {
+	for _, d := range denied {
+		x := state.Denial{Action: d.Action, Target: secrets.Scrub(d.Target), Rule: secrets.Scrub(d.Rule)}
+		if !slices.Contains(all, x) {
+			all = append(all, x)
 		}
-		t.Denied = append(t.Denied, denied)
-		found[basestate.PolicyKey(denied)] = basestate.Denied
 	}
-	if len(t.Denied) > 0 && x.seen.Failure == nil {
-		x.seen.Marks = appendNew(x.seen.Marks, markDenied)
-	}
+	return all
 }

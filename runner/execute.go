@@ -478,7 +478,13 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 		}
 	}
-	x.denials(t, found)
+	t.Denied = denialsOf(x.seen.Denied, w.e.cfg.Secrets)
+	for _, d := range t.Denied {
+		found[basestate.PolicyKey(d)] = basestate.Denied
+	}
+	if len(t.Denied) > 0 && x.seen.Failure == nil {
+		x.seen.Marks = appendNew(x.seen.Marks, markDenied)
+	}
 	for k, d := range found {
 		t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
 	}

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
-	"github.com/xstate-engine/xstate/state"
 )
 
 func (a *app) policyVerb() *cobra.Command {
@@ -155,37 +151,4 @@ func list[T any](values []T) []T {
 		return []T{}
 	}
 	return values
-}
-
-// deniedHint says what would allow what was denied; "" where nothing was.
-func (c caller) deniedHint(denied []state.Denial) string {
-	if len(denied) == 0 {
-		return ""
-	}
-	var rules []string
-	for _, d := range denied {
-		if d.Rule != "" && !slices.Contains(rules, d.Rule) {
-			rules = append(rules, d.Rule)
-		}
-	}
-	text := deniedText(denied)
-	if len(rules) == 0 {
-		return text + ", and no line of a policy allows it"
-	}
-	file := cmp.Or(policy.UserFile(c.env), policy.FileName)
-	if below, ok := strings.CutPrefix(file, c.env("HOME")+"/"); ok {
-		file = "~/" + below
-	}
-	return fmt.Sprintf("%s; what would allow it in %s: %s", text, file, strings.Join(rules, "; "))
-}
-
-// deniedText lists what was denied.
-func deniedText(denied []state.Denial) string {
-	var all []string
-	for _, d := range denied {
-		if !slices.Contains(all, d.String()) {
-			all = append(all, d.String())
-		}
-	}
-	return "the sandbox denied: " + listed10(all)
 }

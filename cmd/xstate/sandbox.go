@@ -23,28 +23,6 @@ const (
 	passVariable    = "XSTATE_PASS"
 )
 
-// bounding is what a verb says of the bounds of what it executes.
-type bounding struct {
-	asked    levelFlag    // --sandbox
-	standard policy.Level // where neither files nor session say more; "": off
-	executes bool         // what openWith opens is executed or planned, so it is bounded
-}
-
-// levelFlag is a level of bounds.
-type levelFlag policy.Level
-
-func (l *levelFlag) Set(text string) error {
-	level, ok := policy.ParseLevel(text)
-	if !ok {
-		return errors.New("want " + policy.Levels())
-	}
-	*l = levelFlag(level)
-	return nil
-}
-
-func (l *levelFlag) String() string { return "" }
-func (l *levelFlag) Type() string   { return "level" }
-
 // standards are the levels of verbs where nobody says more: code that an agent wrote is bounded, the user's own is not.
 var standards = map[string]policy.Level{
 	"exec": policy.Workspace, "serve": policy.Workspace, "mcp": policy.Workspace,

@@ -13,10 +13,10 @@ const Denied state.Digest = "denied"
 // PolicyKey returns the key of something that was denied.
 func PolicyKey(d state.Denial) depgraph.Key { return depgraph.Key("policy:" + d.String()) }
 
-// policy answers whether the present bounds forbid what a policy: key names.
-func (w *State) policy(k depgraph.Key) state.Digest {
+// policyDigest answers whether the present bounds forbid what a policy: key names.
+func policyDigest(k depgraph.Key, forbids func(action, target string) bool) state.Digest {
 	action, target, _ := strings.Cut(k.Name(), " ")
-	if w.options.Forbids != nil && w.options.Forbids(action, target) {
+	if forbids != nil && forbids(action, target) {
 		return Denied
 	}
 	return state.Absent

@@ -7,18 +7,18 @@ import (
 
 // contradiction finds two settings of one file that cannot both be meant. Between files there is none: what is denied
 // anywhere is denied.
-func (m *merge) contradiction(found []Setting) error {
-	if err := m.withOff(found); err != nil {
+func contradiction(found []Setting, workspace string) error {
+	if err := withOff(found); err != nil {
 		return err
 	}
 	for i := range found {
 		s := &found[i]
 		for j := range found[:i] {
-			if err := m.against(&found[j], s); err != nil {
+			if err := against(&found[j], s); err != nil {
 				return err
 			}
 		}
-		if s.Field == fieldDeny && Within(m.Workspace, s.path) && m.Workspace != "" {
+		if s.Field == fieldDeny && workspace != "" && Within(workspace, s.path) {
 			return s.refuse(CodeInvalid, "deny what lies in it, by name",
 				"files.deny %q takes away the folder that the program runs in", s.Value)
 		}
@@ -27,7 +27,7 @@ func (m *merge) contradiction(found []Setting) error {
 }
 
 // against compares a setting with one that stands before it.
-func (m *merge) against(before, s *Setting) error {
+func against(before, s *Setting) error {
 	paths := []string{fieldRead, fieldWrite}
 	deny, allow := before, s
 	if s.Field == fieldDeny {
@@ -51,7 +51,7 @@ func (m *merge) against(before, s *Setting) error {
 }
 
 // withOff refuses bounds in a file that bounds nothing.
-func (m *merge) withOff(found []Setting) error {
+func withOff(found []Setting) error {
 	at := slices.IndexFunc(found, func(s Setting) bool { return s.Field == fieldLevel && Level(s.Value) == Off })
 	if at < 0 {
 		return nil

@@ -174,7 +174,7 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 			}
 		}
 	}
-	return found, true, m.contradiction(found)
+	return found, true, contradiction(found, m.Workspace)
 }
 
 // apply adds the settings of a file. Where it may not allow anything, it only narrows.

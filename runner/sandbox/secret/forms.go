@@ -12,6 +12,10 @@ import (
 	"unicode/utf16"
 )
 
+// LeastLength is the length of the shortest value that can be kept out, in bytes: a shorter one may be a part of
+// anything.
+const LeastLength = 8
+
 // forms are the ways in which programs write a value, the value itself first.
 func forms(value string) []string {
 	var all []string

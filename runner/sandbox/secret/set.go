@@ -11,10 +11,6 @@ import (
 	"strings"
 )
 
-// LeastLength is the length of the shortest value that can be kept out, in bytes: a shorter one may be a part of
-// anything.
-const LeastLength = 8
-
 // Set are secrets by name. It is immutable. A nil Set has none.
 type Set struct {
 	key      []byte
