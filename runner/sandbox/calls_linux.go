@@ -26,6 +26,7 @@ const (
 	actBind            // binds a socket
 	actShared          // shares memory or messages without a file
 	actHandle          // opens a file by a handle
+	actListen          // accepts connections
 	actFork            // starts a process or a thread
 )
 
@@ -134,6 +135,7 @@ var shapes = table(map[int]shape{
 
 	unix.SYS_CONNECT: bare(actConnect),
 	unix.SYS_BIND:    bare(actBind),
+	unix.SYS_LISTEN:  bare(actListen),
 	unix.SYS_SENDTO:  bare(actConnect),
 
 	unix.SYS_SHMGET:  bare(actShared),

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,20 +97,29 @@ func (s *supervisor) onOther(c *call) unix.Errno {
 		s.notes.unseen("mount")
 	case actHandle:
 		s.notes.unseen("file handle")
+	case actListen:
+		if s.guard != nil {
+			return s.listen(c)
+		}
 	}
 	return s.decide(c)
 }
 
 // decide asks the bounds.
 func (s *supervisor) decide(c *call) unix.Errno {
-	if s.bounds.decide == nil {
+	if s.guard == nil {
 		return 0
 	}
-	fail, denial := s.bounds.decide(c)
-	if denial != nil {
-		s.notes.report.Denied = append(s.notes.report.Denied, *denial)
-	}
+	fail, denial := s.guard.decide(c)
+	s.denied(denial)
 	return fail
+}
+
+// denied notes that the bounds forbade something.
+func (s *supervisor) denied(d *Denial) {
+	if d != nil && !slices.Contains(s.notes.report.Denied, *d) {
+		s.notes.report.Denied = append(s.notes.report.Denied, *d)
+	}
 }
 
 // effects notes what a call does with its paths.

@@ -23,6 +23,7 @@ type Box struct {
 	spec     Spec
 	level    Level
 	degraded []string
+	bounds   *enforcement
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
 	pid      int
@@ -65,20 +66,23 @@ func (r *refusal) Unwrap() error { return r.err }
 // start starts a command below a keeper.
 func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 	b := &Box{spec: s, level: level, kept: true}
-	bounds, err := enforce(s)
+	bounds, err := enforce(s, level)
 	if err != nil {
 		return nil, err
 	}
+	b.bounds = &bounds
 	b.degraded = bounds.degraded
 	theirs, err := b.startKeeper(cmd)
 	if err != nil {
+		bounds.close()
 		return nil, err
 	}
 	theirs.Close()
-	if err := b.setUp(cmd, bounds); err != nil {
+	if err := b.setUp(cmd); err != nil {
 		b.control.Close()
 		_ = b.cmd.Process.Kill()
 		_ = b.cmd.Wait()
+		bounds.close()
 		return nil, err
 	}
 	return b, nil
@@ -100,6 +104,9 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 		ExtraFiles:  append(append([]*os.File(nil), cmd.ExtraFiles...), theirs),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
+	if b.bounds != nil {
+		b.bounds.prepare(b.cmd)
+	}
 	if err := b.cmd.Start(); err != nil {
 		b.control.Close()
 		theirs.Close()
@@ -109,10 +116,11 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 }
 
 // setUp tells the keeper what to start, takes the listener, starts the supervisor, and takes the interpreter's number.
-func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
+func (b *Box) setUp(cmd *exec.Cmd) error {
+	bounds := b.bounds
 	setup := keeper.Setup{
-		Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
-		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.restrict,
+		Path: cmd.Path, Args: cmd.Args, Env: bounds.environ(cmd.Environ()), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
+		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.setup(),
 	}
 	if b.level == LevelCalls {
 		setup.Listen = true
@@ -121,11 +129,14 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))
 	}
 	listener, err := b.install(setup)
+	if err == nil {
+		err = bounds.installed()
+	}
 	if err != nil {
 		return err
 	}
 	if listener >= 0 {
-		b.super = newSupervisor(b, listener, bounds)
+		b.super = newSupervisor(b, listener, bounds.guard)
 		go b.super.serve()
 	}
 	if _, err := b.control.Write([]byte{1}); err != nil {
@@ -139,7 +150,7 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 	if b.super != nil {
 		b.super.started(r.Pid)
 	}
-	return nil
+	return bounds.started(b)
 }
 
 // install sends a setup, and returns the listener; -1: there is none.
@@ -226,6 +237,9 @@ func (b *Box) Wait() error {
 		if b.super != nil {
 			b.super.endRest()
 			b.super.nudge()
+		}
+		if b.bounds != nil {
+			b.bounds.close()
 		}
 	})
 	return b.exit

@@ -34,13 +34,15 @@ type response struct {
 type supervisor struct {
 	box      *Box
 	listener int
-	bounds   enforcement
+	guard    *guard // nil: there are no bounds
 	images   images
 	mem      tracee
 	resolve  resolver
-	caches   [2]*caches // of the main process, and of all others
-	rooted   bool       // a process may have another root
-	changing []int      // threads whose last call changes links or folders
+	caches   [2]*caches        // of the main process, and of all others
+	rooted   bool              // a process may have another root
+	changing []int             // threads whose last call changes links or folders
+	made     bool              // the supervisor made the call that it handles, instead of the program
+	later    func() unix.Errno // it is about to make the call, which may take long
 
 	mu     sync.Mutex
 	main   int // the interpreter; 0: it has not started
@@ -55,9 +57,9 @@ type supervisor struct {
 	over   bool // there are no processes any more
 }
 
-func newSupervisor(box *Box, listener int, bounds enforcement) *supervisor {
+func newSupervisor(box *Box, listener int, guard *guard) *supervisor {
 	s := &supervisor{
-		box: box, listener: listener, bounds: bounds, notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
+		box: box, listener: listener, guard: guard, notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 		images: images{spool: box.spec.Spool, journal: box.spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 	}
 	s.taken = sync.NewCond(&s.mu)
@@ -86,16 +88,16 @@ func (s *supervisor) serve() {
 			uintptr(unsafe.Pointer(&n)))
 		switch errno {
 		case 0:
-			r := response{ID: n.ID}
 			s.mu.Lock()
+			s.made, s.later = false, nil
 			fail := s.handle(&n)
+			made, later := s.made, s.later
 			s.mu.Unlock()
-			if fail == 0 {
-				r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-			} else {
-				r.Error = -int32(fail)
+			if later != nil {
+				go func() { s.answer(n.ID, later(), true) }()
+				continue
 			}
-			ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
+			s.answer(n.ID, fail, made)
 		case unix.EINTR, unix.ENOENT:
 			// A caller was killed, or all have ended.
 			if s.hungUp() {
@@ -105,6 +107,15 @@ func (s *supervisor) serve() {
 			return
 		}
 	}
+}
+
+// answer lets a call go on, or fails it. A call that the supervisor made itself does not go on: it is over.
+func (s *supervisor) answer(id uint64, fail unix.Errno, made bool) {
+	r := response{ID: id, Error: -int32(fail)}
+	if fail == 0 && !made {
+		r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+	}
+	ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
 
 // hungUp reports whether no process has the filter any more.
@@ -177,7 +188,7 @@ func (s *supervisor) handle(n *notification) unix.Errno {
 }
 
 // silent reports whether a call is of no interest: the driver's own between two nodes.
-func (s *supervisor) silent(c *call) bool { return c.main && !s.inside && s.bounds.decide == nil }
+func (s *supervisor) silent(c *call) bool { return c.main && !s.inside && s.guard == nil }
 
 // onPath handles a call with a path. Most end at the lookup of a path that has been noted.
 func (s *supervisor) onPath(c *call) unix.Errno {
@@ -212,7 +223,8 @@ func (s *supervisor) onPath(c *call) unix.Errno {
 		}
 		return s.decide(c) // a folder that is none
 	}
-	if c.manner != 0 && len(s.changing) == 0 && s.cache(c).noted[string(key)]&c.manner != 0 {
+	counted := s.guard != nil && s.guard.counts(c)
+	if c.manner != 0 && !counted && len(s.changing) == 0 && s.cache(c).noted[string(key)]&c.manner != 0 {
 		return 0
 	}
 	return s.first(c, string(key))
@@ -315,6 +327,9 @@ func (s *supervisor) mark(c *call, text string) unix.Errno {
 // begin starts a report. What children did since the last one is in it.
 func (s *supervisor) begin(node int) {
 	s.notes.report.Node, s.inside = node, true
+	if s.guard != nil {
+		s.guard.begin()
+	}
 	s.forget()
 }
 
@@ -327,6 +342,10 @@ func (s *supervisor) forget() {
 // end completes a report.
 func (s *supervisor) end() {
 	s.notes.report.Running = s.running()
+	if s.guard != nil {
+		s.guard.end()
+		s.guard.takeRequests(&s.notes.report)
+	}
 	s.done[s.notes.report.Node] = &s.notes.report
 	s.notes, s.inside = newNotes(0), false
 	s.forget()
@@ -363,6 +382,9 @@ func (s *supervisor) take(node int, ended func() error) (Report, error) {
 			s.notes = newNotes(0)
 			if r.Node != node {
 				r = newNotes(node).report
+			}
+			if d := s.box.Exceeded(); d != nil {
+				r.Denied = append(r.Denied, *d)
 			}
 			return r, ErrEnded
 		}

@@ -51,7 +51,7 @@ func childrenByParent(of int) []int {
 	entries, _ := os.ReadDir("/proc")
 	var all []int
 	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil && parentOf(pid) == of {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && Parent(pid) == of {
 			all = append(all, pid)
 		}
 	}
@@ -65,7 +65,8 @@ func stat(pid int) []string {
 	return strings.Fields(rest)
 }
 
-func parentOf(pid int) int {
+// Parent is the process that started or adopted another one; 0: there is none.
+func Parent(pid int) int {
 	if fields := stat(pid); len(fields) > 1 {
 		parent, _ := strconv.Atoi(fields[1])
 		return parent
