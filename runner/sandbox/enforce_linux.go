@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -199,11 +198,7 @@ func (e *enforcement) setup() []byte {
 	if e.guard == nil {
 		return nil
 	}
-	data, err := json.Marshal(e.bounds)
-	if err != nil {
-		panic("sandbox: internal error: " + err.Error())
-	}
-	return data
+	return e.bounds.Encode()
 }
 
 // environ is the environment of the program: its folder for temporary files is its own, and its proxy is ours.

@@ -64,7 +64,19 @@ func (g *guard) begin() {
 	g.watch.begin()
 }
 
-func (g *guard) end() { g.watch.end() }
+// end ends the counts of a node, and adds what the proxy did.
+func (g *guard) end(r *Report) {
+	g.watch.end()
+	g.takeRequests(r)
+}
+
+// last completes the report of a box that ended.
+func (g *guard) last(r *Report) {
+	g.takeRequests(r)
+	if d := g.watch.why(); d != nil {
+		r.Denied = append(r.Denied, *d)
+	}
+}
 
 // counts reports whether a call is to be decided about each time, although one like it was.
 func (g *guard) counts(c *call) bool {

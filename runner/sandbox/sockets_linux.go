@@ -53,7 +53,7 @@ func (s *supervisor) onSocket(c *call) unix.Errno {
 		s.followed(c)
 		if c.act == actBind {
 			s.create(c, &c.to)
-		} else if s.use(c.main, &c.to, UseLook); !c.to.ok {
+		} else if s.use(c, &c.to, UseLook); !c.to.ok {
 			return 0 // nobody is there
 		}
 	}

@@ -1,11 +1,8 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -70,8 +67,7 @@ func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.bounds = &bounds
-	b.degraded = bounds.degraded
+	b.bounds, b.degraded = &bounds, bounds.degraded
 	theirs, err := b.startKeeper(cmd)
 	if err != nil {
 		bounds.close()
@@ -136,7 +132,7 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 		return err
 	}
 	if listener >= 0 {
-		b.super = newSupervisor(b, listener, bounds.guard)
+		b.super = newSupervisor(b.spec, listener, bounds.guard, b.others)
 		go b.super.serve()
 	}
 	if _, err := b.control.Write([]byte{1}); err != nil {
@@ -155,10 +151,7 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 
 // install sends a setup, and returns the listener; -1: there is none.
 func (b *Box) install(setup keeper.Setup) (int, error) {
-	data, err := json.Marshal(setup)
-	if err != nil {
-		return -1, err
-	}
+	data := setup.Encode()
 	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
 	if _, err := b.control.Write(message); err != nil {
 		return -1, &refusal{"keeper", err}
@@ -186,9 +179,8 @@ func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 			fd = fds[0]
 		}
 	}
-	line, _ := bufio.NewReader(bytes.NewReader(data[:n])).ReadBytes('\n')
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, fd, &refusal{"keeper", err}
+	if !r.Decode(data[:n]) {
+		return r, fd, &refusal{"keeper", errors.New("its answer has another form")}
 	}
 	if r.Step == "start" {
 		return r, fd, &os.PathError{Op: "fork/exec", Path: b.spec.Folder, Err: syscall.Errno(r.Errno)}

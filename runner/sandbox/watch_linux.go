@@ -159,7 +159,11 @@ func (b *Box) Exceeded() *Denial {
 	if b.bounds == nil || b.bounds.guard == nil {
 		return nil
 	}
-	w := &b.bounds.guard.watch
+	return b.bounds.guard.watch.why()
+}
+
+// why says which limit ended the box; nil: none did.
+func (w *watch) why() *Denial {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.exceeded

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"encoding/json"
 	"os"
 	"runtime"
 	"strconv"
@@ -69,7 +68,7 @@ func (k *keeper) receiveSetup() bool {
 		return false
 	}
 	data := make([]byte, uint32(head[0])|uint32(head[1])<<8|uint32(head[2])<<16|uint32(head[3])<<24)
-	return k.read(data) && json.Unmarshal(data, &k.setup) == nil
+	return k.read(data) && k.setup.decode(data)
 }
 
 func (k *keeper) read(p []byte) bool {
@@ -88,18 +87,17 @@ func (k *keeper) read(p []byte) bool {
 
 // send sends a reply, and a descriptor if it is not negative.
 func (k *keeper) send(r Reply, fd int) bool {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return false
-	}
 	var rights []byte
 	if fd >= 0 {
 		rights = syscall.UnixRights(fd)
 	}
-	return syscall.Sendmsg(k.control, append(data, '\n'), rights, nil, 0) == nil
+	return syscall.Sendmsg(k.control, r.encode(), rights, nil, 0) == nil
 }
 
 func (k *keeper) fail(step string, err error) {
+	if failed, ok := err.(stepError); ok {
+		step, err = failed.step, failed.err
+	}
 	number, _ := err.(syscall.Errno)
 	k.send(Reply{Step: step, Errno: int(number)}, -1)
 	os.Exit(125)
@@ -224,11 +222,7 @@ func reap(pid int) syscall.WaitStatus {
 // endAll kills all processes below a process. It stops each before it looks for its children, so that none are added
 // meanwhile. What was missed is found when its parent has died: then it is a child of the keeper.
 func endAll(of int) {
-	var all []int
 	for _, pid := range Descendants(of, func(pid int) { syscall.Kill(pid, syscall.SIGSTOP) }) {
-		all = append(all, pid)
-	}
-	for _, pid := range all {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 }

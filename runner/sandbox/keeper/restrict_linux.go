@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"encoding/json"
 	"syscall"
 	"unsafe"
 )
@@ -50,7 +49,7 @@ func restrict(s *Setup) error {
 		return nil
 	}
 	var b Bounds
-	if err := json.Unmarshal(s.Bounds, &b); err != nil {
+	if !b.decode(s.Bounds) {
 		return stepError{"bounds", syscall.EINVAL}
 	}
 	if b.Namespaces {
