@@ -146,6 +146,8 @@ func (e *enforcement) view(s Spec) {
 			e.bounds.Writable = append(e.bounds.Writable, in)
 		}
 	}
+	handled := rightsOf(e.guard.offers.Landlock)
+	e.bounds.ReadRights, e.bounds.DeviceRights = rightsRead&handled, rightsDevice&handled
 	e.bounds.Processes = os.Getuid() == 0 && !e.user
 }
 

@@ -19,6 +19,9 @@ type Bounds struct {
 	Covered []Cover
 	// Processes hides processes outside of the box from /proc.
 	Processes bool
+	// ReadRights and DeviceRights are the rights of Landlock that the new view of the processes has, and the new
+	// terminals: no rule of the engine is about files that are made here.
+	ReadRights, DeviceRights uint64
 	// Address is where a listener for the proxy is made inside of the namespace, as four bytes and a port.
 	Address [4]byte
 	Port    int
@@ -37,7 +40,8 @@ type Cover struct {
 func (b *Bounds) Encode() []byte {
 	m := field(nil, strconv.Itoa(b.Ruleset), strconv.Itoa(b.Back), strconv.FormatBool(b.Namespaces),
 		strconv.FormatBool(b.Processes), string(b.Address[:]), strconv.Itoa(b.Port),
-		strconv.FormatUint(b.Capabilities, 16))
+		strconv.FormatUint(b.Capabilities, 16), strconv.FormatUint(b.ReadRights, 16),
+		strconv.FormatUint(b.DeviceRights, 16))
 	m = list(list(m, b.Writable), b.Frozen)
 	m = field(m, strconv.Itoa(len(b.Covered)))
 	for _, c := range b.Covered {
@@ -47,7 +51,9 @@ func (b *Bounds) Encode() []byte {
 }
 
 // list puts the number of texts before them.
-func list(m []byte, texts []string) []byte { return field(field(m, strconv.Itoa(len(texts))), texts...) }
+func list(m []byte, texts []string) []byte {
+	return field(field(m, strconv.Itoa(len(texts))), texts...)
+}
 
 // reader takes one field of a message after the other. What is missing is empty.
 type reader []string
@@ -61,6 +67,11 @@ func (r *reader) text() string {
 	return text
 }
 
+func (r *reader) bits() uint64 {
+	bits, _ := strconv.ParseUint(r.text(), 16, 64)
+	return bits
+}
+
 func (r *reader) list() (texts []string) {
 	for n := number(r.text()); n > 0; n-- {
 		texts = append(texts, r.text())
@@ -70,7 +81,7 @@ func (r *reader) list() (texts []string) {
 
 func (b *Bounds) decode(message []byte) bool {
 	fields, ok := split(message)
-	if !ok || len(fields) < 10 {
+	if !ok || len(fields) < 12 {
 		return false
 	}
 	r := reader(fields)
@@ -78,7 +89,7 @@ func (b *Bounds) decode(message []byte) bool {
 	b.Processes = r.text() == "true"
 	copy(b.Address[:], r.text())
 	b.Port = number(r.text())
-	b.Capabilities, _ = strconv.ParseUint(r.text(), 16, 64)
+	b.Capabilities, b.ReadRights, b.DeviceRights = r.bits(), r.bits(), r.bits()
 	b.Writable, b.Frozen = r.list(), r.list()
 	for n := number(r.text()); n > 0; n-- {
 		b.Covered = append(b.Covered, Cover{Path: r.text(), File: r.text() == "true", Inside: r.list()})

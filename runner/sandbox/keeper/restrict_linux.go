@@ -10,7 +10,11 @@ const (
 	sysOpenTree     = 428
 	sysMoveMount    = 429
 	sysMountSetattr = 442
+	sysAddRule      = 445
 	sysRestrictSelf = 446
+	oPath           = 0x200000
+	pathBeneath     = 1
+	readDir         = 1 << 3
 
 	atFdcwd        = -100
 	openTreeClone  = 1
@@ -151,13 +155,38 @@ func (b *Bounds) special() error {
 	if err == nil {
 		err = place(fds[0], "/dev/ptmx")
 	}
-	if err != nil {
+	if err == nil {
+		err = b.allow("/dev/pts", b.DeviceRights)
+	}
+	if err == nil {
+		err = b.allow("/dev/ptmx", b.DeviceRights&^readDir)
+	}
+	if err != nil || !b.Processes {
 		return failed("terminals", err)
 	}
-	if b.Processes {
-		err = syscall.Mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "hidepid=4")
+	err = syscall.Mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "hidepid=4")
+	if err == nil {
+		err = b.allow("/proc", b.ReadRights)
 	}
 	return failed("processes", err)
+}
+
+// allow adds a rule to the ruleset of Landlock.
+func (b *Bounds) allow(path string, rights uint64) error {
+	if b.Ruleset == 0 {
+		return nil
+	}
+	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	rule := struct { // struct landlock_path_beneath_attr, which is packed
+		rights uint64
+		folder int64
+	}{rights, int64(fd)}
+	_, _, errno := syscall.RawSyscall6(sysAddRule, uintptr(b.Ruleset), pathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	return asError(errno)
 }
 
 // trees takes copies of the mounts at paths, with what is mounted below.
