@@ -49,11 +49,6 @@ type Config struct {
 	Invocation Invocation
 }
 
-// forbids returns what answers whether the bounds forbid an action.
-func (c *Config) forbids(workspace string) func(action, target string) bool {
-	return func(action, target string) bool { return c.Bounds.Forbids(workspace, nil, action, target) }
-}
-
 // Guard prevents a program from causing effects that cannot be undone.
 type Guard = kernel.Guard
 
@@ -115,7 +110,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg:     cfg,
 		options: keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
-			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: cfg.forbids(workspace), Seed: cfg.Seed, Records: cfg.Files,
+			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: sandbox.Forbidding(sandbox.Spec{Folder: workspace, Bounds: cfg.Bounds}), Seed: cfg.Seed, Records: cfg.Files,
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		keys:    map[unitPlace][]nodeKeys{},

@@ -480,7 +480,8 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	t.Denied = denialsOf(x.seen.Denied, w.e.cfg.Secrets)
 	for _, d := range t.Denied {
-		found[basestate.PolicyKey(d)] = basestate.Denied
+		k := basestate.PolicyKey(d)
+		found[k] = cmp.Or(p.get(k).digest, "denied") // if the present bounds allow it after all, it is tried again
 	}
 	if len(t.Denied) > 0 && x.seen.Failure == nil {
 		x.seen.Marks = appendNew(x.seen.Marks, markDenied)

@@ -38,15 +38,20 @@ func (a *app) doctor(ctx context.Context) error {
 		return err
 	}
 	d := api.Doctor{
-		Version: api.Version, XState: buildVersion(), System: systemName(), Abilities: sandbox.Probe(), Folder: folder,
+		Version: api.Version, XState: buildVersion(), System: systemName(), Offers: sandbox.Offered(), Folder: folder,
+	}
+	level, why := sandbox.Probe()
+	d.Observe, d.Why = string(level), why
+	dir, found, err := a.storeDir(folder)
+	if err == nil && found {
+		d.Store = dir
 	}
 	for _, l := range []policy.Level{policy.Workspace, policy.Strict} {
-		lacks := d.Lacks(&sandbox.Bounds{Strict: l == policy.Strict})
+		lacks := sandbox.Enforceable(sandbox.Spec{Folder: folder, Store: dir, Bounds: &sandbox.Bounds{}})
 		d.Levels = append(d.Levels, api.LevelReport{Level: l, Runs: l != policy.Strict || len(lacks) == 0, Lacks: list(lacks)})
 	}
-	d.Limits = limitReports(d.Abilities)
-	if dir, found, err := a.storeDir(folder); err == nil && found {
-		d.Store = dir
+	d.Limits = limitReports()
+	if d.Store != "" {
 		if client := serve.Find(dir); client != nil && client.Alive(ctx) {
 			d.Server = client.Info.PID
 		}
@@ -74,12 +79,12 @@ func systemName() string {
 }
 
 // limitReports says how each limit is enforced.
-func limitReports(a sandbox.Abilities) []api.LimitReport {
+func limitReports() []api.LimitReport {
 	if runtime.GOOS != "linux" {
 		return []api.LimitReport{}
 	}
 	processes := "the system's limit for a user, and a count of the tree"
-	if a.Root {
+	if os.Geteuid() == 0 {
 		processes = "a count of the tree: the system's limit does not count for root"
 	}
 	return []api.LimitReport{
@@ -129,30 +134,29 @@ func (a *app) printDoctor(d api.Doctor) {
 		}
 		return strings.TrimRight("no: "+otherwise, ": ")
 	}
-	observed := string(d.Observe)
+	observed := d.Observe
 	if d.Why != "" {
 		observed += ": " + d.Why
 	}
 	rows := [][]string{
 		{"observation", observed},
 		{"Landlock", yes(d.Landlock > 0, "Linux 5.13 and later have it")},
-		{"filters on system calls", yes(d.Filter, "")},
-		{"namespaces", yes(d.Namespaces, d.NoSpaces)},
-		{"descriptors of processes", yes(d.PidfdGetfd, "the system denies pidfd_getfd")},
-		{"bwrap", yes(d.Bwrap != "", "it is not on the path")},
+		{"namespaces", yes(d.Namespaces, "this user may not make them")},
+		{"sockets of programs", yes(d.Sockets, "the system denies pidfd_getfd")},
+		{"bwrap", yes(d.Bubblewrap != "", "it is not on the path")},
 	}
 	if d.Landlock > 0 {
 		rows[1][1] = fmt.Sprintf("version %d", d.Landlock)
 	}
-	if d.Bwrap != "" {
-		rows[5][1] = d.Bwrap
+	if d.Bubblewrap != "" {
+		rows[4][1] = d.Bubblewrap
 	}
 	for _, l := range d.Levels {
 		text := "enforces files, network, environment and limits"
 		if len(l.Lacks) > 0 {
 			var why []string
 			for _, x := range l.Lacks {
-				why = append(why, x.Field+": "+x.Why)
+				why = append(why, x.String())
 			}
 			text = "does not enforce " + strings.Join(why, "; ")
 			if !l.Runs {

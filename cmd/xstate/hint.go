@@ -144,8 +144,12 @@ func (c caller) deniedHint(denied []state.Denial) string {
 	}
 	var rules []string
 	for _, d := range denied {
-		if d.Rule != "" && !slices.Contains(rules, d.Rule) {
-			rules = append(rules, d.Rule)
+		rule := d.Rule
+		if strings.HasPrefix(rule, "limits.") && !strings.Contains(rule, "=") {
+			rule = "a higher " + rule
+		}
+		if rule != "" && !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
 		}
 	}
 	text := deniedText(denied)

@@ -114,7 +114,7 @@ func (a *app) printPolicy(p *policy.Policy, folder string) error {
 	}
 	a.ui.table(rows)
 	for _, l := range p.Lacks {
-		a.ui.print("not enforced: %s: %s\n", l.Field, l.Why)
+		a.ui.print("not enforced: %s\n", l)
 	}
 	if d := p.Digest(); d != "" {
 		a.ui.print("digest %s\n", d[:16])

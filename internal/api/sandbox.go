@@ -31,7 +31,9 @@ type Doctor struct {
 	Version int    `json:"version"`
 	XState  string `json:"xstate"`
 	System  string `json:"system"`
-	sandbox.Abilities
+	Observe string `json:"observe"`       // how programs are observed: seccomp, ptrace or hooks
+	Why     string `json:"why,omitempty"` // why not better
+	sandbox.Offers
 	Levels       []LevelReport  `json:"levels"`
 	Limits       []LimitReport  `json:"limits"`
 	Folder       string         `json:"folder"`

@@ -7,17 +7,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Denied is the digest of a policy: key whose action the bounds of the program forbid.
-const Denied state.Digest = "denied"
-
 // PolicyKey returns the key of something that was denied.
 func PolicyKey(d state.Denial) depgraph.Key { return depgraph.Key("policy:" + d.String()) }
 
-// policyDigest answers whether the present bounds forbid what a policy: key names.
-func policyDigest(k depgraph.Key, forbids func(action, target string) bool) state.Digest {
-	action, target, _ := strings.Cut(k.Name(), " ")
-	if forbids != nil && forbids(action, target) {
-		return Denied
+// policyDigest answers how the present bounds forbid what a policy: key names. It is Absent where they allow it.
+func policyDigest(k depgraph.Key, forbids func(action, target string) string) state.Digest {
+	if forbids == nil {
+		return state.Absent
 	}
-	return state.Absent
+	action, target, _ := strings.Cut(k.Name(), " ")
+	return state.Digest(forbids(action, target))
 }

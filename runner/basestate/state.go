@@ -71,8 +71,8 @@ type Options struct {
 	Environ   map[string]string
 	// Secret names a value by a digest that does not tell it; ok is false for values that are no secret. It may be nil.
 	Secret func(value string) (digest string, ok bool)
-	// Forbids reports whether the bounds of the program forbid an action; nil: they forbid nothing.
-	Forbids   func(action, target string) bool
+	// Forbids says how the bounds of the program forbid an action; "": they allow it. It may be nil.
+	Forbids   func(action, target string) string
 	Seed      uint64                      // of the random number generators
 	Arguments []string                    // of the program
 	Stdin     func() []byte               // reads the standard input; may be nil

@@ -122,7 +122,7 @@ func (p *Policy) Record() (level string, digest state.Digest, unenforced []strin
 		return "", p.Digest(), nil
 	}
 	for _, l := range p.Lacks {
-		unenforced = append(unenforced, l.Field+": "+l.Why)
+		unenforced = append(unenforced, l.String())
 	}
 	return string(p.Level), p.Digest(), unenforced
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // FileName is the name of a policy file.
-const FileName = "xstate.toml"
+const FileName = sandbox.PolicyName
 
 // Options are what a policy is made of, beside files.
 type Options struct {
@@ -29,8 +29,10 @@ type Options struct {
 	Pass []string
 	// User is the file of the user; "": there is none. See UserFile. Home is what ~ stands for.
 	User, Home string
-	// Lacks says what of some bounds this system cannot enforce; nil: sandbox.Lacks.
-	Lacks func(*sandbox.Bounds) []sandbox.Lack
+	// Store is the folder of the store, which the program must not reach; "": it is not in the workspace.
+	Store string
+	// Lacks says what of the bounds of a box this system cannot enforce; nil: sandbox.Enforceable.
+	Lacks func(sandbox.Spec) []sandbox.Lack
 }
 
 // UserFile is the policy file of the user of an environment; "" where it has no folder for one.
@@ -292,9 +294,9 @@ func (m *merge) enforceable() error {
 	}
 	lacks := m.Lacks
 	if lacks == nil {
-		lacks = sandbox.Lacks
+		lacks = sandbox.Enforceable
 	}
-	p.Lacks = lacks(bounds)
+	p.Lacks = lacks(sandbox.Spec{Folder: m.Workspace, Store: m.Store, Bounds: bounds})
 	if p.Level != Strict || len(p.Lacks) == 0 {
 		return nil
 	}
@@ -308,8 +310,8 @@ func (m *merge) enforceable() error {
 	p.Lacks = nil
 	return &state.Error{
 		Code:    CodeUnenforceable,
-		Message: fmt.Sprintf("%s cannot be enforced on this system: %s", place, lack.Why),
-		Hint:    cmp.Or(lack.Instead, "xstate doctor shows what is missing") + "; --sandbox workspace runs without it",
+		Message: fmt.Sprintf("%s cannot be enforced on this system: %s", place, lack.Message),
+		Hint:    "xstate doctor shows what is missing; --sandbox workspace runs without it",
 	}
 }
 
@@ -334,7 +336,7 @@ func (p *Policy) Remarks() (remarks []string) {
 		}
 	}
 	for _, l := range p.Lacks {
-		remarks = append(remarks, fmt.Sprintf("the level %s is not complete on this system: %s", p.Level, l.Why))
+		remarks = append(remarks, fmt.Sprintf("the level %s is not complete on this system: %s", p.Level, l))
 	}
 	return remarks
 }

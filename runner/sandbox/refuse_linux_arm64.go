@@ -1,0 +1,4 @@
+package sandbox
+
+// ownRefused are refused calls that this processor alone has.
+var ownRefused []int
