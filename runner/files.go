@@ -112,7 +112,7 @@ func (w *walk) restoreFiles(p *programState) error {
 		}
 		slices.Reverse(names) // and comes after it
 	}
-	return nil
+	return w.orderTimes(p)
 }
 
 // putFile puts one file in the state wanted, from the store, and records what it left.
@@ -409,6 +409,9 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		fw, err := x.fileWrite(path, before)
 		if err != nil {
 			return nil, err
+		}
+		if x.untouched(path, before, fw) {
+			continue
 		}
 		e.noteWrite(name, fw)
 		e.baseState.SetAnswer(depgraph.Key("file:"+name), e.cfg.Files[name].Base)
