@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,10 +23,11 @@ import (
 //     the hooks have announced theirs.
 //   - The mark "subprocess" is left for what a report cannot tell: see unknown.
 type reporting struct {
-	folder string   // the workspace
-	system []string // folders of tools
-	cache  string   // a folder that tools write for themselves alone; "" when there is none
-	alive  bool     // child processes were alive at the end of the last node
+	folder string          // the workspace
+	system []string        // folders of tools
+	cache  string          // a folder that tools write for themselves alone; "" when there is none
+	alive  bool            // child processes were alive at the end of the last node
+	bound  map[string]bool // addresses of sockets that the box listens at
 }
 
 // newReporting returns the reporting of a box.
@@ -34,7 +36,8 @@ func newReporting(s *sandbox.Spec, environ []string) *reporting {
 	if home := Getenv(environ, "HOME"); cache == "" && filepath.IsAbs(home) {
 		cache = filepath.Join(home, ".cache")
 	}
-	return &reporting{folder: s.Folder, system: slices.Concat(systemFolders, s.System), cache: real(cache)}
+	return &reporting{folder: s.Folder, system: slices.Concat(sandbox.SystemFolders, s.System),
+		cache: real(cache), bound: map[string]bool{}}
 }
 
 func real(path string) string {
@@ -73,7 +76,7 @@ func (r *reporting) kind(path string) kind {
 	case innermost > len(r.folder) || innermost >= 0 && !within(path, r.folder):
 		return kindTool
 	case within(r.folder, path) && path != r.folder:
-		return kindNobody
+		return kindNobody // above the workspace
 	}
 	return kindData
 }
@@ -115,7 +118,7 @@ func (r *reporting) join(report sandbox.Report, seen *Observation) {
 	slices.Sort(f.Listings)
 	f.Tools, f.Listings = slices.Compact(f.Tools), slices.Compact(f.Listings)
 	if len(report.Programs) > 0 {
-		f.Program = programOf(report.Programs)
+		f.Program = r.programOf(report)
 	}
 	r.mark(report, installs, seen)
 }
@@ -154,10 +157,10 @@ func (r *reporting) child(path string, a, main *sandbox.Access, f *Files) {
 	switch {
 	case a.Use&(sandbox.UseRead|sandbox.UseAbsent) == sandbox.UseRead:
 		f.Reads[path] = nil
-	case a.Use&(sandbox.UseLook|sandbox.UseAbsent) != 0:
+	case a.Use&(sandbox.UseLook|sandbox.UseAbsent) != 0 && path != r.folder:
 		look(f, path)
 	}
-	if a.Use&(sandbox.UseLook|sandbox.UseAbsent) == sandbox.UseLook {
+	if a.Use&(sandbox.UseLook|sandbox.UseAbsent) == sandbox.UseLook && path != r.folder {
 		f.Looks = append(f.Looks, path)
 	}
 	if a.Use&sandbox.UseList != 0 {
@@ -288,14 +291,7 @@ func (r *reporting) mark(report sandbox.Report, installs bool, seen *Observation
 	for _, what := range report.Unseen {
 		unknown = unknown || what != "hard link" || len(report.Child) > 0 // of a file that the hooks see written
 	}
-	for _, s := range report.Sockets {
-		path, local := strings.CutPrefix(s, "unix:")
-		if !local {
-			seen.mark("network")
-		} else if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 && !made(report, path) {
-			unknown = true // a daemon: it does what the report does not have
-		}
-	}
+	unknown = r.sockets(report.Sockets, seen) || unknown
 	started := len(report.Programs) > 0 || len(report.Child) > 0
 	unknown = unknown || report.Running && (started || !r.alive)
 	if r.alive = report.Running; unknown {
@@ -303,14 +299,23 @@ func (r *reporting) mark(report sandbox.Report, installs bool, seen *Observation
 	}
 }
 
-// made reports whether a process of the box made a file in this node.
-func made(report sandbox.Report, path string) bool {
-	for _, all := range []map[string]*sandbox.Access{report.Main, report.Child} {
-		if a := all[path]; a != nil && a.Use&sandbox.UseWrite != 0 {
-			return true
+// sockets marks a node that used the network. It reports whether the node used a socket of another program: a daemon
+// does what no report has.
+func (r *reporting) sockets(used []string, seen *Observation) (daemon bool) {
+	for _, s := range used {
+		address, bound := strings.CutPrefix(s, "bind:")
+		path, local := strings.CutPrefix(address, "unix:")
+		if bound {
+			r.bound[address] = true
 		}
+		if !local {
+			seen.mark("network")
+			continue
+		}
+		_, err := os.Lstat(path)
+		daemon = daemon || !r.bound[address] && (err == nil || !filepath.IsAbs(path))
 	}
-	return false
+	return daemon
 }
 
 func (o *Observation) mark(mark string) {
@@ -322,14 +327,35 @@ func (o *Observation) mark(mark string) {
 // shells start other programs. They name a chain of programs only where they start none.
 var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "env": true, "nice": true, "time": true}
 
-// programOf returns the name of the first program that is no shell.
-func programOf(programs []string) string {
-	for _, p := range programs {
-		if name := filepath.Base(p); !shells[name] {
-			return name
+// programOf returns the name of the first program of the system that is no shell. A program is executed under the name
+// of a link, such as gcc.
+func (r *reporting) programOf(report sandbox.Report) string {
+	first := filepath.Base(report.Programs[0])
+	for _, p := range report.Programs {
+		if r.kind(p) == kindTool && !shells[filepath.Base(p)] {
+			return linkTo(p, report.Child)
 		}
 	}
-	return filepath.Base(programs[0])
+	return first
+}
+
+// linkTo returns the name of a link to a program that was followed, or the program's own. Of several, the first in
+// order.
+func linkTo(program string, used map[string]*sandbox.Access) string {
+	name := ""
+	for path := range used {
+		short := filepath.Base(path)
+		if folder := filepath.Base(filepath.Dir(path)); folder != "bin" || name != "" && short >= name {
+			continue
+		}
+		if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		if target, err := filepath.EvalSymlinks(path); err == nil && target == program {
+			name = short
+		}
+	}
+	return cmp.Or(name, filepath.Base(program))
 }
 
 // varying are programs that show, by their nature, what differs from run to run, with the mark for it. Others may do so
@@ -345,9 +371,4 @@ var varying = map[string]string{
 var showTimes = map[string]bool{
 	"ls": true, "stat": true, "find": true, "tar": true, "bsdtar": true, "zip": true, "gzip": true, "cpio": true,
 	"rsync": true, "7z": true, "tree": true,
-}
-
-// systemFolders hold what is installed.
-var systemFolders = []string{
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/var/lib", "/nix", "/snap",
 }
