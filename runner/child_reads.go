@@ -34,6 +34,7 @@ func (x *execution) readsOfChildren(t *state.Trace, found map[depgraph.Key]state
 			read(e.baseState.FileKey(path))
 			written = append(written, name)
 		}
+		delete(found, depgraph.Key("stat:"+name)) // what has a time, or a content, is there
 	}
 	if len(written) > 0 && x.seen.Files.ShowsTimes {
 		x.seen.Marks = appendNew(x.seen.Marks, "clock")

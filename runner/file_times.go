@@ -130,6 +130,21 @@ func (w *walk) newestInput() time.Time {
 	return *w.newest
 }
 
+// dropCompiled removes what a Python process compiled of a source that has changed. Python takes a compiled file for
+// up to date if the source has its size and its time in seconds: another content may come within one.
+func dropCompiled(path string) {
+	stem, ok := strings.CutSuffix(filepath.Base(path), ".py")
+	if !ok {
+		return
+	}
+	compiled, err := os.ReadDir(filepath.Join(filepath.Dir(path), "__pycache__"))
+	for _, f := range compiled {
+		if err == nil && strings.HasPrefix(f.Name(), stem+".") && strings.HasSuffix(f.Name(), ".pyc") {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), "__pycache__", f.Name())) // Python makes it again
+		}
+	}
+}
+
 // fileOrder returns the files that a node wrote in the order of their times.
 func (x *execution) fileOrder(files map[string]fileWrite) []string {
 	times := map[string]time.Time{}

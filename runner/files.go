@@ -224,6 +224,7 @@ func (w *walk) putContent(name string, want entry) error {
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
 	}
+	dropCompiled(path)
 	return nil
 }
 
@@ -442,6 +443,7 @@ func (x *execution) fileWrite(path string, before *kernel.FileBefore) (fileWrite
 		return fw, err
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		dropCompiled(path)
 		return fw, x.putContent(path, &fw.after)
 	}
 	fw.after = x.walk.e.baseState.OnDisk(x.walk.e.baseState.Short(path))
