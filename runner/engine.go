@@ -42,8 +42,11 @@ type Config struct {
 	// Anew: the workspace is recreated for each engine, so digests of its files are not remembered.
 	Anew  bool
 	Guard *Guard // nil: the program may do what it likes
-	// Bounds are enforced by the system; nil: the program may do what the user may. Secrets are kept out of all records.
-	Bounds  *sandbox.Bounds
+	// Level is how far the interpreter is observed; "": as far as the system offers. Bounds are what its processes may
+	// do; nil: everything.
+	Level  sandbox.Level
+	Bounds *sandbox.Bounds
+	// Secrets are kept out of all records.
 	Secrets *secret.Set
 	// Invocation: its arguments and its standard input
 	Invocation Invocation
@@ -260,7 +263,10 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
 		Imports: e.cfg.Imports, Script: e.cfg.Script,
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
-		Bounds: e.cfg.Bounds,
+		Sandbox: &sandbox.Spec{
+			Observe: e.cfg.Level, Folder: e.cfg.Workspace, Store: store, Spool: e.spool,
+			Journal: filepath.Join(e.spool, journalName), Bounds: e.cfg.Bounds,
+		},
 	})
 	if err != nil {
 		return err

@@ -452,7 +452,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			}
 		}
 		a.printDenied(b)
-		if slices.Equal(b.Marks, []string{"denied"}) || len(b.Marks) == 0 || b.Status == state.StatusNew {
+		if !slices.ContainsFunc(b.Marks, func(m string) bool { return !isDenied(m) }) || b.Status == state.StatusNew {
 			continue
 		}
 		if slices.Contains(b.Marks, state.MarkPinned) {
@@ -467,7 +467,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			a.ui.talk(
 				"block %s is volatile (%s): another run may give another result",
 				b.ID,
-				strings.Join(b.Marks, ", "),
+				strings.Join(slices.DeleteFunc(slices.Clone(b.Marks), isDenied), ", "),
 			)
 		} else {
 			stale = append(stale, string(b.ID))
@@ -490,6 +490,9 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	}
 	a.printCounts(step, out.Seconds, out.Saved)
 }
+
+// isDenied tells the mark of denials, which are shown by themselves.
+func isDenied(mark string) bool { return mark == "denied" }
 
 // printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.
 func (a *app) printDenied(b *runner.BlockOutcome) {

@@ -168,6 +168,8 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 		return w.version(k)
 	case "policy":
 		return policyDigest(k, w.options.Forbids)
+	case "program":
+		return w.programs(k)
 	case "rng":
 		return w.seed
 	case "stdin":

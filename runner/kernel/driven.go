@@ -3,9 +3,14 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -13,7 +18,18 @@ import (
 // as "op". Every language whose driver does so has its kernel from here.
 type Driven struct {
 	*Process
-	unreadable bool // the system does not let the engine read the memory of the interpreter
+	unreadable bool       // the system does not let the engine read the memory of the interpreter
+	reporting  *reporting // nil: the box is not observed
+	nodes      int        // that it observed
+}
+
+// NewDriven returns the kernel of a process that was started by c.
+func NewDriven(p *Process, c Command) *Driven {
+	d := &Driven{Process: p}
+	if c.Sandbox != nil && p.Level() != sandbox.LevelHooks {
+		d.reporting = newReporting(c.Sandbox, c.Environ)
+	}
+	return d
 }
 
 // watchEvery is how often the files of the output streams are looked at while a node runs.
@@ -49,6 +65,10 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	if n.Uses == nil {
 		n.Uses = []string{} // drivers expect a list
 	}
+	if d.reporting != nil {
+		d.nodes++
+		n.Observed = d.nodes
+	}
 	began := time.Now()
 	d.Begin()
 	done := make(chan struct{})
@@ -68,7 +88,33 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	if seen.Seconds == 0 {
 		seen.Seconds = time.Since(began).Seconds()
 	}
+	switch {
+	case err == nil && seen.Files.Marked != 0:
+		err = d.report(seen.Files.Marked, &seen)
+	case errors.Is(err, ErrDied) && d.reporting != nil: // a limit may have ended it
+		r, _ := d.box.Take(ctx, d.nodes)
+		seen.Denied = denied(r)
+	}
 	return seen, err
+}
+
+// report adds what the sandbox saw. The driver has sent both marks, so the report is there.
+func (d *Driven) report(node int, seen *Observation) error {
+	r, err := d.box.Take(context.Background(), node)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	d.reporting.join(r, seen)
+	seen.Denied = denied(r)
+	return nil
+}
+
+// denied returns what the bounds denied to the program. That a library is not compiled to disk is no matter of the
+// program's: the interpreter tries, and goes on.
+func denied(r sandbox.Report) []sandbox.Denial {
+	return slices.DeleteFunc(slices.Clone(r.Denied), func(d sandbox.Denial) bool {
+		return d.Action == "write" && (strings.Contains(d.Target, "__pycache__") || strings.HasSuffix(d.Target, ".pyc"))
+	})
 }
 
 // event takes what the driver sends while a node runs: outputs, and how the node ended.
@@ -123,7 +169,7 @@ func (d *Driven) readParts(parts []Part) error {
 	for i := range parts {
 		if p := &parts[i]; p.Address != 0 {
 			p.Data = lentBuffer(p.Size)
-			if err := readMemory(d.cmd.Process.Pid, p.Address, p.Data); err != nil {
+			if err := readMemory(d.box.Pid(), p.Address, p.Data); err != nil {
 				return err
 			}
 		}

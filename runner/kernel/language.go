@@ -98,7 +98,8 @@ type Launch struct {
 	Observe   string             // forces a way to observe, see the language; "" leaves the choice to the kernel
 	Dialects  []depgraph.Dialect // of the program's blocks
 	Guard     *Guard             // nil: the program may do what it likes
-	Bounds    *sandbox.Bounds    // enforced by the system; nil: the program may do what the user may
+	// Sandbox is how the interpreter is observed and bounded; nil: not at all. The language adds the folders of its own.
+	Sandbox *sandbox.Spec
 }
 
 // ImportBase says where the imports of a program begin.
@@ -113,9 +114,8 @@ type TestLaunch struct {
 	Environ []string // NAME=value
 	Folder  string
 	Spool   string
-	Store   string          // the folder of the store; absolute
-	Bounds  *sandbox.Bounds // as of Launch
-	Options any             // the first frame
+	Sandbox *sandbox.Spec // as of Launch
+	Options any           // the first frame
 }
 
 // Guard keeps a program from effects that cannot be taken back: processes, the network, and changes of files elsewhere
@@ -136,6 +136,8 @@ type Kernel interface {
 	// Inspect returns what the language shows of the value of a name.
 	Inspect(ctx context.Context, name string) (string, error)
 
+	// Level is how far the interpreter and its child processes are observed.
+	Level() sandbox.Level
 	// HasOpen reports whether the interpreter can read a file through a handle or a mapping.
 	HasOpen(path string) bool
 	// Exit says how the interpreter ended, once it has.
