@@ -22,6 +22,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -61,6 +62,9 @@ func runScripts(t *testing.T, prepare func(*testscript.Env) error) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "bounded": // the system observes and enforces everything
+				level, _ := sandbox.Probe()
+				return level == sandbox.LevelCalls && len(sandbox.Enforceable(sandbox.Spec{Bounds: &sandbox.Bounds{}})) == 0, nil
 			case "served": // see TestScriptsServed
 				return t.Name() == "TestScriptsServed", nil
 			}
