@@ -51,7 +51,7 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 	e.guard = newGuard(s, offers, temp)
 	e.filter = refusals(offers, supervised)
 	e.user = offers.User
-	e.bounds = keeper.Bounds{Namespaces: offers.Namespaces}
+	e.bounds = keeper.Bounds{Namespaces: offers.Namespaces, Limits: limitsOf(s.Bounds.Limits)}
 	if os.Getuid() == 0 {
 		e.bounds.Capabilities = rootCapabilities
 		if offers.Landlock >= 6 { // signals stay in the box
@@ -247,16 +247,15 @@ func (e *enforcement) installed() error {
 	return nil
 }
 
-// started bounds the interpreter itself, which has not been told what to run.
-func (e *enforcement) started(b *Box) error {
+// started begins to watch the box, when its interpreter runs.
+func (e *enforcement) started(b *Box) {
 	for _, f := range e.files {
 		f.Close()
 	}
 	e.files = nil
-	if e.guard == nil {
-		return nil
+	if e.guard != nil {
+		e.guard.follow(b)
 	}
-	return e.guard.follow(b)
 }
 
 // close gives up what a box had.
@@ -286,14 +285,4 @@ func limitsOf(l Limits) map[int]uint64 {
 		limits[unix.RLIMIT_FSIZE] = uint64(l.FileSize)
 	}
 	return limits
-}
-
-// limit sets the limits of a process, which those that it starts inherit.
-func limit(pid int, l Limits) error {
-	for resource, value := range limitsOf(l) {
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil); err != nil {
-			return fmt.Errorf("limit a box: %w", err)
-		}
-	}
-	return nil
 }

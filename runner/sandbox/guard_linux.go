@@ -45,17 +45,17 @@ func newGuard(s Spec, offers Offers, temp string) *guard {
 }
 
 // follow begins to watch a box whose interpreter has started.
-func (g *guard) follow(b *Box) error {
+func (g *guard) follow(b *Box) {
 	g.box = b
-	if err := limit(b.pid, g.spec.Bounds.Limits); err != nil {
-		return err
-	}
 	g.watch.start(b)
-	return nil
 }
 
 func (g *guard) close() {
 	g.watch.stop()
+	for _, held := range g.sockets {
+		unix.Close(held)
+	}
+	g.sockets = nil
 }
 
 // begin starts the counts of a node.
@@ -189,7 +189,7 @@ func (g *guard) process(p string) *Denial {
 
 // belongs reports whether a process is one of the box. All of them descend from the keeper.
 func (g *guard) belongs(pid int) bool {
-	for at := groupOf(pid); at > 1; at = keeper.Parent(at) {
+	for at := keeper.Parent(groupOf(pid)); at > 1; at = keeper.Parent(at) {
 		if at == g.box.cmd.Process.Pid {
 			return true
 		}

@@ -27,6 +27,12 @@ var refused = []struct {
 	}},
 }
 
+// modes are calls that set permissions, and the argument with them. A program with the rights of its owner would keep
+// them for whoever runs it outside of the box.
+var modes = append([]struct{ number, arg int }{
+	{unix.SYS_OPENAT, 3}, {unix.SYS_MKNODAT, 2}, {unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2},
+}, ownModes...)
+
 const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
@@ -61,6 +67,9 @@ func refusals(offers Offers, supervised bool) []unix.SockFilter {
 	if offers.Landlock == 0 {
 		p = append(p, onCall(unix.SYS_PTRACE, eperm)...)
 		p = append(p, onCall(unix.SYS_PROCESS_VM_READV, eperm)...)
+	}
+	for _, m := range modes {
+		p = append(p, unless(m.number, m.arg, jump(unix.BPF_JSET, unix.S_ISUID, 0, 1), eperm)...)
 	}
 	p = append(p, refusedSockets(offers, supervised)...)
 	if !offers.Namespaces {

@@ -154,6 +154,7 @@ func (k *keeper) run() {
 	for i := range files {
 		files[i] = uintptr(i)
 	}
+	closeOnExec(k.setup.Files)
 	pid, err := syscall.ForkExec(k.setup.Path, k.setup.Args, &syscall.ProcAttr{
 		Dir: k.setup.Dir, Env: k.setup.Env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: k.setup.Group, Pdeathsig: syscall.SIGKILL},
@@ -240,6 +241,21 @@ func end(status syscall.WaitStatus) {
 		os.Exit(128 + int(status.Signal()))
 	}
 	os.Exit(status.ExitStatus())
+}
+
+// closeOnExec keeps descriptors from a number on from the program: this process may have inherited some from whatever
+// started the engine.
+func closeOnExec(first int) {
+	const sysCloseRange, onExec = 436, 4
+	if _, _, errno := syscall.RawSyscall(sysCloseRange, uintptr(first), 1<<32-1, onExec); errno == 0 {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd := number(e.Name()); fd >= first {
+			syscall.CloseOnExec(fd)
+		}
+	}
 }
 
 func prctl(option, argument uintptr) syscall.Errno {
