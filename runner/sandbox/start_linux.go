@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -25,6 +26,7 @@ type Box struct {
 	pid      int
 	control  *os.File
 	super    *supervisor // nil: the box is not observed
+	ended    atomic.Bool // the interpreter has been reaped
 	once     sync.Once
 	exit     error
 }
@@ -88,6 +90,8 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 	if err != nil {
 		return nil, &refusal{"keeper", err}
 	}
+	// Only this side has the runtime's poller: to wait for a message, or for the end of the keeper, takes no thread.
+	_ = unix.SetNonblock(pair[0], true)
 	b.control, theirs = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	b.cmd = &exec.Cmd{
 		// The program may have been replaced meanwhile: this path leads to the one that runs.
@@ -136,7 +140,18 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 	if b.super != nil {
 		b.super.started(r.Pid)
 	}
+	go b.follow()
 	return nil
+}
+
+// follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait reads.
+func (b *Box) follow() {
+	_, _ = b.control.Read(make([]byte, 1))
+	b.ended.Store(true)
+	if b.super != nil {
+		b.super.endRest()
+		b.super.nudge()
+	}
 }
 
 // install sends a setup, and returns the listener; -1: there is none.
@@ -182,12 +197,18 @@ func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 }
 
 func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
-	for {
-		n, m, _, _, err = unix.Recvmsg(int(f.Fd()), data, rights, unix.MSG_CMSG_CLOEXEC)
-		if err != unix.EINTR {
-			return n, m, err
-		}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, 0, err
 	}
+	e := raw.Read(func(fd uintptr) bool {
+		n, m, _, _, err = unix.Recvmsg(int(fd), data, rights, unix.MSG_CMSG_CLOEXEC)
+		return err != unix.EAGAIN && err != unix.EINTR
+	})
+	if e != nil {
+		err = e
+	}
+	return n, m, err
 }
 
 // plainly starts a command without a keeper.
@@ -213,12 +234,9 @@ func (b *Box) Degraded() []string { return b.degraded }
 func (b *Box) Wait() error {
 	b.once.Do(func() {
 		b.exit = b.cmd.Wait()
-		if b.control != nil {
+		b.ended.Store(true)
+		if b.kept {
 			b.control.Close()
-		}
-		if b.super != nil {
-			b.super.endRest()
-			b.super.nudge()
 		}
 	})
 	return b.exit
@@ -226,10 +244,15 @@ func (b *Box) Wait() error {
 
 // Kill ends every process of the box at once.
 func (b *Box) Kill() {
+	if b.ended.Load() {
+		return // the number may be another process' by now
+	}
 	_ = syscall.Kill(b.pid, syscall.SIGKILL)
 	_ = syscall.Kill(-b.pid, syscall.SIGKILL)
 	if b.kept {
-		_ = unix.Shutdown(int(b.control.Fd()), unix.SHUT_WR)
+		if raw, err := b.control.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -234,6 +235,7 @@ func end(status syscall.WaitStatus) {
 		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(status.Signal()),
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 		syscall.Kill(os.Getpid(), status.Signal())
+		time.Sleep(time.Second) // another thread takes the signal
 		os.Exit(128 + int(status.Signal()))
 	}
 	os.Exit(status.ExitStatus())
