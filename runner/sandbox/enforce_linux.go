@@ -247,14 +247,21 @@ func (e *enforcement) installed() error {
 	return nil
 }
 
+// attach tells the guard which box it decides for, before there is a call to decide about.
+func (e *enforcement) attach(b *Box) {
+	if e.guard != nil {
+		e.guard.box = b
+	}
+}
+
 // started begins to watch the box, when its interpreter runs.
-func (e *enforcement) started(b *Box) {
+func (e *enforcement) started() {
 	for _, f := range e.files {
 		f.Close()
 	}
 	e.files = nil
 	if e.guard != nil {
-		e.guard.follow(b)
+		e.guard.watch.start(e.guard.box)
 	}
 }
 

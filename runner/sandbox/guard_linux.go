@@ -44,12 +44,6 @@ func newGuard(s Spec, offers Offers, temp string) *guard {
 	return g
 }
 
-// follow begins to watch a box whose interpreter has started.
-func (g *guard) follow(b *Box) {
-	g.box = b
-	g.watch.start(b)
-}
-
 func (g *guard) close() {
 	g.watch.stop()
 	for _, held := range g.sockets {

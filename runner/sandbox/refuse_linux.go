@@ -2,9 +2,9 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// refused are calls that no box makes, whatever its arguments are. They change the system, reach other processes, or
+// never are calls that no box makes, whatever its arguments are. They change the system, reach other processes, or
 // get around the supervisor.
-var refused = []struct {
+var never = []struct {
 	errno unix.Errno
 	calls []int
 }{
@@ -46,7 +46,7 @@ const (
 // Each returns or leaves the number of the call loaded.
 func refusals(offers Offers, supervised bool) []unix.SockFilter {
 	var p []unix.SockFilter
-	for _, r := range refused {
+	for _, r := range never {
 		for _, number := range r.calls {
 			p = append(p, onCall(number, giveError(r.errno))...)
 		}
