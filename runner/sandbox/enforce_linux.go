@@ -47,9 +47,8 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 	if err != nil {
 		return e, err
 	}
-	supervised := level != LevelHooks
 	e.guard = newGuard(s, offers, temp)
-	e.filter = refusals(offers, supervised)
+	e.filter = refusals(offers, askOf[level])
 	e.user = offers.User
 	e.bounds = keeper.Bounds{Namespaces: offers.Namespaces, Limits: limitsOf(s.Bounds.Limits)}
 	if os.Getuid() == 0 {

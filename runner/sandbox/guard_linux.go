@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -84,7 +85,9 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 		return unix.ENOSYS, &Denial{Action: "call", Target: fmt.Sprintf("%d of another kind of processor", c.Number)}
 	}
 	switch c.act {
-	case actNone, actConnect, actBind, actShared:
+	case actNone:
+		return g.onProcess(c)
+	case actConnect, actBind, actShared:
 		return 0, nil
 	case actFork:
 		return g.fork(c)
@@ -179,6 +182,45 @@ func (g *guard) process(p string) *Denial {
 		return nil
 	}
 	return &Denial{Action: "read", Target: p}
+}
+
+// onProcess decides about a call that does something to a process.
+func (g *guard) onProcess(c *call) (unix.Errno, *Denial) {
+	pid := int(int32(c.Args[0]))
+	action := "signal"
+	switch int(c.Number) {
+	case unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET:
+		pid, action = int(int32(c.Args[1])), "priority"
+	case unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR,
+		unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES:
+		action = "priority"
+	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO:
+	default:
+		return 0, nil
+	}
+	if pid > 0 && (g.belongs(pid) || !alive(pid)) || pid < -1 && g.groupBelongs(-pid) {
+		return 0, nil
+	}
+	return unix.EPERM, &Denial{Action: action, Target: "process " + strconv.Itoa(pid)}
+}
+
+// groupBelongs reports whether all processes of a group are of the box, and there are some.
+func (g *guard) groupBelongs(group int) bool {
+	some := false
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if in, err := unix.Getpgid(pid); err != nil || in != group {
+			continue
+		}
+		if some = true; !g.belongs(pid) {
+			return false
+		}
+	}
+	return some
 }
 
 // belongs reports whether a process is one of the box. All of them descend from the keeper.

@@ -29,7 +29,7 @@ func init() {
 	}
 }
 
-// keeper is the state of a keeper. The main thread does what needs the filter; talk and reap do the rest.
+// keeper is the state of a keeper. One thread launches the interpreter; talk and reap do the rest.
 type keeper struct {
 	control  int
 	setup    Setup
@@ -64,16 +64,33 @@ func keep() {
 	if !k.receiveSetup() {
 		os.Exit(125)
 	}
+	go k.launch()
+	k.talk()
+}
+
+// launch puts bounds and filter on a thread of its own, and starts the interpreter from it. That thread is not the first
+// one: a signal to a process is checked against the bounds of its first thread, so the box cannot signal the keeper.
+func (k *keeper) launch() {
+	runtime.LockOSThread()
 	if err := restrict(&k.setup); err != nil {
 		k.fail("restrict", err)
 	}
-	go k.talk()
+	aim(k.setup.Filter, syscall.Gettid())
 	f := k.filter()
 	k.filtered <- f
 	if f.err == nil && !k.setup.Probe {
 		k.started <- k.start()
 	}
 	select {} // the interpreter dies with this thread
+}
+
+// aim puts the number of a thread into a filter, where Thread stands. The constant of an instruction is its last field.
+func aim(filter []byte, tid int) {
+	for i := 0; i+8 <= len(filter); i += 8 {
+		if k := (*uint32)(unsafe.Pointer(&filter[i+4])); *k == Thread {
+			*k = uint32(tid)
+		}
+	}
 }
 
 func (k *keeper) receiveSetup() bool {
