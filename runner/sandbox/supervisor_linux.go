@@ -50,7 +50,7 @@ func newSupervisor(spec Spec, listener int, guard *guard, keeperPid int) *superv
 // isMain reports whether a thread is one of the interpreter. The first call comes from the keeper, which starts it, and
 // the second from the interpreter: it is known before it runs its own code.
 func (s *supervisor) isMain(tid int) bool {
-	if s.main == 0 && tid != s.keeper {
+	if s.main == 0 && !inGroup(s.keeper, tid) {
 		s.main, s.mayRun = tid, false
 	}
 	return s.main == 0 || inGroup(s.main, tid)
