@@ -41,7 +41,8 @@ var layers = []layer{
 	{folder: "state/provenance", imports: []string{"patch", "depgraph", "depgraph/python", "state", "state/query",
 		"state/artifact"}},
 	{folder: "runner/sandbox/keeper"},
-	{folder: "runner/sandbox", imports: []string{"runner/sandbox/keeper"}},
+	{folder: "runner/sandbox/proxy"},
+	{folder: "runner/sandbox", imports: []string{"runner/sandbox/keeper", "runner/sandbox/proxy"}},
 	{folder: "runner/kernel", imports: []string{"depgraph", "state", "runner/sandbox"}},
 	{folder: "runner/kernel/kerneltest", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/kernel"}},
@@ -74,17 +75,18 @@ var layers = []layer{
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.
 var owners = map[string][]string{
-	"go.etcd.io/bbolt":                  {"state"},
-	"github.com/fxamacker/cbor":         {"state"},
-	"github.com/dominikbraun/graph":     {"depgraph"},
-	"github.com/smacker/go-tree-sitter": {"patch", "depgraph/python/pytree"},
-	"github.com/spf13/cobra":            {"cmd/xstate"},
-	"github.com/google/cel-go":          {"state/query"},
-	"github.com/secure-systems-lab":     {"state/provenance"},
-	"golang.org/x/crypto":               {"state/provenance"},
-	"github.com/modelcontextprotocol":   {"internal/serve/mcp"},
-	"github.com/yuin/goldmark":          {"patch", "state/provenance"},
-	"connectrpc.com/connect":            {"api/xstate/v1", "internal/serve/rpc"},
+	"go.etcd.io/bbolt":                    {"state"},
+	"github.com/fxamacker/cbor":           {"state"},
+	"github.com/dominikbraun/graph":       {"depgraph"},
+	"github.com/smacker/go-tree-sitter":   {"patch", "depgraph/python/pytree"},
+	"github.com/spf13/cobra":              {"cmd/xstate"},
+	"github.com/google/cel-go":            {"state/query"},
+	"github.com/secure-systems-lab":       {"state/provenance"},
+	"golang.org/x/crypto":                 {"state/provenance"},
+	"github.com/modelcontextprotocol":     {"internal/serve/mcp"},
+	"github.com/yuin/goldmark":            {"patch", "state/provenance"},
+	"github.com/landlock-lsm/go-landlock": {"runner/sandbox"},
+	"connectrpc.com/connect":              {"api/xstate/v1", "internal/serve/rpc"},
 }
 
 // impure are the packages, with those below them, that a pure one must not import.
