@@ -82,6 +82,14 @@ func (c *call) follows() bool {
 	return c.shape.flags < 0 || c.flags&unix.AT_SYMLINK_NOFOLLOW == 0
 }
 
+// looks is UseLook for a call that finds its file by a path: it fails where there is none.
+func (c *call) looks() Use {
+	if c.onFile || c.Args[c.path] == 0 {
+		return 0
+	}
+	return UseLook
+}
+
 // openManner is the manner of an open: one that only reads, and one that writes and takes what is there.
 func openManner(flags uint64) manner {
 	switch {

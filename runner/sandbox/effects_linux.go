@@ -25,9 +25,9 @@ func (s *supervisor) effects(c *call) {
 	case actExec:
 		s.execute(c)
 	case actMake:
-		s.create(c, &c.to)
+		s.create(c, &c.to, UseLook)
 	case actSymlink:
-		s.create(c, &c.to)
+		s.create(c, &c.to, UseLook)
 		s.changes(c)
 	case actRemove:
 		s.remove(c)
@@ -36,9 +36,9 @@ func (s *supervisor) effects(c *call) {
 	case actLink:
 		s.link(c)
 	case actMode:
-		s.use(c, &c.to, UseLook|UseMode)
+		s.use(c, &c.to, c.looks()|UseMode)
 	case actTime:
-		s.use(c, &c.to, UseLook|UseTime)
+		s.use(c, &c.to, c.looks()|UseTime)
 	case actTruncate:
 		s.use(c, &c.to, UseRead|UseWrite)
 	}
@@ -113,8 +113,10 @@ func (s *supervisor) open(c *call) {
 		s.use(c, f, UseLook)
 	case f.kind() == unix.S_IFDIR:
 		s.use(c, f, UseList)
+	case !f.ok && creates && flags&unix.O_EXCL != 0:
+		s.create(c, f, UseLook)
 	case !f.ok && creates:
-		s.create(c, f)
+		s.create(c, f, 0)
 	case creates && flags&unix.O_EXCL != 0:
 		s.use(c, f, UseLook)
 	case access == unix.O_RDONLY && flags&unix.O_TRUNC == 0:
@@ -150,13 +152,14 @@ func (s *supervisor) memory(f *found) {
 	}
 }
 
-// create notes what comes where nothing is. It succeeds only where nothing is, in a folder that can be written.
-func (s *supervisor) create(c *call, f *found) {
+// create notes what comes where nothing is. It succeeds only where nothing is, in a folder that can be written. A call
+// that fails where something is depends on what is there: then use is UseLook.
+func (s *supervisor) create(c *call, f *found, use Use) {
 	if f.ok || !writable(path.Dir(f.path)) {
 		s.use(c, f, UseLook)
 		return
 	}
-	s.note(c, f, UseLook|UseAbsent|UseWrite)
+	s.note(c, f, use|UseAbsent|UseWrite)
 }
 
 // writable reports whether this process may write a file or a folder. A process of the box may not more.
@@ -253,7 +256,7 @@ func (s *supervisor) link(c *call) {
 	if c.to.kind() == unix.S_IFLNK {
 		s.changes(c)
 	}
-	s.create(c, &c.to2)
+	s.create(c, &c.to2, UseLook)
 }
 
 // execute notes a program, and those that run it if it is a script.

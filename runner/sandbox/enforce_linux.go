@@ -47,11 +47,10 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 	if err != nil {
 		return e, err
 	}
-	supervised := level != LevelHooks
 	e.guard = newGuard(s, offers, temp)
-	e.filter = refusals(offers, supervised)
+	e.filter = refusals(offers, askOf[level])
 	e.user = offers.User
-	e.bounds = keeper.Bounds{Namespaces: offers.Namespaces}
+	e.bounds = keeper.Bounds{Namespaces: offers.Namespaces, Limits: limitsOf(s.Bounds.Limits)}
 	if os.Getuid() == 0 {
 		e.bounds.Capabilities = rootCapabilities
 		if offers.Landlock >= 6 { // signals stay in the box
@@ -100,17 +99,6 @@ func refuse(s Spec, offers Offers, level Level, e *enforcement) error {
 		e.degraded = append(e.degraded, lack.String())
 	}
 	return nil
-}
-
-// UnenforceableError says that a box was not started, because this system cannot enforce its bounds.
-type UnenforceableError struct{ Lacks []Lack }
-
-func (e *UnenforceableError) Error() string {
-	var all []string
-	for _, l := range e.Lacks {
-		all = append(all, l.String())
-	}
-	return "these bounds cannot be enforced: " + strings.Join(all, "; ")
 }
 
 // view works out what the box sees of the folders: what is written stays writable, all else becomes readable alone, and
@@ -247,16 +235,22 @@ func (e *enforcement) installed() error {
 	return nil
 }
 
-// started bounds the interpreter itself, which has not been told what to run.
-func (e *enforcement) started(b *Box) error {
+// attach tells the guard which box it decides for, before there is a call to decide about.
+func (e *enforcement) attach(b *Box) {
+	if e.guard != nil {
+		e.guard.keeper = b.cmd.Process.Pid
+	}
+}
+
+// started begins to watch the box, when its interpreter runs.
+func (e *enforcement) started(b *Box) {
 	for _, f := range e.files {
 		f.Close()
 	}
 	e.files = nil
-	if e.guard == nil {
-		return nil
+	if e.guard != nil {
+		e.guard.watch.start(b.cmd.Process.Pid, b.Kill)
 	}
-	return e.guard.follow(b)
 }
 
 // close gives up what a box had.
@@ -286,14 +280,4 @@ func limitsOf(l Limits) map[int]uint64 {
 		limits[unix.RLIMIT_FSIZE] = uint64(l.FileSize)
 	}
 	return limits
-}
-
-// limit sets the limits of a process, which those that it starts inherit.
-func limit(pid int, l Limits) error {
-	for resource, value := range limitsOf(l) {
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil); err != nil {
-			return fmt.Errorf("limit a box: %w", err)
-		}
-	}
-	return nil
 }

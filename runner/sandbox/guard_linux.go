@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ type guard struct {
 	offers  Offers
 	allowed allowed
 	temp    string
-	box     *Box
+	keeper  int // its process; 0: the box has not started
 
 	// Where there is no network namespace, the supervisor connects to the proxy instead of to its address.
 	proxy   *proxy.Proxy
@@ -38,24 +39,21 @@ type guard struct {
 	watch    watch
 }
 
+// inode is a file, whatever its name.
+type inode struct{ device, number uint64 }
+
 func newGuard(s Spec, offers Offers, temp string) *guard {
 	g := &guard{spec: s, offers: offers, allowed: allowing(s, offers, temp), temp: temp, sockets: map[inode]int{}}
 	g.watch.limits = s.Bounds.Limits
 	return g
 }
 
-// follow begins to watch a box whose interpreter has started.
-func (g *guard) follow(b *Box) error {
-	g.box = b
-	if err := limit(b.pid, g.spec.Bounds.Limits); err != nil {
-		return err
-	}
-	g.watch.start(b)
-	return nil
-}
-
 func (g *guard) close() {
 	g.watch.stop()
+	for _, held := range g.sockets {
+		unix.Close(held)
+	}
+	g.sockets = nil
 }
 
 // begin starts the counts of a node.
@@ -90,7 +88,9 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 		return unix.ENOSYS, &Denial{Action: "call", Target: fmt.Sprintf("%d of another kind of processor", c.Number)}
 	}
 	switch c.act {
-	case actNone, actConnect, actBind, actShared:
+	case actNone:
+		return g.onProcess(c)
+	case actConnect, actBind, actShared:
 		return 0, nil
 	case actFork:
 		return g.fork(c)
@@ -176,7 +176,7 @@ func (g *guard) open(c *call) *Denial {
 // process denies what /proc tells of processes outside of the box.
 func (g *guard) process(p string) *Denial {
 	rest, ok := strings.CutPrefix(p, "/proc/")
-	if !ok || g.box == nil {
+	if !ok || g.keeper == 0 {
 		return nil
 	}
 	first, _, below := strings.Cut(rest, "/")
@@ -187,10 +187,49 @@ func (g *guard) process(p string) *Denial {
 	return &Denial{Action: "read", Target: p}
 }
 
+// onProcess decides about a call that does something to a process.
+func (g *guard) onProcess(c *call) (unix.Errno, *Denial) {
+	pid := int(int32(c.Args[0]))
+	action := "signal"
+	switch int(c.Number) {
+	case unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET:
+		pid, action = int(int32(c.Args[1])), "priority"
+	case unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR,
+		unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES:
+		action = "priority"
+	case unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO:
+	default:
+		return 0, nil
+	}
+	if pid > 0 && (g.belongs(pid) || !alive(pid)) || pid < -1 && g.groupBelongs(-pid) {
+		return 0, nil
+	}
+	return unix.EPERM, &Denial{Action: action, Target: "process " + strconv.Itoa(pid)}
+}
+
+// groupBelongs reports whether all processes of a group are of the box, and there are some.
+func (g *guard) groupBelongs(group int) bool {
+	some := false
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if in, err := unix.Getpgid(pid); err != nil || in != group {
+			continue
+		}
+		if some = true; !g.belongs(pid) {
+			return false
+		}
+	}
+	return some
+}
+
 // belongs reports whether a process is one of the box. All of them descend from the keeper.
 func (g *guard) belongs(pid int) bool {
-	for at := groupOf(pid); at > 1; at = keeper.Parent(at) {
-		if at == g.box.cmd.Process.Pid {
+	for at := keeper.Parent(groupOf(pid)); at > 1; at = keeper.Parent(at) {
+		if at == g.keeper {
 			return true
 		}
 	}
@@ -233,21 +272,16 @@ func (g *guard) count(c *call) (unix.Errno, *Denial) {
 // library starts as many as there are processors.
 func (g *guard) fork(c *call) (unix.Errno, *Denial) {
 	most := g.spec.Bounds.Limits.Processes
-	if most == 0 || g.box == nil || c.Number == unix.SYS_CLONE && c.Args[0]&unix.CLONE_THREAD != 0 {
+	if most == 0 || g.keeper == 0 || c.Number == unix.SYS_CLONE && c.Args[0]&unix.CLONE_THREAD != 0 {
 		return 0, nil
 	}
 	if g.live++; g.live > most {
-		g.live = len(keeper.Descendants(g.box.cmd.Process.Pid, nil)) + 1
+		g.live = len(keeper.Descendants(g.keeper, nil)) + 1
 	}
 	if g.live > most {
 		return unix.EAGAIN, limitDenial("processes", strconv.Itoa(most))
 	}
 	return 0, nil
-}
-
-// limitDenial is the denial by a limit.
-func limitDenial(name, amount string) *Denial {
-	return &Denial{Action: name, Target: amount, Rule: "limits." + name}
 }
 
 // reached takes a request that the proxy served.

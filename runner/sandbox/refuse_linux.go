@@ -2,9 +2,9 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// refused are calls that no box makes, whatever its arguments are. They change the system, reach other processes, or
+// never are calls that no box makes, whatever its arguments are. They change the system, reach other processes, or
 // get around the supervisor.
-var refused = []struct {
+var never = []struct {
 	errno unix.Errno
 	calls []int
 }{
@@ -27,6 +27,12 @@ var refused = []struct {
 	}},
 }
 
+// modes are calls that set permissions, and the argument with them. A program with the rights of its owner would keep
+// them for whoever runs it outside of the box.
+var modes = append([]struct{ number, arg int }{
+	{unix.SYS_OPENAT, 3}, {unix.SYS_MKNODAT, 2}, {unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2},
+}, ownModes...)
+
 const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
@@ -34,13 +40,17 @@ const (
 
 	noRandomAddresses = 0x0040000 // a persona that debuggers use
 	askPersona        = 0xffffffff
+	ioprioWhoUser     = 3
 )
 
 // refusals are the instructions that refuse calls by their numbers alone. No other thread can change what they look at.
 // Each returns or leaves the number of the call loaded.
-func refusals(offers Offers, supervised bool) []unix.SockFilter {
+//
+// Some are asked about: ask is the action that brings them to the supervisor.
+func refusals(offers Offers, ask unix.SockFilter) []unix.SockFilter {
+	supervised := ask != askOf[LevelHooks]
 	var p []unix.SockFilter
-	for _, r := range refused {
+	for _, r := range never {
 		for _, number := range r.calls {
 			p = append(p, onCall(number, giveError(r.errno))...)
 		}
@@ -62,6 +72,10 @@ func refusals(offers Offers, supervised bool) []unix.SockFilter {
 		p = append(p, onCall(unix.SYS_PTRACE, eperm)...)
 		p = append(p, onCall(unix.SYS_PROCESS_VM_READV, eperm)...)
 	}
+	p = append(p, aboutProcesses(offers, ask)...)
+	for _, m := range modes {
+		p = append(p, unless(m.number, m.arg, jump(unix.BPF_JSET, unix.S_ISUID, 0, 1), eperm)...)
+	}
 	p = append(p, refusedSockets(offers, supervised)...)
 	if !offers.Namespaces {
 		for _, number := range []int{unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN} {
@@ -69,6 +83,37 @@ func refusals(offers Offers, supervised bool) []unix.SockFilter {
 		}
 	}
 	return p
+}
+
+// askOf are the actions that bring a call to the supervisor. Without one, the call fails.
+var askOf = map[Level]unix.SockFilter{
+	LevelCalls: giveBack(unix.SECCOMP_RET_USER_NOTIF), LevelTrace: giveBack(unix.SECCOMP_RET_TRACE),
+	LevelHooks: giveError(unix.EPERM),
+}
+
+// aboutProcesses are the calls that may do something to a process outside of the box: of the same user, with nothing
+// of Landlock before them. The number of the process is in a register, so the supervisor can let the call go on.
+func aboutProcesses(offers Offers, ask unix.SockFilter) []unix.SockFilter {
+	var p []unix.SockFilter
+	for _, number := range []int{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER,
+		unix.SYS_SCHED_SETATTR, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES} {
+		p = append(p, unless(number, 0, equal(0, 1, 0), ask)...) // 0 is the caller
+	}
+	for _, number := range []int{unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET} {
+		p = append(p, unless(number, 1, equal(0, 1, 0), ask)...)
+	}
+	p = append(p, unless(unix.SYS_SETPRIORITY, 0, equal(unix.PRIO_USER, 0, 1), giveError(unix.EPERM))...)
+	p = append(p, unless(unix.SYS_IOPRIO_SET, 0, equal(ioprioWhoUser, 0, 1), giveError(unix.EPERM))...)
+	if offers.Landlock >= 6 {
+		return p
+	}
+	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO,
+		unix.SYS_RT_TGSIGQUEUEINFO} {
+		p = append(p, unless(number, 0, equal(0, 1, 0), ask)...)
+	}
+	p = append(p, onCall(unix.SYS_PIDFD_SEND_SIGNAL, giveError(unix.ENOSYS))...)
+	return append(p, unless(unix.SYS_FCNTL, 1, equal(unix.F_SETOWN, 1, 0), equal(unix.F_SETOWN_EX, 0, 1),
+		giveError(unix.EPERM))...)
 }
 
 // unless applies instructions to an argument of one call. They end in a return, or jump over it to what follows.

@@ -73,7 +73,7 @@ func (s *supervisor) hungUp() bool {
 
 // handle decides about one call, and notes it. It returns the error with which the call fails; 0: it goes on.
 func (s *supervisor) handle(n *notification) unix.Errno {
-	c := call{notification: *n, main: s.main == 0 || inGroup(s.main, int(n.Tid))}
+	c := call{notification: *n, main: s.isMain(int(n.Tid))}
 	if s.ending {
 		if s.valid(n) {
 			_ = unix.Kill(int(n.Tid), unix.SIGKILL)
@@ -257,6 +257,7 @@ func (s *supervisor) endRest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ending = true
+	s.seen[s.main] = true
 	for pid := range s.seen {
 		if !filtered(pid) {
 			continue // the number is another process' now

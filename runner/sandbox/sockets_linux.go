@@ -52,7 +52,7 @@ func (s *supervisor) onSocket(c *call) unix.Errno {
 	if c.to.path != "" {
 		s.followed(c)
 		if c.act == actBind {
-			s.create(c, &c.to)
+			s.create(c, &c.to, UseLook)
 		} else if s.use(c, &c.to, UseLook); !c.to.ok {
 			return 0 // nobody is there
 		}

@@ -2,13 +2,13 @@ package sandbox
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -24,8 +24,11 @@ type Box struct {
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
 	pid      int
+	program  string
 	control  *os.File
+	unread   []byte      // of the keeper's replies
 	super    *supervisor // nil: the box is not observed
+	ended    atomic.Bool // the interpreter has been reaped
 	once     sync.Once
 	exit     error
 }
@@ -62,7 +65,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // start starts a command below a keeper.
 func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
-	b := &Box{spec: s, level: level, kept: true}
+	b := &Box{spec: s, level: level, kept: true, program: cmd.Path}
 	bounds, err := enforce(s, level)
 	if err != nil {
 		return nil, err
@@ -91,6 +94,8 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 	if err != nil {
 		return nil, &refusal{"keeper", err}
 	}
+	// Only this side has the runtime's poller: to wait for a message, or for the end of the keeper, takes no thread.
+	_ = unix.SetNonblock(pair[0], true)
 	b.control, theirs = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	b.cmd = &exec.Cmd{
 		// The program may have been replaced meanwhile: this path leads to the one that runs.
@@ -131,29 +136,34 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
+	bounds.attach(b)
 	if listener >= 0 {
-		b.super = newSupervisor(b.spec, listener, bounds.guard, b.others)
+		b.super = newSupervisor(b.spec, listener, bounds.guard, b.cmd.Process.Pid)
 		go b.super.serve()
-	}
-	if _, err := b.control.Write([]byte{1}); err != nil {
-		return &refusal{"keeper", err}
 	}
 	r, _, err := b.receive()
 	if err != nil {
 		return err
 	}
 	b.pid = r.Pid
+	bounds.started(b)
+	go b.follow()
+	return nil
+}
+
+// follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait reads.
+func (b *Box) follow() {
+	_, _ = b.control.Read(make([]byte, 1))
+	b.ended.Store(true)
 	if b.super != nil {
-		b.super.started(r.Pid)
+		b.super.endRest()
+		b.super.nudge()
 	}
-	return bounds.started(b)
 }
 
 // install sends a setup, and returns the listener; -1: there is none.
 func (b *Box) install(setup keeper.Setup) (int, error) {
-	data := setup.Encode()
-	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
-	if _, err := b.control.Write(message); err != nil {
+	if _, err := b.control.Write(setup.Encode()); err != nil {
 		return -1, &refusal{"keeper", err}
 	}
 	r, listener, err := b.receive()
@@ -167,37 +177,52 @@ func (b *Box) install(setup keeper.Setup) (int, error) {
 func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 	fd = -1
 	data, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
-	n, m, err := receiveMessage(b.control, data, rights)
-	if err != nil {
-		return r, -1, &refusal{"keeper", err}
-	}
-	if n == 0 {
-		return r, -1, &refusal{"keeper", errors.New("it ended")}
-	}
-	if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
-		if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
-			fd = fds[0]
+	for {
+		rest, ok := r.Decode(b.unread)
+		if ok {
+			b.unread = rest
+			return r, fd, refused(r, b.program)
+		}
+		n, m, err := receiveMessage(b.control, data, rights)
+		if err == nil && n == 0 {
+			err = errors.New("it ended")
+		}
+		if err != nil {
+			return r, fd, &refusal{"keeper", err}
+		}
+		b.unread = append(b.unread, data[:n]...)
+		if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
+			if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
+				fd = fds[0]
+			}
 		}
 	}
-	if !r.Decode(data[:n]) {
-		return r, fd, &refusal{"keeper", errors.New("its answer has another form")}
+}
+
+// refused is the error in a reply.
+func refused(r keeper.Reply, path string) error {
+	switch r.Step {
+	case "":
+		return nil
+	case "start":
+		return &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(r.Errno)}
 	}
-	if r.Step == "start" {
-		return r, fd, &os.PathError{Op: "fork/exec", Path: b.spec.Folder, Err: syscall.Errno(r.Errno)}
-	}
-	if r.Step != "" {
-		return r, fd, &refusal{r.Step, syscall.Errno(r.Errno)}
-	}
-	return r, fd, nil
+	return &refusal{r.Step, syscall.Errno(r.Errno)}
 }
 
 func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
-	for {
-		n, m, _, _, err = unix.Recvmsg(int(f.Fd()), data, rights, unix.MSG_CMSG_CLOEXEC)
-		if err != unix.EINTR {
-			return n, m, err
-		}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, 0, err
 	}
+	e := raw.Read(func(fd uintptr) bool {
+		n, m, _, _, err = unix.Recvmsg(int(fd), data, rights, unix.MSG_CMSG_CLOEXEC)
+		return err != unix.EAGAIN && err != unix.EINTR
+	})
+	if e != nil {
+		err = e
+	}
+	return n, m, err
 }
 
 // plainly starts a command without a keeper.
@@ -223,12 +248,9 @@ func (b *Box) Degraded() []string { return b.degraded }
 func (b *Box) Wait() error {
 	b.once.Do(func() {
 		b.exit = b.cmd.Wait()
-		if b.control != nil {
+		b.ended.Store(true)
+		if b.kept {
 			b.control.Close()
-		}
-		if b.super != nil {
-			b.super.endRest()
-			b.super.nudge()
 		}
 		if b.bounds != nil {
 			b.bounds.close()
@@ -239,21 +261,24 @@ func (b *Box) Wait() error {
 
 // Kill ends every process of the box at once.
 func (b *Box) Kill() {
+	if b.ended.Load() {
+		return // the number may be another process' by now
+	}
 	_ = syscall.Kill(b.pid, syscall.SIGKILL)
 	_ = syscall.Kill(-b.pid, syscall.SIGKILL)
 	if b.kept {
-		_ = unix.Shutdown(int(b.control.Fd()), unix.SHUT_WR)
+		if raw, err := b.control.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+		}
 	}
 }
 
-// others reports whether a process of the box other than the interpreter is alive.
-func (b *Box) others() bool {
-	for _, pid := range keeper.Descendants(b.cmd.Process.Pid, nil) {
-		if pid != b.pid {
-			return true
-		}
+// Exceeded says which limit ended the box; nil: none did.
+func (b *Box) Exceeded() *Denial {
+	if b.bounds == nil || b.bounds.guard == nil {
+		return nil
 	}
-	return false
+	return b.bounds.guard.watch.why()
 }
 
 // Take returns what was done between the marks of a node. It waits for the second mark. If all processes end before,

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
 )
 
@@ -14,7 +15,7 @@ type supervisor struct {
 	listener int    // -1: calls come by another way
 	guard    *guard // nil: there are no bounds
 	images   images
-	others   func() bool // whether a process other than the interpreter is alive
+	keeper   int
 
 	mu       sync.Mutex
 	mem      tracee
@@ -36,9 +37,9 @@ type supervisor struct {
 	taken    *sync.Cond // waits for a report, or the end
 }
 
-func newSupervisor(spec Spec, listener int, guard *guard, others func() bool) *supervisor {
+func newSupervisor(spec Spec, listener int, guard *guard, keeperPid int) *supervisor {
 	s := &supervisor{
-		spec: spec, listener: listener, guard: guard, others: others,
+		spec: spec, listener: listener, guard: guard, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 	}
@@ -46,11 +47,13 @@ func newSupervisor(spec Spec, listener int, guard *guard, others func() bool) *s
 	return s
 }
 
-// started says which process is the interpreter. Before, all calls are those of the keeper's start.
-func (s *supervisor) started(pid int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.main, s.mayRun = pid, false
+// isMain reports whether a thread is one of the interpreter. The first call comes from the keeper, which starts it, and
+// the second from the interpreter: it is known before it runs its own code.
+func (s *supervisor) isMain(tid int) bool {
+	if s.main == 0 && !inGroup(s.keeper, tid) {
+		s.main, s.mayRun = tid, false
+	}
+	return s.main == 0 || inGroup(s.main, tid)
 }
 
 // silent reports whether a call is of no interest: one of the interpreter between two nodes.
@@ -86,10 +89,14 @@ func (s *supervisor) running() bool {
 	if !s.mayRun {
 		return false
 	}
-	if s.mayRun = s.others(); !s.mayRun {
-		clear(s.seen)
+	for _, pid := range keeper.Descendants(s.keeper, nil) {
+		if pid != s.main {
+			return true
+		}
 	}
-	return s.mayRun
+	s.mayRun = false
+	clear(s.seen)
+	return false
 }
 
 // take returns the report of a node, once it is complete. A box that has ended completes the one that it was at.

@@ -25,6 +25,8 @@ type Bounds struct {
 	// Address is where a listener for the proxy is made inside of the namespace, as four bytes and a port.
 	Address [4]byte
 	Port    int
+	// Limits are limits of each process, by resource.
+	Limits map[int]uint64
 	// Capabilities are kept, as bits. All others are given up for good.
 	Capabilities uint64
 }
@@ -42,6 +44,10 @@ func (b *Bounds) Encode() []byte {
 		strconv.FormatBool(b.Processes), string(b.Address[:]), strconv.Itoa(b.Port),
 		strconv.FormatUint(b.Capabilities, 16), strconv.FormatUint(b.ReadRights, 16),
 		strconv.FormatUint(b.DeviceRights, 16))
+	m = field(m, strconv.Itoa(len(b.Limits)))
+	for resource, most := range b.Limits {
+		m = field(m, strconv.Itoa(resource), strconv.FormatUint(most, 16))
+	}
 	m = list(list(m, b.Writable), b.Frozen)
 	m = field(m, strconv.Itoa(len(b.Covered)))
 	for _, c := range b.Covered {
@@ -81,7 +87,7 @@ func (r *reader) list() (texts []string) {
 
 func (b *Bounds) decode(message []byte) bool {
 	fields, ok := split(message)
-	if !ok || len(fields) < 12 {
+	if !ok || len(fields) < 13 {
 		return false
 	}
 	r := reader(fields)
@@ -90,6 +96,10 @@ func (b *Bounds) decode(message []byte) bool {
 	copy(b.Address[:], r.text())
 	b.Port = number(r.text())
 	b.Capabilities, b.ReadRights, b.DeviceRights = r.bits(), r.bits(), r.bits()
+	b.Limits = map[int]uint64{}
+	for n := number(r.text()); n > 0; n-- {
+		b.Limits[number(r.text())] = r.bits()
+	}
 	b.Writable, b.Frozen = r.list(), r.list()
 	for n := number(r.text()); n > 0; n-- {
 		b.Covered = append(b.Covered, Cover{Path: r.text(), File: r.text() == "true", Inside: r.list()})

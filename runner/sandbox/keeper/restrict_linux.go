@@ -56,6 +56,14 @@ func restrict(s *Setup) error {
 	if !b.decode(s.Bounds) {
 		return stepError{"bounds", syscall.EINVAL}
 	}
+	// Programs of the box do not look into the keeper. The filter would not let this pass any more.
+	prctl(prSetDumpable, 0)
+	for resource, most := range b.Limits {
+		limit := syscall.Rlimit{Cur: most, Max: most}
+		if err := syscall.Setrlimit(resource, &limit); err != nil {
+			return failed("limits", err)
+		}
+	}
 	if b.Namespaces {
 		if err := b.separate(); err != nil {
 			return err
