@@ -85,6 +85,7 @@ func runScripts(t *testing.T, prepare func(*testscript.Env) error) {
 //	cutfile FILE N       cuts a file after N bytes
 //	garble FILE          overwrites the middle of a file
 //	hex FILE TEXT        writes a file from hex digits
+//	holds [SECRET]       the store holds no $API_KEY, or SECRET, neither in its files nor in what they decompress to
 //	substitute FILE OLD NEW   replaces a text in a file, which must be there
 var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
 	"exit":     verbExit,
@@ -97,6 +98,7 @@ var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
 	"cutfile":  verbCutFile,
 	"garble":   verbGarble,
 	"hex":      verbHex,
+	"holds":    verbHolds,
 
 	"substitute": verbSubstitute,
 }
