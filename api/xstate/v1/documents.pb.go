@@ -481,6 +481,7 @@ type Block struct {
 	SavedSeconds  float64                `protobuf:"fixed64,11,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	Nodes         *NodeCounts            `protobuf:"bytes,12,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	Marks         []string               `protobuf:"bytes,13,rep,name=marks,proto3" json:"marks,omitempty"`
+	Denied        []*Denial              `protobuf:"bytes,15,rep,name=denied,proto3" json:"denied,omitempty"`
 	Outputs       []*Output              `protobuf:"bytes,14,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -603,6 +604,13 @@ func (x *Block) GetNodes() *NodeCounts {
 func (x *Block) GetMarks() []string {
 	if x != nil {
 		return x.Marks
+	}
+	return nil
+}
+
+func (x *Block) GetDenied() []*Denial {
+	if x != nil {
+		return x.Denied
 	}
 	return nil
 }
@@ -1566,6 +1574,66 @@ func (x *Decision) GetRunnerUpScore() float64 {
 	return 0
 }
 
+type Denial struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Action        string                 `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
+	Target        string                 `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	Rule          string                 `protobuf:"bytes,3,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Denial) Reset() {
+	*x = Denial{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Denial) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Denial) ProtoMessage() {}
+
+func (x *Denial) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Denial.ProtoReflect.Descriptor instead.
+func (*Denial) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Denial) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *Denial) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *Denial) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
 type Dependent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         string                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
@@ -1580,7 +1648,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1660,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1673,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -1664,7 +1732,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +1744,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +1757,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -1747,7 +1815,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +1827,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +1840,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Difference) GetBlock() string {
@@ -1829,7 +1897,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +1909,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +1922,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -1945,7 +2013,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2025,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +2038,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -2004,7 +2072,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2016,7 +2084,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2029,7 +2097,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EditedFile) GetName() string {
@@ -2056,7 +2124,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2136,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2149,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Ended) GetBy() string {
@@ -2125,7 +2193,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2137,7 +2205,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2150,7 +2218,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -2299,7 +2367,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +2379,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +2392,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Error) GetCode() string {
@@ -2379,7 +2447,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2459,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2472,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -2497,7 +2565,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2509,7 +2577,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2522,7 +2590,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -2670,7 +2738,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2682,7 +2750,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2695,7 +2763,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -2747,7 +2815,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2759,7 +2827,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2772,7 +2840,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -2877,7 +2945,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2889,7 +2957,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2902,7 +2970,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -2938,6 +3006,8 @@ type Exec struct {
 	Text          string                 `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	Result        *string                `protobuf:"bytes,9,opt,name=result,proto3,oneof" json:"result,omitempty"`
 	Error         *ExecError             `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
+	Denied        []*Denial              `protobuf:"bytes,28,rep,name=denied,proto3" json:"denied,omitempty"`
+	Sandbox       string                 `protobuf:"bytes,29,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	Others        []*ExecBlock           `protobuf:"bytes,11,rep,name=others,proto3" json:"others,omitempty"`
 	Files         []*ExecFile            `protobuf:"bytes,12,rep,name=files,proto3" json:"files,omitempty"`
 	Clipped       bool                   `protobuf:"varint,13,opt,name=clipped,proto3" json:"clipped,omitempty"`
@@ -2961,7 +3031,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2973,7 +3043,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2986,7 +3056,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -3057,6 +3127,20 @@ func (x *Exec) GetError() *ExecError {
 		return x.Error
 	}
 	return nil
+}
+
+func (x *Exec) GetDenied() []*Denial {
+	if x != nil {
+		return x.Denied
+	}
+	return nil
+}
+
+func (x *Exec) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
 }
 
 func (x *Exec) GetOthers() []*ExecBlock {
@@ -3192,7 +3276,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3204,7 +3288,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3217,7 +3301,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -3269,6 +3353,7 @@ type ExecError struct {
 	Traceback     []string               `protobuf:"bytes,3,rep,name=traceback,proto3" json:"traceback,omitempty"`
 	Block         string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
 	Line          int32                  `protobuf:"varint,5,opt,name=line,proto3" json:"line,omitempty"`
+	Denied        []*Denial              `protobuf:"bytes,8,rep,name=denied,proto3" json:"denied,omitempty"`
 	Frames        []*Frame               `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
 	Hint          string                 `protobuf:"bytes,7,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3277,7 +3362,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3289,7 +3374,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3302,7 +3387,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExecError) GetType() string {
@@ -3340,6 +3425,13 @@ func (x *ExecError) GetLine() int32 {
 	return 0
 }
 
+func (x *ExecError) GetDenied() []*Denial {
+	if x != nil {
+		return x.Denied
+	}
+	return nil
+}
+
 func (x *ExecError) GetFrames() []*Frame {
 	if x != nil {
 		return x.Frames
@@ -3367,7 +3459,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3379,7 +3471,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3392,7 +3484,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -3446,7 +3538,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3458,7 +3550,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3471,7 +3563,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Exercised) GetFile() string {
@@ -3543,7 +3635,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +3647,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +3660,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -3617,7 +3709,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3629,7 +3721,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3642,7 +3734,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -3679,7 +3771,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3691,7 +3783,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3704,7 +3796,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Frame) GetFile() string {
@@ -3754,7 +3846,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3766,7 +3858,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3779,7 +3871,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -3838,7 +3930,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3850,7 +3942,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3863,7 +3955,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -4017,7 +4109,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4029,7 +4121,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4042,7 +4134,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Lost) GetKey() string {
@@ -4077,7 +4169,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4089,7 +4181,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4102,7 +4194,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -4137,7 +4229,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4149,7 +4241,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4162,7 +4254,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Need) GetArtifact() string {
@@ -4196,7 +4288,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4208,7 +4300,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4221,7 +4313,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -4252,7 +4344,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4264,7 +4356,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4277,7 +4369,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -4339,7 +4431,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4351,7 +4443,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4364,7 +4456,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *NodeView) GetNode() string {
@@ -4442,7 +4534,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4454,7 +4546,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4467,7 +4559,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Output) GetKind() string {
@@ -4518,7 +4610,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4530,7 +4622,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4543,7 +4635,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -4642,7 +4734,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4654,7 +4746,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4667,7 +4759,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -4713,7 +4805,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4725,7 +4817,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4738,7 +4830,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -4806,7 +4898,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4818,7 +4910,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4831,7 +4923,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Placement) GetBlock() string {
@@ -4913,7 +5005,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4925,7 +5017,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4938,7 +5030,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -5063,7 +5155,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5075,7 +5167,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5088,7 +5180,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -5166,7 +5258,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5178,7 +5270,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5191,7 +5283,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -5235,7 +5327,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5247,7 +5339,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5260,7 +5352,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -5313,7 +5405,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5325,7 +5417,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5338,7 +5430,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -5403,7 +5495,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5415,7 +5507,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5428,7 +5520,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -5478,7 +5570,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5490,7 +5582,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5503,7 +5595,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -5548,7 +5640,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5560,7 +5652,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5573,7 +5665,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -5629,7 +5721,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5641,7 +5733,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5654,7 +5746,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -5690,7 +5782,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5702,7 +5794,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5715,7 +5807,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -5760,7 +5852,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5772,7 +5864,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5785,7 +5877,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -5843,7 +5935,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5855,7 +5947,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5868,7 +5960,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -5925,7 +6017,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5937,7 +6029,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5950,7 +6042,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -6041,7 +6133,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6053,7 +6145,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6066,7 +6158,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -6102,7 +6194,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6114,7 +6206,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6127,7 +6219,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -6174,7 +6266,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6186,7 +6278,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6199,7 +6291,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -6269,7 +6361,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6281,7 +6373,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6294,7 +6386,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -6332,7 +6424,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6344,7 +6436,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6357,7 +6449,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Reason) GetCode() string {
@@ -6419,7 +6511,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6431,7 +6523,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6444,7 +6536,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -6521,7 +6613,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6533,7 +6625,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6546,7 +6638,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -6582,7 +6674,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6594,7 +6686,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6607,7 +6699,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -6648,7 +6740,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6660,7 +6752,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6673,7 +6765,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -6707,7 +6799,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6719,7 +6811,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6732,7 +6824,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -6811,7 +6903,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6823,7 +6915,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6836,7 +6928,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -6893,6 +6985,9 @@ type Run struct {
 	File             string                 `protobuf:"bytes,15,opt,name=file,proto3" json:"file,omitempty"`
 	Notices          []string               `protobuf:"bytes,16,rep,name=notices,proto3" json:"notices,omitempty"`
 	OverwrittenFiles []string               `protobuf:"bytes,17,rep,name=overwritten_files,json=overwrittenFiles,proto3" json:"overwritten_files,omitempty"`
+	Sandbox          string                 `protobuf:"bytes,21,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	Policy           string                 `protobuf:"bytes,22,opt,name=policy,proto3" json:"policy,omitempty"`
+	Unenforced       []string               `protobuf:"bytes,23,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
 	NotReached       int32                  `protobuf:"varint,18,opt,name=not_reached,json=notReached,proto3" json:"not_reached,omitempty"`
 	EndedBy          string                 `protobuf:"bytes,19,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	ExitCode         *int32                 `protobuf:"varint,20,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
@@ -6902,7 +6997,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6914,7 +7009,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6927,7 +7022,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -7049,6 +7144,27 @@ func (x *Run) GetOverwrittenFiles() []string {
 	return nil
 }
 
+func (x *Run) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
+}
+
+func (x *Run) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *Run) GetUnenforced() []string {
+	if x != nil {
+		return x.Unenforced
+	}
+	return nil
+}
+
 func (x *Run) GetNotReached() int32 {
 	if x != nil {
 		return x.NotReached
@@ -7088,7 +7204,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7100,7 +7216,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7113,7 +7229,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -7195,6 +7311,10 @@ type RunSummary struct {
 	Interpreter   string                 `protobuf:"bytes,5,opt,name=interpreter,proto3" json:"interpreter,omitempty"`
 	Arguments     []string               `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	Stdin         string                 `protobuf:"bytes,7,opt,name=stdin,proto3" json:"stdin,omitempty"`
+	Sandbox       string                 `protobuf:"bytes,10,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	Policy        string                 `protobuf:"bytes,11,opt,name=policy,proto3" json:"policy,omitempty"`
+	Unenforced    []string               `protobuf:"bytes,12,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
+	Observed      string                 `protobuf:"bytes,13,opt,name=observed,proto3" json:"observed,omitempty"`
 	Ended         *Ended                 `protobuf:"bytes,8,opt,name=ended,proto3" json:"ended,omitempty"`
 	Interrupted   bool                   `protobuf:"varint,9,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7203,7 +7323,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7215,7 +7335,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7228,7 +7348,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -7280,6 +7400,34 @@ func (x *RunSummary) GetStdin() string {
 	return ""
 }
 
+func (x *RunSummary) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
+}
+
+func (x *RunSummary) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *RunSummary) GetUnenforced() []string {
+	if x != nil {
+		return x.Unenforced
+	}
+	return nil
+}
+
+func (x *RunSummary) GetObserved() string {
+	if x != nil {
+		return x.Observed
+	}
+	return ""
+}
+
 func (x *RunSummary) GetEnded() *Ended {
 	if x != nil {
 		return x.Ended
@@ -7305,7 +7453,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7317,7 +7465,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7330,7 +7478,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -7369,7 +7517,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7381,7 +7529,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7394,7 +7542,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -7456,7 +7604,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7468,7 +7616,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7481,7 +7629,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -7510,7 +7658,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7522,7 +7670,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7535,7 +7683,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -7581,7 +7729,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7593,7 +7741,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7606,7 +7754,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -7670,7 +7818,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7682,7 +7830,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7695,7 +7843,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -7737,7 +7885,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7749,7 +7897,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7762,7 +7910,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -7800,7 +7948,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7812,7 +7960,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7825,7 +7973,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -7885,7 +8033,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7897,7 +8045,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7910,7 +8058,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -7975,7 +8123,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7987,7 +8135,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8000,7 +8148,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -8051,7 +8199,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8063,7 +8211,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8076,7 +8224,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -8126,7 +8274,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8138,7 +8286,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8151,7 +8299,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -8194,7 +8342,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8206,7 +8354,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8219,7 +8367,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Variation) GetNode() string {
@@ -8262,7 +8410,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8274,7 +8422,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8287,7 +8435,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -8331,7 +8479,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8343,7 +8491,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8356,7 +8504,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -8411,7 +8559,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8423,7 +8571,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8436,7 +8584,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -8514,7 +8662,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8526,7 +8674,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8539,7 +8687,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -8580,7 +8728,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8592,7 +8740,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8605,7 +8753,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Via) GetFrom() string {
@@ -8634,7 +8782,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8646,7 +8794,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8659,7 +8807,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -8709,7 +8857,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8721,7 +8869,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8734,7 +8882,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -8858,7 +9006,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tartifacts\x18\x04 \x03(\v2\x17.xstate.v1.ArtifactViewR\tartifacts\x12\x1e\n" +
 	"\n" +
 	"unrecorded\x18\x05 \x03(\tR\n" +
-	"unrecorded\"\xb9\x03\n" +
+	"unrecorded\"\xe4\x03\n" +
 	"\x05Block\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
@@ -8873,7 +9021,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	" \x01(\x01R\aseconds\x12#\n" +
 	"\rsaved_seconds\x18\v \x01(\x01R\fsavedSeconds\x12+\n" +
 	"\x05nodes\x18\f \x01(\v2\x15.xstate.v1.NodeCountsR\x05nodes\x12\x14\n" +
-	"\x05marks\x18\r \x03(\tR\x05marks\x12+\n" +
+	"\x05marks\x18\r \x03(\tR\x05marks\x12)\n" +
+	"\x06denied\x18\x0f \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12+\n" +
 	"\aoutputs\x18\x0e \x03(\v2\x11.xstate.v1.OutputR\aoutputsB\t\n" +
 	"\a_result\"\xaf\x01\n" +
 	"\vBlockChange\x12\x0e\n" +
@@ -8964,7 +9113,11 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x14\n" +
 	"\x05score\x18\x03 \x01(\x01R\x05score\x12\x1b\n" +
 	"\trunner_up\x18\x04 \x01(\tR\brunnerUp\x12&\n" +
-	"\x0frunner_up_score\x18\x05 \x01(\x01R\rrunnerUpScore\"\xad\x01\n" +
+	"\x0frunner_up_score\x18\x05 \x01(\x01R\rrunnerUpScore\"L\n" +
+	"\x06Denial\x12\x16\n" +
+	"\x06action\x18\x01 \x01(\tR\x06action\x12\x16\n" +
+	"\x06target\x18\x02 \x01(\tR\x06target\x12\x12\n" +
+	"\x04rule\x18\x03 \x01(\tR\x04rule\"\xad\x01\n" +
 	"\tDependent\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
@@ -9094,7 +9247,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xc1\x06\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\x86\a\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9106,7 +9259,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04text\x18\b \x01(\tR\x04text\x12\x1b\n" +
 	"\x06result\x18\t \x01(\tH\x00R\x06result\x88\x01\x01\x12*\n" +
 	"\x05error\x18\n" +
-	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12,\n" +
+	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12)\n" +
+	"\x06denied\x18\x1c \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12\x18\n" +
+	"\asandbox\x18\x1d \x01(\tR\asandbox\x12,\n" +
 	"\x06others\x18\v \x03(\v2\x14.xstate.v1.ExecBlockR\x06others\x12)\n" +
 	"\x05files\x18\f \x03(\v2\x13.xstate.v1.ExecFileR\x05files\x12\x18\n" +
 	"\aclipped\x18\r \x01(\bR\aclipped\x12\x18\n" +
@@ -9135,13 +9290,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\x12\x12\n" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x12*\n" +
 	"\x05error\x18\x05 \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12\x18\n" +
-	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\xbf\x01\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\xea\x01\n" +
 	"\tExecError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
 	"\ttraceback\x18\x03 \x03(\tR\ttraceback\x12\x14\n" +
 	"\x05block\x18\x04 \x01(\tR\x05block\x12\x12\n" +
-	"\x04line\x18\x05 \x01(\x05R\x04line\x12(\n" +
+	"\x04line\x18\x05 \x01(\x05R\x04line\x12)\n" +
+	"\x06denied\x18\b \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12(\n" +
 	"\x06frames\x18\x06 \x03(\v2\x10.xstate.v1.FrameR\x06frames\x12\x12\n" +
 	"\x04hint\x18\a \x01(\tR\x04hint\"r\n" +
 	"\bExecFile\x12\x14\n" +
@@ -9453,7 +9609,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\x05R\x02to\x12\x12\n" +
-	"\x04file\x18\x05 \x01(\tR\x04file\"\xe7\x04\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\"\xb9\x05\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9472,7 +9628,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\bverified\x18\x0e \x01(\v2\x13.xstate.v1.VerifiedR\bverified\x12\x12\n" +
 	"\x04file\x18\x0f \x01(\tR\x04file\x12\x18\n" +
 	"\anotices\x18\x10 \x03(\tR\anotices\x12+\n" +
-	"\x11overwritten_files\x18\x11 \x03(\tR\x10overwrittenFiles\x12\x1f\n" +
+	"\x11overwritten_files\x18\x11 \x03(\tR\x10overwrittenFiles\x12\x18\n" +
+	"\asandbox\x18\x15 \x01(\tR\asandbox\x12\x16\n" +
+	"\x06policy\x18\x16 \x01(\tR\x06policy\x12\x1e\n" +
+	"\n" +
+	"unenforced\x18\x17 \x03(\tR\n" +
+	"unenforced\x12\x1f\n" +
 	"\vnot_reached\x18\x12 \x01(\x05R\n" +
 	"notReached\x12\x19\n" +
 	"\bended_by\x18\x13 \x01(\tR\aendedBy\x12 \n" +
@@ -9490,7 +9651,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06served\x18\b \x03(\v2\x15.xstate.v1.ServedNodeR\x06served\x127\n" +
 	"\vdivergences\x18\t \x03(\v2\x15.xstate.v1.DivergenceR\vdivergences\x12\x18\n" +
 	"\aseconds\x18\n" +
-	" \x01(\x01R\aseconds\"\xbf\x02\n" +
+	" \x01(\x01R\aseconds\"\xad\x03\n" +
 	"\n" +
 	"RunSummary\x12)\n" +
 	"\x06blocks\x18\x01 \x01(\v2\x11.xstate.v1.CountsR\x06blocks\x12'\n" +
@@ -9499,7 +9660,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rsaved_seconds\x18\x04 \x01(\x01R\fsavedSeconds\x12 \n" +
 	"\vinterpreter\x18\x05 \x01(\tR\vinterpreter\x12\x1c\n" +
 	"\targuments\x18\x06 \x03(\tR\targuments\x12\x14\n" +
-	"\x05stdin\x18\a \x01(\tR\x05stdin\x12&\n" +
+	"\x05stdin\x18\a \x01(\tR\x05stdin\x12\x18\n" +
+	"\asandbox\x18\n" +
+	" \x01(\tR\asandbox\x12\x16\n" +
+	"\x06policy\x18\v \x01(\tR\x06policy\x12\x1e\n" +
+	"\n" +
+	"unenforced\x18\f \x03(\tR\n" +
+	"unenforced\x12\x1a\n" +
+	"\bobserved\x18\r \x01(\tR\bobserved\x12&\n" +
 	"\x05ended\x18\b \x01(\v2\x10.xstate.v1.EndedR\x05ended\x12 \n" +
 	"\vinterrupted\x18\t \x01(\bR\vinterrupted\"F\n" +
 	"\n" +
@@ -9637,7 +9805,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -9656,236 +9824,240 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*Counts)(nil),          // 14: xstate.v1.Counts
 	(*Coverage)(nil),        // 15: xstate.v1.Coverage
 	(*Decision)(nil),        // 16: xstate.v1.Decision
-	(*Dependent)(nil),       // 17: xstate.v1.Dependent
-	(*Diff)(nil),            // 18: xstate.v1.Diff
-	(*Difference)(nil),      // 19: xstate.v1.Difference
-	(*Divergence)(nil),      // 20: xstate.v1.Divergence
-	(*Edit)(nil),            // 21: xstate.v1.Edit
-	(*EditedFile)(nil),      // 22: xstate.v1.EditedFile
-	(*Ended)(nil),           // 23: xstate.v1.Ended
-	(*Entry)(nil),           // 24: xstate.v1.Entry
-	(*Error)(nil),           // 25: xstate.v1.Error
-	(*Event)(nil),           // 26: xstate.v1.Event
-	(*Evidence)(nil),        // 27: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 28: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 29: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 30: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 31: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 32: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 33: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 34: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 35: xstate.v1.Exercised
-	(*Fork)(nil),            // 36: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 37: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 38: xstate.v1.Frame
-	(*Log)(nil),             // 39: xstate.v1.Log
-	(*LogStep)(nil),         // 40: xstate.v1.LogStep
-	(*Lost)(nil),            // 41: xstate.v1.Lost
-	(*Missing)(nil),         // 42: xstate.v1.Missing
-	(*Need)(nil),            // 43: xstate.v1.Need
-	(*NodeCounts)(nil),      // 44: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 45: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 46: xstate.v1.NodeView
-	(*Output)(nil),          // 47: xstate.v1.Output
-	(*Patch)(nil),           // 48: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 49: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 50: xstate.v1.PatchView
-	(*Placement)(nil),       // 51: xstate.v1.Placement
-	(*Plan)(nil),            // 52: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 53: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 54: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 55: xstate.v1.PlannedEdit
-	(*Query)(nil),           // 56: xstate.v1.Query
-	(*QueryBlock)(nil),      // 57: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 58: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 59: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 60: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 61: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 62: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 63: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 64: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 65: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 66: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 67: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 68: xstate.v1.RanBlock
-	(*Reason)(nil),          // 69: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 70: xstate.v1.ReferenceView
-	(*Repeat)(nil),          // 71: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 72: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 73: xstate.v1.Repetition
-	(*Replay)(nil),          // 74: xstate.v1.Replay
-	(*Rollback)(nil),        // 75: xstate.v1.Rollback
-	(*Run)(nil),             // 76: xstate.v1.Run
-	(*RunReport)(nil),       // 77: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 78: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 79: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 80: xstate.v1.SessionStatus
-	(*Span)(nil),            // 81: xstate.v1.Span
-	(*Status)(nil),          // 82: xstate.v1.Status
-	(*StepPlacement)(nil),   // 83: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 84: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 85: xstate.v1.Symbols
-	(*Testing)(nil),         // 86: xstate.v1.Testing
-	(*Undo)(nil),            // 87: xstate.v1.Undo
-	(*UndoStep)(nil),        // 88: xstate.v1.UndoStep
-	(*ValueChange)(nil),     // 89: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 90: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 91: xstate.v1.Variation
-	(*Verification)(nil),    // 92: xstate.v1.Verification
-	(*Verified)(nil),        // 93: xstate.v1.Verified
-	(*Verify)(nil),          // 94: xstate.v1.Verify
-	(*VersionView)(nil),     // 95: xstate.v1.VersionView
-	(*Via)(nil),             // 96: xstate.v1.Via
-	(*Volatile)(nil),        // 97: xstate.v1.Volatile
-	(*Why)(nil),             // 98: xstate.v1.Why
-	nil,                     // 99: xstate.v1.Output.DataEntry
-	(*structpb.Struct)(nil), // 100: google.protobuf.Struct
+	(*Denial)(nil),          // 17: xstate.v1.Denial
+	(*Dependent)(nil),       // 18: xstate.v1.Dependent
+	(*Diff)(nil),            // 19: xstate.v1.Diff
+	(*Difference)(nil),      // 20: xstate.v1.Difference
+	(*Divergence)(nil),      // 21: xstate.v1.Divergence
+	(*Edit)(nil),            // 22: xstate.v1.Edit
+	(*EditedFile)(nil),      // 23: xstate.v1.EditedFile
+	(*Ended)(nil),           // 24: xstate.v1.Ended
+	(*Entry)(nil),           // 25: xstate.v1.Entry
+	(*Error)(nil),           // 26: xstate.v1.Error
+	(*Event)(nil),           // 27: xstate.v1.Event
+	(*Evidence)(nil),        // 28: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 29: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 30: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 31: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 32: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 33: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 34: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 35: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 36: xstate.v1.Exercised
+	(*Fork)(nil),            // 37: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 38: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 39: xstate.v1.Frame
+	(*Log)(nil),             // 40: xstate.v1.Log
+	(*LogStep)(nil),         // 41: xstate.v1.LogStep
+	(*Lost)(nil),            // 42: xstate.v1.Lost
+	(*Missing)(nil),         // 43: xstate.v1.Missing
+	(*Need)(nil),            // 44: xstate.v1.Need
+	(*NodeCounts)(nil),      // 45: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 46: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 47: xstate.v1.NodeView
+	(*Output)(nil),          // 48: xstate.v1.Output
+	(*Patch)(nil),           // 49: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 50: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 51: xstate.v1.PatchView
+	(*Placement)(nil),       // 52: xstate.v1.Placement
+	(*Plan)(nil),            // 53: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 54: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 55: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 56: xstate.v1.PlannedEdit
+	(*Query)(nil),           // 57: xstate.v1.Query
+	(*QueryBlock)(nil),      // 58: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 59: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 60: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 61: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 62: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 63: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 64: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 65: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 66: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 67: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 68: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 69: xstate.v1.RanBlock
+	(*Reason)(nil),          // 70: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 71: xstate.v1.ReferenceView
+	(*Repeat)(nil),          // 72: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 73: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 74: xstate.v1.Repetition
+	(*Replay)(nil),          // 75: xstate.v1.Replay
+	(*Rollback)(nil),        // 76: xstate.v1.Rollback
+	(*Run)(nil),             // 77: xstate.v1.Run
+	(*RunReport)(nil),       // 78: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 79: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 80: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 81: xstate.v1.SessionStatus
+	(*Span)(nil),            // 82: xstate.v1.Span
+	(*Status)(nil),          // 83: xstate.v1.Status
+	(*StepPlacement)(nil),   // 84: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 85: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 86: xstate.v1.Symbols
+	(*Testing)(nil),         // 87: xstate.v1.Testing
+	(*Undo)(nil),            // 88: xstate.v1.Undo
+	(*UndoStep)(nil),        // 89: xstate.v1.UndoStep
+	(*ValueChange)(nil),     // 90: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 91: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 92: xstate.v1.Variation
+	(*Verification)(nil),    // 93: xstate.v1.Verification
+	(*Verified)(nil),        // 94: xstate.v1.Verified
+	(*Verify)(nil),          // 95: xstate.v1.Verify
+	(*VersionView)(nil),     // 96: xstate.v1.VersionView
+	(*Via)(nil),             // 97: xstate.v1.Via
+	(*Volatile)(nil),        // 98: xstate.v1.Volatile
+	(*Why)(nil),             // 99: xstate.v1.Why
+	nil,                     // 100: xstate.v1.Output.DataEntry
+	(*structpb.Struct)(nil), // 101: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	90,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	41,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	72,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	91,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	42,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	73,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	43,  // 4: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	70,  // 5: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	100, // 6: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	44,  // 4: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	71,  // 5: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	101, // 6: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	4,   // 7: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	69,  // 8: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	33,  // 9: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	44,  // 10: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	47,  // 11: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	89,  // 12: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	69,  // 13: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
-	0,   // 14: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
-	0,   // 15: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	100, // 16: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	46,  // 17: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	47,  // 18: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	33,  // 19: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	35,  // 20: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	12,  // 21: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	96,  // 22: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	7,   // 23: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	100, // 24: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	78,  // 25: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	37,  // 26: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	92,  // 27: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	86,  // 28: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	73,  // 29: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	83,  // 30: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	2,   // 31: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	10,  // 32: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	13,  // 33: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	47,  // 34: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	25,  // 35: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	31,  // 36: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	76,  // 37: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	0,   // 38: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	29,  // 39: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	28,  // 40: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	30,  // 41: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	24,  // 42: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	11,  // 43: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	15,  // 44: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	96,  // 45: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	69,  // 46: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 47: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 48: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	24,  // 49: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	16,  // 50: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	33,  // 51: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	32,  // 52: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	34,  // 53: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	69,  // 54: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	33,  // 55: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	38,  // 56: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	37,  // 57: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	40,  // 58: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	100, // 59: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	78,  // 60: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	37,  // 61: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	92,  // 62: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	86,  // 63: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	73,  // 64: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	83,  // 65: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	2,   // 66: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	90,  // 67: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	96,  // 68: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	69,  // 69: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	90,  // 70: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	90,  // 71: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	69,  // 72: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 73: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 74: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	99,  // 75: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	49,  // 76: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	51,  // 77: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	71,  // 78: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	76,  // 79: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	52,  // 80: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	24,  // 81: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	68,  // 82: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	85,  // 83: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 84: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	55,  // 85: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	53,  // 86: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	22,  // 87: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	41,  // 88: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	72,  // 89: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	69,  // 90: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	33,  // 91: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	54,  // 92: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	69,  // 93: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	85,  // 94: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	24,  // 95: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	9,   // 96: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	24,  // 97: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	9,   // 98: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	9,   // 99: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	17,  // 100: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	50,  // 101: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	84,  // 102: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	84,  // 103: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	9,   // 104: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	15,  // 105: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	95,  // 106: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	97,  // 107: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	9,   // 108: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	8,   // 109: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	24,  // 110: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	69,  // 111: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	77,  // 112: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	20,  // 113: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	42,  // 114: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	21,  // 115: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	6,   // 116: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	93,  // 117: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	79,  // 118: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	20,  // 119: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	14,  // 120: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	14,  // 121: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	23,  // 122: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	24,  // 123: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	24,  // 124: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	80,  // 125: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	90,  // 126: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	88,  // 127: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	7,   // 128: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	90,  // 129: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	90,  // 130: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	19,  // 131: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	19,  // 132: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	91,  // 133: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	81,  // 134: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	100, // 135: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	45,  // 136: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	45,  // 137: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	33,  // 138: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	139, // [139:139] is the sub-list for method output_type
-	139, // [139:139] is the sub-list for method input_type
-	139, // [139:139] is the sub-list for extension type_name
-	139, // [139:139] is the sub-list for extension extendee
-	0,   // [0:139] is the sub-list for field type_name
+	70,  // 8: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	34,  // 9: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	45,  // 10: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	17,  // 11: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	48,  // 12: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	90,  // 13: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	70,  // 14: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	0,   // 15: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
+	0,   // 16: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
+	101, // 17: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	47,  // 18: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	48,  // 19: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	34,  // 20: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	36,  // 21: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	12,  // 22: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	97,  // 23: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	7,   // 24: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	101, // 25: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	79,  // 26: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	38,  // 27: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	93,  // 28: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	87,  // 29: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	74,  // 30: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	84,  // 31: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	2,   // 32: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	10,  // 33: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	13,  // 34: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	48,  // 35: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	26,  // 36: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	32,  // 37: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	77,  // 38: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	0,   // 39: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	30,  // 40: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	29,  // 41: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	31,  // 42: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	25,  // 43: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	11,  // 44: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	15,  // 45: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	97,  // 46: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	70,  // 47: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 48: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 49: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	25,  // 50: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	16,  // 51: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	34,  // 52: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	17,  // 53: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	33,  // 54: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	35,  // 55: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	70,  // 56: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	34,  // 57: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	17,  // 58: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	39,  // 59: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	38,  // 60: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	41,  // 61: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	101, // 62: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	79,  // 63: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	38,  // 64: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	93,  // 65: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	87,  // 66: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	74,  // 67: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	84,  // 68: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	2,   // 69: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	91,  // 70: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	97,  // 71: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	70,  // 72: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	91,  // 73: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	91,  // 74: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	70,  // 75: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 76: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 77: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	100, // 78: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	50,  // 79: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	52,  // 80: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	72,  // 81: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	77,  // 82: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	53,  // 83: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	25,  // 84: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	69,  // 85: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	86,  // 86: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 87: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	56,  // 88: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	54,  // 89: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	23,  // 90: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	42,  // 91: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	73,  // 92: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	70,  // 93: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	34,  // 94: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	55,  // 95: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	70,  // 96: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	86,  // 97: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	25,  // 98: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	9,   // 99: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	25,  // 100: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	9,   // 101: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	9,   // 102: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	18,  // 103: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	51,  // 104: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	85,  // 105: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	85,  // 106: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	9,   // 107: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	15,  // 108: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	96,  // 109: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	98,  // 110: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	9,   // 111: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	8,   // 112: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	25,  // 113: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	70,  // 114: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	78,  // 115: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	21,  // 116: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	43,  // 117: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	22,  // 118: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	6,   // 119: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	94,  // 120: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	80,  // 121: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	21,  // 122: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	14,  // 123: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	14,  // 124: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	24,  // 125: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	25,  // 126: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	25,  // 127: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	81,  // 128: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	91,  // 129: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	89,  // 130: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	7,   // 131: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	91,  // 132: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	91,  // 133: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	20,  // 134: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	20,  // 135: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	92,  // 136: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	82,  // 137: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	101, // 138: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	46,  // 139: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	46,  // 140: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	34,  // 141: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	142, // [142:142] is the sub-list for method output_type
+	142, // [142:142] is the sub-list for method input_type
+	142, // [142:142] is the sub-list for extension type_name
+	142, // [142:142] is the sub-list for extension extendee
+	0,   // [0:142] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -9894,15 +10066,15 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[6].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[31].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[76].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[32].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[77].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   100,
+			NumMessages:   101,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

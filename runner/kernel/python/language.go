@@ -166,7 +166,7 @@ type options struct {
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Driver),
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Sandbox: i.sandboxed(l.Sandbox, environList(l.Environ), l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
 			Script:    l.Script,
@@ -184,7 +184,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 
 // sandboxed returns how a kernel is observed: files of the interpreter, its packages and the driver are tools. An
 // environment may lie in a folder with the workspace, or be one above it: so its own folders are named.
-func (i Interpreter) sandboxed(asked *sandbox.Spec, home, driver string) *sandbox.Spec {
+func (i Interpreter) sandboxed(asked *sandbox.Spec, environ []string, driver string) *sandbox.Spec {
 	if asked == nil {
 		return nil
 	}
@@ -203,7 +203,12 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, driver string) *sandbo
 	if i.Launched() { // a script of pyenv's reads what else is there, to choose one
 		add(filepath.Dir(filepath.Dir(i.Path)))
 	}
-	if filepath.IsAbs(home) {
+	for _, folder := range filepath.SplitList(kernel.Getenv(environ, "PYTHONPATH")) {
+		if filepath.IsAbs(folder) { // the user has put libraries there
+			add(folder)
+		}
+	}
+	if home := kernel.Getenv(environ, "HOME"); filepath.IsAbs(home) {
 		add(filepath.Join(home, ".local", "lib"))
 	}
 	if folder, err := installDriver(driver); err == nil {
@@ -216,7 +221,7 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, driver string) *sandbo
 func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kernel.Process, error) {
 	return i.start(ctx, "suite_main", l.Driver, kernel.Command{
 		Environ: l.Environ, Folder: l.Folder, Spool: l.Spool, Options: l.Options,
-		Sandbox: i.sandboxed(l.Sandbox, kernel.Getenv(l.Environ, "HOME"), l.Driver),
+		Sandbox: i.sandboxed(l.Sandbox, l.Environ, l.Driver),
 	})
 }
 
