@@ -84,11 +84,12 @@ func fullTrace() Trace {
 		ReadAliases: []Alias{
 			{"x@0", "y@1"},
 		}, AliasSensitive: []string{"x"}, AliasesBefore: []Alias{{"x@0", "q@2"}}, AliasesAfter: []Alias{{"x@0", "z@0"}},
-		BindOrder: []string{"z", "-q"},
+		BindOrder: []string{"z", "-q"}, FileOrder: []string{"b.txt", "a.txt"},
 		Outputs: DigestOf(
 			[]byte("out"),
 		), Err: &ExecError{Type: "E"}, Ending: &Ending{Code: 3, Err: &ExecError{Type: "S"}}, Marks: []string{"clock"},
 		CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")), Limit: 5, Once: true,
+		Bounds: DigestOf([]byte("b")), Denied: []Denial{{Action: "write", Target: "/x", Rule: "files.write"}},
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},
@@ -117,7 +118,7 @@ func TestRecordsKeepEveryField(t *testing.T) {
 // TestTraceIdentity holds that every field of a trace is part of its identity, or is one of the three that are not.
 func TestTraceIdentity(t *testing.T) {
 	outside := map[string]string{
-		"Seconds": "cost", "At": "cost", "Info": "describes what Writes names",
+		"Seconds": "cost", "At": "cost", "Info": "describes what Writes names", "FileOrder": "times",
 	}
 	full := fullTrace()
 	for i := range reflect.TypeOf(full).NumField() {

@@ -22,9 +22,9 @@ func (a *app) doctorVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "show what this system can observe and enforce",
-		Long: `Doctor shows how exactly programs are observed here, and why not better; what the levels workspace and strict
-enforce; how limits are enforced; the policy and the store of this folder; and the interpreters that are found. It
-changes nothing.`,
+		Long: `Doctor shows how exactly programs are observed here, and why not better; what the levels workspace
+and strict enforce; how limits are enforced; the policy and the store of this folder; and the interpreters that are
+found. It changes nothing.`,
 		Example: `  xstate doctor
   xstate doctor --json`,
 		Args: takes(0, 0, ""),
@@ -48,7 +48,8 @@ func (a *app) doctor(ctx context.Context) error {
 	}
 	for _, l := range []policy.Level{policy.Workspace, policy.Strict} {
 		lacks := sandbox.Enforceable(sandbox.Spec{Folder: folder, Store: dir, Bounds: &sandbox.Bounds{}})
-		d.Levels = append(d.Levels, api.LevelReport{Level: l, Runs: l != policy.Strict || len(lacks) == 0, Lacks: list(lacks)})
+		d.Levels = append(d.Levels, api.LevelReport{Level: l, Runs: l != policy.Strict || len(lacks) == 0,
+			Lacks: list(lacks)})
 	}
 	d.Limits = limitReports()
 	if d.Store != "" {
