@@ -115,7 +115,7 @@ func TestRecordsKeepEveryField(t *testing.T) {
 	}
 }
 
-// TestTraceIdentity holds that every field of a trace is part of its identity, or is one of the three that are not.
+// TestTraceIdentity holds that every field of a trace is part of its identity, or is one of the four that are not.
 func TestTraceIdentity(t *testing.T) {
 	outside := map[string]string{
 		"Seconds": "cost", "At": "cost", "Info": "describes what Writes names", "FileOrder": "times",
