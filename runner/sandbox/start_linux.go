@@ -1,17 +1,15 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -28,6 +26,7 @@ type Box struct {
 	pid      int
 	control  *os.File
 	super    *supervisor // nil: the box is not observed
+	ended    atomic.Bool // the interpreter has been reaped
 	once     sync.Once
 	exit     error
 }
@@ -91,6 +90,8 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 	if err != nil {
 		return nil, &refusal{"keeper", err}
 	}
+	// Only this side has the runtime's poller: to wait for a message, or for the end of the keeper, takes no thread.
+	_ = unix.SetNonblock(pair[0], true)
 	b.control, theirs = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	b.cmd = &exec.Cmd{
 		// The program may have been replaced meanwhile: this path leads to the one that runs.
@@ -125,7 +126,7 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		return err
 	}
 	if listener >= 0 {
-		b.super = newSupervisor(b, listener, bounds)
+		b.super = newSupervisor(b.spec, listener, bounds, b.others)
 		go b.super.serve()
 	}
 	if _, err := b.control.Write([]byte{1}); err != nil {
@@ -139,15 +140,23 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 	if b.super != nil {
 		b.super.started(r.Pid)
 	}
+	go b.follow()
 	return nil
+}
+
+// follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait reads.
+func (b *Box) follow() {
+	_, _ = b.control.Read(make([]byte, 1))
+	b.ended.Store(true)
+	if b.super != nil {
+		b.super.endRest()
+		b.super.nudge()
+	}
 }
 
 // install sends a setup, and returns the listener; -1: there is none.
 func (b *Box) install(setup keeper.Setup) (int, error) {
-	data, err := json.Marshal(setup)
-	if err != nil {
-		return -1, err
-	}
+	data := setup.Encode()
 	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
 	if _, err := b.control.Write(message); err != nil {
 		return -1, &refusal{"keeper", err}
@@ -175,9 +184,8 @@ func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 			fd = fds[0]
 		}
 	}
-	line, _ := bufio.NewReader(bytes.NewReader(data[:n])).ReadBytes('\n')
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, fd, &refusal{"keeper", err}
+	if !r.Decode(data[:n]) {
+		return r, fd, &refusal{"keeper", errors.New("its answer has another form")}
 	}
 	if r.Step == "start" {
 		return r, fd, &os.PathError{Op: "fork/exec", Path: b.spec.Folder, Err: syscall.Errno(r.Errno)}
@@ -189,12 +197,18 @@ func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 }
 
 func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
-	for {
-		n, m, _, _, err = unix.Recvmsg(int(f.Fd()), data, rights, unix.MSG_CMSG_CLOEXEC)
-		if err != unix.EINTR {
-			return n, m, err
-		}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, 0, err
 	}
+	e := raw.Read(func(fd uintptr) bool {
+		n, m, _, _, err = unix.Recvmsg(int(fd), data, rights, unix.MSG_CMSG_CLOEXEC)
+		return err != unix.EAGAIN && err != unix.EINTR
+	})
+	if e != nil {
+		err = e
+	}
+	return n, m, err
 }
 
 // plainly starts a command without a keeper.
@@ -220,12 +234,9 @@ func (b *Box) Degraded() []string { return b.degraded }
 func (b *Box) Wait() error {
 	b.once.Do(func() {
 		b.exit = b.cmd.Wait()
-		if b.control != nil {
+		b.ended.Store(true)
+		if b.kept {
 			b.control.Close()
-		}
-		if b.super != nil {
-			b.super.endRest()
-			b.super.nudge()
 		}
 	})
 	return b.exit
@@ -233,10 +244,15 @@ func (b *Box) Wait() error {
 
 // Kill ends every process of the box at once.
 func (b *Box) Kill() {
+	if b.ended.Load() {
+		return // the number may be another process' by now
+	}
 	_ = syscall.Kill(b.pid, syscall.SIGKILL)
 	_ = syscall.Kill(-b.pid, syscall.SIGKILL)
 	if b.kept {
-		_ = unix.Shutdown(int(b.control.Fd()), unix.SHUT_WR)
+		if raw, err := b.control.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+		}
 	}
 }
 

@@ -1,11 +1,11 @@
 package keeper
 
 import (
-	"encoding/json"
 	"os"
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -69,7 +69,7 @@ func (k *keeper) receiveSetup() bool {
 		return false
 	}
 	data := make([]byte, uint32(head[0])|uint32(head[1])<<8|uint32(head[2])<<16|uint32(head[3])<<24)
-	return k.read(data) && json.Unmarshal(data, &k.setup) == nil
+	return k.read(data) && k.setup.decode(data)
 }
 
 func (k *keeper) read(p []byte) bool {
@@ -88,15 +88,11 @@ func (k *keeper) read(p []byte) bool {
 
 // send sends a reply, and a descriptor if it is not negative.
 func (k *keeper) send(r Reply, fd int) bool {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return false
-	}
 	var rights []byte
 	if fd >= 0 {
 		rights = syscall.UnixRights(fd)
 	}
-	return syscall.Sendmsg(k.control, append(data, '\n'), rights, nil, 0) == nil
+	return syscall.Sendmsg(k.control, r.encode(), rights, nil, 0) == nil
 }
 
 func (k *keeper) fail(step string, err error) {
@@ -224,11 +220,7 @@ func reap(pid int) syscall.WaitStatus {
 // endAll kills all processes below a process. It stops each before it looks for its children, so that none are added
 // meanwhile. What was missed is found when its parent has died: then it is a child of the keeper.
 func endAll(of int) {
-	var all []int
 	for _, pid := range Descendants(of, func(pid int) { syscall.Kill(pid, syscall.SIGSTOP) }) {
-		all = append(all, pid)
-	}
-	for _, pid := range all {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
@@ -243,6 +235,7 @@ func end(status syscall.WaitStatus) {
 		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(status.Signal()),
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 		syscall.Kill(os.Getpid(), status.Signal())
+		time.Sleep(time.Second) // another thread takes the signal
 		os.Exit(128 + int(status.Signal()))
 	}
 	os.Exit(status.ExitStatus())
