@@ -34,8 +34,8 @@ func (c *straceCall) arg(i int) string {
 
 var (
 	straceLine    = regexp.MustCompile(`^(\d+) +(.*)$`)
-	straceEntry   = regexp.MustCompile(`^([a-z0-9_]+)\(`)
-	straceResumed = regexp.MustCompile(`^<\.\.\. ([a-z0-9_]+) resumed>`)
+	straceEntry   = regexp.MustCompile(`^([a-z0-9_]+|\?\?\?)\(`)
+	straceResumed = regexp.MustCompile(`^<\.\.\. (?:[a-z0-9_]+|\?\?\?) resumed>`)
 	superseded    = regexp.MustCompile(`^\+\+\+ superseded by execve in pid (\d+) \+\+\+`)
 	straceResult  = regexp.MustCompile(`^\) += (\?|-?\d+|0x[0-9a-f]+)(?:<(?:[^>]|->)*>(?:\(deleted\))?)?(?: ([A-Z0-9_]+)\b.*| \(.*\))?$`)
 )
@@ -103,7 +103,7 @@ func (c *straceCall) parse(line string, returned bool) error {
 	if m == nil {
 		return fmt.Errorf("no result: %s", line)
 	}
-	c.value, c.errno = m[1], m[3]
+	c.value, c.errno = m[1], m[2]
 	if c.value != "-1" {
 		c.errno = "" // flags in words: "0x1 (flags FD_CLOEXEC)"
 	}
