@@ -38,7 +38,7 @@ func kindOnDisk(path string) string {
 		return ""
 	case info.IsDir():
 		return "folder"
-	case info.Mode().Type() == fs.ModeSymlink:
+	case info.Mode().Type() == fs.ModeSymlink && !strings.HasPrefix(path, "/proc/"): // where each process has its own
 		to, _ := os.Readlink(path)
 		return "link:" + to
 	}

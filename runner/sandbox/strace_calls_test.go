@@ -19,6 +19,7 @@ type straceCall struct {
 	args  []string
 	value string // what it returned; "" where it did not return
 	errno string // "ENOENT"
+	path  string // of the descriptor that it returned
 }
 
 // failed says that the call had no effect.
@@ -37,7 +38,7 @@ var (
 	straceEntry   = regexp.MustCompile(`^([a-z0-9_]+|\?\?\?)\(`)
 	straceResumed = regexp.MustCompile(`^<\.\.\. (?:[a-z0-9_]+|\?\?\?) resumed>`)
 	superseded    = regexp.MustCompile(`^\+\+\+ superseded by execve in pid (\d+) \+\+\+`)
-	straceResult  = regexp.MustCompile(`^\) += (\?|-?\d+|0x[0-9a-f]+)(?:<(?:[^>]|->)*>(?:\(deleted\))?)?(?: ([A-Z0-9_]+)\b.*| \(.*\))?$`)
+	straceResult  = regexp.MustCompile(`^\) += (\?|-?\d+|0x[0-9a-f]+)(<(?:[^>]|->)*>(?:\(deleted\))?)?(?: ([A-Z0-9_]+)\b.*| \(.*\))?$`)
 )
 
 const unfinished = " <unfinished ...>"
@@ -103,7 +104,10 @@ func (c *straceCall) parse(line string, returned bool) error {
 	if m == nil {
 		return fmt.Errorf("no result: %s", line)
 	}
-	c.value, c.errno = m[1], m[2]
+	c.value, c.errno = m[1], m[3]
+	if !strings.HasSuffix(m[2], "(deleted)") {
+		c.path = annotated(m[2])
+	}
 	if c.value != "-1" {
 		c.errno = "" // flags in words: "0x1 (flags FD_CLOEXEC)"
 	}

@@ -3,12 +3,18 @@
 package sandbox
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/tools/txtar"
 )
 
@@ -132,7 +138,7 @@ func traced(t *testing.T, s *stage, p program) *straceJudge {
 	}
 	log := s.base + "/strace.log"
 	cmd := exec.Command("strace", "-f", "-y", "--seccomp-bpf", "-s", "256", "-o", log,
-		"-e", "trace=%file,%process,%network,fchdir,openat2,?fchmodat2", "/bin/sh", "-e", "-c", p.run)
+		"-e", "trace=%file,%process,%network,fchdir,fchmod,fchown,fsetxattr,fremovexattr,?openat2,?fchmodat2", "/bin/sh", "-e", "-c", p.run)
 	cmd.Dir, cmd.Env = s.folder, s.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s under strace: %v\n%s", p.name, err, out)
@@ -153,9 +159,16 @@ func traced(t *testing.T, s *stage, p program) *straceJudge {
 	return j
 }
 
-func TestStrace(t *testing.T) {
+// TestStrace runs each program twice in equal fresh folders: under strace, and in a box. What the box reports is what
+// strace saw.
+func TestStrace(t *testing.T) { judgePrograms(t, LevelCalls) }
+
+// TestStraceTrace does the same at LevelTrace.
+func TestStraceTrace(t *testing.T) { judgePrograms(t, LevelTrace) }
+
+func judgePrograms(t *testing.T, level Level) {
 	if _, err := exec.LookPath("strace"); err != nil {
-		t.Skip("strace is not installed")
+		t.Skip("strace is not installed; .ci/tools installs it")
 	}
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -164,10 +177,168 @@ func TestStrace(t *testing.T) {
 	for _, p := range readPrograms(t) {
 		t.Run(p.name, func(t *testing.T) {
 			if m := p.missing(testPython()); m != "" {
-				t.Skipf("%s is not installed", m)
+				t.Skipf("%s is not installed; .ci/test and .ci/tools install it", m)
 			}
-			j := traced(t, newStage(t, base, p), p)
-			t.Logf("%d uses", len(j.uses))
+			want := traced(t, newStage(t, base, p), p)
+			have := boxed(t, newStage(t, base, p), p, level)
+			compareUses(t, want, have)
 		})
 	}
+}
+
+// boxed runs a program in a box, below this test program as the main process, and returns what the box reports.
+func boxed(t *testing.T, s *stage, p program, level Level) Report {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Dir, cmd.Env = s.folder, append(s.env, boxedScript+"="+p.run)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := os.Mkdir(s.base+"/spool", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	box, err := Start(cmd, Spec{
+		Observe: level, Folder: s.folder, Store: s.base + "/store", Spool: s.base + "/spool",
+		Journal: s.base + "/spool/journal",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Kill()
+	if box.Level() != level {
+		t.Skipf("this system offers %s, not %s", box.Level(), level)
+	}
+	r, err := box.Take(t.Context(), 1)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if err := box.Wait(); err != nil {
+		t.Fatalf("%s in a box: %v\n%s", p.name, err, &out)
+	}
+	return r
+}
+
+// boxedScript names the variable that holds what this program runs in the place of its tests.
+const boxedScript = "XSTATE_BOXED_SCRIPT"
+
+func TestMain(m *testing.M) {
+	script, ok := os.LookupEnv(boxedScript)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	os.Unsetenv(boxedScript)
+	_ = unix.Access("/.xstate/begin/1", 0)
+	cmd := exec.Command("/bin/sh", "-e", "-c", script)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	err := cmd.Run()
+	_ = unix.Access("/.xstate/end/1", 0)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// varying are names that a program draws anew in each run, with what stands for them.
+var varying = []struct {
+	name *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`^/proc/(self|thread-self|\d+)(/task/\d+)?`), "/proc/PROCESS"},
+	{regexp.MustCompile(`^(bind:)?(tcp|udp):`), "${1}inet:"}, // strace does not say which
+	{regexp.MustCompile(`^/proc/PROCESS/fd/\d+$`), "/proc/PROCESS/fd/NUMBER"},
+	{regexp.MustCompile(`/cc[A-Za-z0-9]{6}(\.[\w.]+)?$`), "/ccRANDOM$1"},                   // gcc
+	{regexp.MustCompile(`/(sed|sort|Cu|tmp_obj_|XX|sem\.)[A-Za-z0-9]{6}$`), "/${1}RANDOM"}, // Cu: ln -f; XX: perl -i
+	{regexp.MustCompile(`/t[A-Za-z0-9]{6}$`), "/tRANDOM"},                                  // git tries whether there are links
+	{regexp.MustCompile(`/go-build\d+`), "/go-buildRANDOM"},
+	{regexp.MustCompile(`/(pip-[a-z-]+-|pymp-|sem\.mp-|tmp)[a-z0-9_]{8}`), "/${1}RANDOM"}, // Python's tempfile
+	{regexp.MustCompile(`/tmp/[a-z0-9_]{8}$`), "/tmp/RANDOM"},                             // the same, when it looks for a folder
+	{regexp.MustCompile(`/([A-Za-z_.]+)[a-z0-9_]{8}\.tmp$`), "/${1}RANDOM.tmp"},           // pip
+	{regexp.MustCompile(`/\.([a-z.]+)\.[A-Za-z0-9]{6}$`), "/.$1.RANDOM"},                  // rsync
+}
+
+func varyingName(path string) string {
+	for _, v := range varying {
+		path = v.name.ReplaceAllString(path, v.with)
+	}
+	return path
+}
+
+// compared are the uses that both judges know, with the names of their sets.
+var compared = []struct {
+	use  Use
+	name string
+}{
+	{UseRead, "read"}, {UseLook, "looked up"}, {UseAbsent, "absent"}, {UseList, "listed"}, {UseWrite, "written"},
+	{UseMode, "mode set"}, {UseTime, "time set"},
+}
+
+// compareUses compares the sets of paths.
+func compareUses(t *testing.T, want *straceJudge, have Report) {
+	t.Helper()
+	wanted, found := map[string]Use{}, map[string]Use{}
+	for path, use := range want.uses {
+		wanted[varyingName(path)] |= use
+	}
+	for path, a := range have.Child {
+		found[varyingName(path)] |= a.Use
+	}
+	if len(have.Unseen) > 0 {
+		t.Logf("unseen: %v", have.Unseen)
+	}
+	for path, use := range want.tried {
+		path = varyingName(path)
+		if found[path] == 0 {
+			t.Errorf("tried, and not reported: %s", path)
+		}
+		found[path] &^= use &^ wanted[path]
+	}
+	for _, c := range compared {
+		w, h := withUse(wanted, c.use), withUse(found, c.use)
+		differ(t, c.name, w, h)
+		t.Logf("%s: %d", c.name, len(w))
+	}
+	differ(t, "executed", sortedNames(want.programs), sortedNames(have.Programs))
+	differ(t, "connected", sortedNames(want.sockets), sortedNames(have.Sockets))
+}
+
+func differ(t *testing.T, what string, want, have []string) {
+	t.Helper()
+	if missing := without(want, have); len(missing) > 0 {
+		t.Errorf("%s, and not reported: %d\n\t%s", what, len(missing), strings.Join(missing, "\n\t"))
+	}
+	if more := without(have, want); len(more) > 0 {
+		t.Errorf("not %s, and reported: %d\n\t%s", what, len(more), strings.Join(more, "\n\t"))
+	}
+}
+
+func sortedNames(paths []string) []string {
+	var names []string
+	for _, path := range paths {
+		names = append(names, varyingName(path))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func withUse(uses map[string]Use, use Use) (paths []string) {
+	for path, u := range uses {
+		if u&UseAbsent != 0 {
+			u &^= UseLook // one follows from the other
+		}
+		if u&use != 0 {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// without are the paths of one sorted list that the other has not.
+func without(list, other []string) (rest []string) {
+	for _, path := range list {
+		if _, ok := slices.BinarySearch(other, path); !ok {
+			rest = append(rest, path)
+		}
+	}
+	return rest
 }

@@ -4,23 +4,32 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // straceJudge says from the calls that strace saw what a report must hold.
 type straceJudge struct {
-	uses     map[string]Use
+	uses map[string]Use
+	// tried are uses of calls that failed for another reason than that nothing is there. A report may hold them: it is
+	// made before the outcome is known.
+	tried    map[string]Use
 	programs []string
 	sockets  []string
+	opened   map[string]string // the path that a process opened last as a descriptor: "PID/3"
 	files    *fileModel
 	cwd      map[int]*string // by thread; threads share it
 }
 
 // judgeStrace follows the calls of a program that was started in folder. The files are those from before it started.
 func judgeStrace(calls []*straceCall, folder string, files *fileModel) (*straceJudge, error) {
-	j := &straceJudge{uses: map[string]Use{}, files: files, cwd: map[int]*string{}}
+	j := &straceJudge{
+		uses: map[string]Use{}, tried: map[string]Use{}, opened: map[string]string{}, files: files, cwd: map[int]*string{},
+	}
 	if len(calls) > 0 {
 		j.cwd[calls[0].pid] = &folder
 	}
@@ -110,8 +119,10 @@ func (j *straceJudge) follow(c *straceCall) error {
 			*j.cwd[c.pid] = annotated(c.arg(0))
 		}
 	case "connect", "bind":
-		if a := c.arg(1); strings.Contains(a, "AF_UNIX") || strings.Contains(a, "AF_INET") {
-			j.sockets = append(j.sockets, c.name+" "+a)
+		j.socket(c)
+	case "fchmod", "fchown", "fsetxattr", "fremovexattr":
+		if path := annotated(c.arg(0)); !c.failed() && filepath.IsAbs(path) && !strings.HasSuffix(c.arg(0), "(deleted)") {
+			j.note(path, UseLook|UseMode)
 		}
 	default:
 		if !harmless[c.name] {
@@ -153,13 +164,59 @@ func (j *straceJudge) at(c *straceCall, o operand) (string, bool) {
 		return "", false
 	}
 	if filepath.IsAbs(path) {
-		return path, true
+		return j.descriptor(c, path), true
 	}
 	dir := *j.cwd[c.pid]
 	if o.dir >= 0 && !strings.HasPrefix(c.arg(o.dir), "AT_FDCWD") {
 		dir = annotated(c.arg(o.dir))
 	}
 	return dir + "/" + path, true
+}
+
+// descriptor is what /proc/self/fd/3 leads to.
+func (j *straceJudge) descriptor(c *straceCall, path string) string {
+	if fd, ok := strings.CutPrefix(path, "/proc/self/fd/"); ok && j.opened[fmt.Sprint(c.pid, "/", fd)] != "" {
+		return j.opened[fmt.Sprint(c.pid, "/", fd)]
+	}
+	return path
+}
+
+// inetAddress finds the port, and the address of either family.
+var inetAddress = regexp.MustCompile(`_port=htons\((\d+)\),.*(?:inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)")`)
+
+// socket notes an address, and the path of one that has it.
+func (j *straceJudge) socket(c *straceCall) {
+	_, rest, ok := strings.Cut(c.arg(1), "sun_path=")
+	if !ok {
+		if m := inetAddress.FindStringSubmatch(c.arg(1)); m != nil {
+			address := "inet:" + net.JoinHostPort(m[2]+m[3], m[1])
+			if c.name == "bind" {
+				address = "bind:" + address
+			}
+			j.sockets = append(j.sockets, address)
+		}
+		return
+	}
+	name, ok := quoted(rest)
+	if !ok {
+		j.sockets = append(j.sockets, "unix:"+strings.Trim(rest, `}"`)) // @NAME: without a path
+		return
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(*j.cwd[c.pid], name)
+	}
+	path, _ := j.files.walk(name, c.name == "connect", func(link string) { j.note(link, UseRead|UseLook) })
+	switch {
+	case c.errno == "ENOENT":
+		j.note(path, UseAbsent)
+	case c.name == "bind" && !c.failed():
+		j.note(path, UseAbsent)
+		j.make(path, "file")
+		j.sockets = append(j.sockets, "bind:unix:"+path)
+	default:
+		j.note(path, UseLook)
+		j.sockets = append(j.sockets, "unix:"+path)
+	}
 }
 
 // resolve is the path of an operand without links. It notes the links on the way.
@@ -210,14 +267,20 @@ func (j *straceJudge) open(c *straceCall, o operand, flags string) error {
 	}
 	has := func(flag string) bool { return strings.Contains(flags, flag) }
 	writes := has("O_WRONLY") || has("O_RDWR") || has("O_CREAT") || has("O_TRUNC")
+	j.opened[fmt.Sprint(c.pid, "/", c.value)] = c.path
 	switch {
 	case c.errno == "ENOENT" || c.errno == "ENOTDIR":
 		j.note(path, UseAbsent)
-	case c.failed() || has("O_PATH"):
+	case c.errno == "EEXIST" && has("O_EXCL"):
 		j.note(path, UseLook)
-	case has("O_TMPFILE"):
+	case c.failed():
+		j.tried[path] |= UseRead | UseLook
+		if writes {
+			j.tried[path] |= UseWrite
+		}
+	case has("O_PATH") || has("O_TMPFILE"):
 		j.note(path, UseLook)
-	case j.files.kind(path) == "folder":
+	case has("O_DIRECTORY") || j.files.kind(path) == "folder":
 		j.note(path, UseList)
 	case !writes:
 		j.note(path, UseRead)
@@ -243,20 +306,35 @@ func (j *straceJudge) execute(c *straceCall, o operand) error {
 	case c.failed():
 		j.note(path, UseLook)
 	default:
-		j.note(path, UseRead)
-		if !slices.Contains(j.programs, path) {
-			j.programs = append(j.programs, path)
-		}
+		j.executed(path)
 	}
 	return nil
+}
+
+// executed notes a program, and the one that the first line of a script names.
+func (j *straceJudge) executed(path string) {
+	j.note(path, UseRead)
+	if !slices.Contains(j.programs, path) {
+		j.programs = append(j.programs, path)
+	}
+	text, err := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(text), "\n")
+	if words := strings.Fields(strings.TrimPrefix(line, "#!")); err == nil && strings.HasPrefix(line, "#!") && len(words) > 0 {
+		if next, ok := j.files.walk(words[0], true, func(link string) { j.note(link, UseRead|UseLook) }); ok {
+			j.executed(next)
+		}
+	}
 }
 
 func (j *straceJudge) change(c *straceCall, o operand, use Use) error {
 	if strings.Contains(strings.Join(c.args, " "), "AT_SYMLINK_NOFOLLOW") {
 		o.follow = false
 	}
-	if _, text := quoted(c.arg(o.path)); !text && o.dir >= 0 && c.name == "utimensat" {
-		return nil // by descriptor; the open was seen
+	if _, text := quoted(c.arg(o.path)); !text && c.name == "utimensat" {
+		if path := annotated(c.arg(0)); !c.failed() && filepath.IsAbs(path) {
+			j.note(path, UseLook|UseTime)
+		}
+		return nil
 	}
 	path, ok := j.resolve(c, o)
 	switch {
@@ -266,7 +344,7 @@ func (j *straceJudge) change(c *straceCall, o operand, use Use) error {
 	case c.failed():
 		j.note(path, UseLook)
 	case use != UseWrite:
-		j.note(path, use)
+		j.note(path, use|UseLook)
 	default:
 		if j.files.kind(path) == "" {
 			j.note(path, UseAbsent)
@@ -339,7 +417,11 @@ func (j *straceJudge) pair(c *straceCall, p [2]operand) error {
 func (j *straceJudge) move(files, there map[string]string, from, to string) {
 	for path, kind := range files {
 		into := to + strings.TrimPrefix(path, from)
-		j.note(path, UseRead)
+		if kind == "folder" {
+			j.note(path, UseList)
+		} else {
+			j.note(path, UseRead)
+		}
 		j.note(path, UseWrite)
 		if there[into] != "" {
 			j.note(into, UseLook)
