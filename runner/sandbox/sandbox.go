@@ -1,5 +1,14 @@
 package sandbox
 
+import "errors"
+
+// ErrEnded says that all processes of a box have ended before the end of a node. Its report holds what was seen.
+var ErrEnded = errors.New("the processes of the sandbox have ended")
+
+// SystemFolders hold the system. Files that are only read there are tools, not data.
+var SystemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix",
+	"/gnu", "/snap"}
+
 // Level is how far a box is observed.
 type Level string
 
@@ -34,11 +43,12 @@ type Report struct {
 	Main, Child map[string]*Access
 	// Programs were executed, in order, each once.
 	Programs []string
-	// Sockets were connected or bound: "unix:/run/x", "tcp:10.0.0.1:80", "udp:…".
+	// Sockets were connected: "unix:/run/x", "unix:@abstract", "tcp:10.0.0.1:80", "udp:…". Those that were bound begin
+	// with "bind:". Where the kind of an internet socket is not known, it is "inet:…".
 	Sockets []string
 	// Running says that child processes were alive at the end of the node.
 	Running bool
-	// Unseen says what could not be followed: "io_uring", "foreign", "shared memory", "lost". None: all was seen.
+	// Unseen says what could not be followed, see doc.go. None: all was seen.
 	Unseen []string
 	// Denied are calls that the bounds forbade, in order.
 	Denied []Denial
@@ -56,12 +66,14 @@ const (
 	UseWrite                  // created, written, truncated, renamed, linked or removed
 	UseMode                   // its permissions or owner were set
 	UseTime                   // its times were set
+	UseTold                   // the driver announced a write, and has the image
 )
 
 // Access is what the processes of a box did with one path during one node.
 type Access struct {
-	Use    Use
-	Before *Image // with UseWrite: what was there; nil: nothing
+	Use Use
+	// Before is what was there before UseWrite, UseMode or UseTime; nil: nothing. Its Copy is "" without UseWrite.
+	Before *Image
 }
 
 // Image is what was at a path before a node wrote there.

@@ -1,0 +1,56 @@
+package sandbox
+
+import "slices"
+
+// notes are what has been seen of one node so far.
+type notes struct {
+	report Report
+	spawn  bool // a process was started
+}
+
+func newNotes(node int) *notes {
+	return &notes{report: Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}}}
+}
+
+// of returns what one side did.
+func (n *notes) of(main bool) map[string]*Access {
+	if main {
+		return n.report.Main
+	}
+	return n.report.Child
+}
+
+// wrote reports whether the node has written at a path: what is there is its own.
+func (n *notes) wrote(path string) bool {
+	a, b := n.report.Main[path], n.report.Child[path]
+	return a != nil && a.Use&UseWrite != 0 || b != nil && b.Use&UseWrite != 0
+}
+
+// note adds uses to a path. Of a path that the node wrote, only further changes count.
+func (n *notes) note(main bool, path string, use Use) *Access {
+	if n.wrote(path) {
+		use &= UseWrite | UseMode | UseTime
+		if use == 0 {
+			return nil
+		}
+	}
+	side := n.of(main)
+	a := side[path]
+	if a == nil {
+		a = &Access{}
+		side[path] = a
+	} else {
+		use &^= UseAbsent // it says what was there at the first use
+	}
+	a.Use |= use
+	return a
+}
+
+func addOnce(list *[]string, name string) {
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+}
+
+// unseen notes what could not be followed.
+func (n *notes) unseen(what string) { addOnce(&n.report.Unseen, what) }

@@ -1,0 +1,3 @@
+package keeper
+
+const sysSeccomp = 277

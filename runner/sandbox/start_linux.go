@@ -1,0 +1,286 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
+	"golang.org/x/sys/unix"
+)
+
+// Box is an interpreter with all processes that it starts.
+type Box struct {
+	spec     Spec
+	level    Level
+	degraded []string
+	cmd      *exec.Cmd // the keeper; without one, the interpreter
+	kept     bool      // there is a keeper
+	pid      int
+	control  *os.File
+	super    *supervisor // nil: the box is not observed
+	once     sync.Once
+	exit     error
+}
+
+// Start starts a command in a box: its program, arguments, environment, folder, files, and whether it has a process
+// group of its own. Nothing else of the command is used. Where the system does not offer the level that s asks for,
+// the level is lower: see Level.
+func Start(cmd *exec.Cmd, s Spec) (*Box, error) {
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	if s.Observe != LevelHooks {
+		b, err := start(cmd, s, LevelCalls)
+		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.step != "filter" {
+			return b, err
+		}
+	}
+	b, err := start(cmd, s, LevelHooks)
+	if refused := (*refusal)(nil); errors.As(err, &refused) && refused.step == "keeper" && s.Bounds == nil {
+		return plainly(cmd, s)
+	}
+	return b, err
+}
+
+// refusal says that the keeper cannot do what it is asked.
+type refusal struct {
+	step string
+	err  error
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("start in a sandbox: %s: %v", r.step, r.err) }
+
+func (r *refusal) Unwrap() error { return r.err }
+
+// start starts a command below a keeper.
+func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
+	b := &Box{spec: s, level: level, kept: true}
+	bounds, err := enforce(s)
+	if err != nil {
+		return nil, err
+	}
+	b.degraded = bounds.degraded
+	theirs, err := b.startKeeper(cmd)
+	if err != nil {
+		return nil, err
+	}
+	theirs.Close()
+	if err := b.setUp(cmd, bounds); err != nil {
+		b.control.Close()
+		_ = b.cmd.Process.Kill()
+		_ = b.cmd.Wait()
+		return nil, err
+	}
+	return b, nil
+}
+
+// startKeeper starts this program again, as the keeper. It passes the files of the command, which the interpreter
+// inherits, and behind them the control socket.
+func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, &refusal{"keeper", err}
+	}
+	b.control, theirs = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
+	b.cmd = &exec.Cmd{
+		// The program may have been replaced meanwhile: this path leads to the one that runs.
+		Path: "/proc/self/exe", Args: []string{keeper.Name, strconv.Itoa(3 + len(cmd.ExtraFiles))},
+		Env:   []string{"GOGC=off"},
+		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, WaitDelay: cmd.WaitDelay,
+		ExtraFiles:  append(append([]*os.File(nil), cmd.ExtraFiles...), theirs),
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	if err := b.cmd.Start(); err != nil {
+		b.control.Close()
+		theirs.Close()
+		return nil, &refusal{"keeper", err}
+	}
+	return theirs, nil
+}
+
+// setUp tells the keeper what to start, takes the listener, starts the supervisor, and takes the interpreter's number.
+func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
+	setup := keeper.Setup{
+		Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
+		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.restrict,
+	}
+	if b.level == LevelCalls {
+		setup.Listen = true
+		setup.Filter = encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, bounds.filter))
+	} else if bounds.filter != nil {
+		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))
+	}
+	listener, err := b.install(setup)
+	if err != nil {
+		return err
+	}
+	if listener >= 0 {
+		b.super = newSupervisor(b, listener, bounds)
+		go b.super.serve()
+	}
+	if _, err := b.control.Write([]byte{1}); err != nil {
+		return &refusal{"keeper", err}
+	}
+	r, _, err := b.receive()
+	if err != nil {
+		return err
+	}
+	b.pid = r.Pid
+	if b.super != nil {
+		b.super.started(r.Pid)
+	}
+	return nil
+}
+
+// install sends a setup, and returns the listener; -1: there is none.
+func (b *Box) install(setup keeper.Setup) (int, error) {
+	data, err := json.Marshal(setup)
+	if err != nil {
+		return -1, err
+	}
+	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
+	if _, err := b.control.Write(message); err != nil {
+		return -1, &refusal{"keeper", err}
+	}
+	r, listener, err := b.receive()
+	if err == nil && listener >= 0 && !r.Killable {
+		b.degraded = append(b.degraded, "signals interrupt observed calls")
+	}
+	return listener, err
+}
+
+// receive reads one reply of the keeper, and a descriptor if it comes with one.
+func (b *Box) receive() (r keeper.Reply, fd int, err error) {
+	fd = -1
+	data, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
+	n, m, err := receiveMessage(b.control, data, rights)
+	if err != nil {
+		return r, -1, &refusal{"keeper", err}
+	}
+	if n == 0 {
+		return r, -1, &refusal{"keeper", errors.New("it ended")}
+	}
+	if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
+		if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
+			fd = fds[0]
+		}
+	}
+	line, _ := bufio.NewReader(bytes.NewReader(data[:n])).ReadBytes('\n')
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, fd, &refusal{"keeper", err}
+	}
+	if r.Step == "start" {
+		return r, fd, &os.PathError{Op: "fork/exec", Path: b.spec.Folder, Err: syscall.Errno(r.Errno)}
+	}
+	if r.Step != "" {
+		return r, fd, &refusal{r.Step, syscall.Errno(r.Errno)}
+	}
+	return r, fd, nil
+}
+
+func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
+	for {
+		n, m, _, _, err = unix.Recvmsg(int(f.Fd()), data, rights, unix.MSG_CMSG_CLOEXEC)
+		if err != unix.EINTR {
+			return n, m, err
+		}
+	}
+}
+
+// plainly starts a command without a keeper.
+func plainly(cmd *exec.Cmd, s Spec) (*Box, error) {
+	b := &Box{spec: s, level: LevelHooks, cmd: cmd, degraded: []string{"orphans are not ended"}}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	b.pid = cmd.Process.Pid
+	return b, nil
+}
+
+// Pid is the process id of the interpreter.
+func (b *Box) Pid() int { return b.pid }
+
+// Level is how far the box is observed.
+func (b *Box) Level() Level { return b.level }
+
+// Degraded names what of the bounds, and of the observation, the system does not offer.
+func (b *Box) Degraded() []string { return b.degraded }
+
+// Wait waits until all processes of the box have ended. Its error is that of (*exec.Cmd).Wait of the interpreter.
+func (b *Box) Wait() error {
+	b.once.Do(func() {
+		b.exit = b.cmd.Wait()
+		if b.control != nil {
+			b.control.Close()
+		}
+		if b.super != nil {
+			b.super.endRest()
+			b.super.nudge()
+		}
+	})
+	return b.exit
+}
+
+// Kill ends every process of the box at once.
+func (b *Box) Kill() {
+	_ = syscall.Kill(b.pid, syscall.SIGKILL)
+	_ = syscall.Kill(-b.pid, syscall.SIGKILL)
+	if b.kept {
+		_ = unix.Shutdown(int(b.control.Fd()), unix.SHUT_WR)
+	}
+}
+
+// others reports whether a process of the box other than the interpreter is alive.
+func (b *Box) others() bool {
+	for _, pid := range keeper.Descendants(b.cmd.Process.Pid, nil) {
+		if pid != b.pid {
+			return true
+		}
+	}
+	return false
+}
+
+// Take returns what was done between the marks of a node. It waits for the second mark. If all processes end before,
+// it returns what was seen, and ErrEnded. A box that is not observed has empty reports.
+func (b *Box) Take(ctx context.Context, node int) (Report, error) {
+	if b.super == nil {
+		return newNotes(node).report, nil
+	}
+	stop := context.AfterFunc(ctx, b.super.wake)
+	defer stop()
+	return b.super.take(node, ctx.Err)
+}
+
+// Probe reports the level that this machine offers, and why no better one.
+func Probe() (Level, string) { return probe() }
+
+var probe = sync.OnceValues(func() (Level, string) {
+	b := &Box{level: LevelCalls, kept: true}
+	theirs, err := b.startKeeper(&exec.Cmd{})
+	if err != nil {
+		return LevelHooks, err.Error()
+	}
+	theirs.Close()
+	listener, err := b.install(keeper.Setup{
+		Probe: true, Listen: true, Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
+	})
+	if listener >= 0 {
+		unix.Close(listener)
+	}
+	b.control.Close()
+	_ = b.cmd.Wait()
+	if err != nil {
+		return LevelHooks, err.Error()
+	}
+	return LevelCalls, ""
+})
