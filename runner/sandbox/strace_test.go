@@ -129,8 +129,8 @@ func newStage(t *testing.T, base string, p program) *stage {
 	return s
 }
 
-// traced runs a program under strace, and says what the judge makes of it.
-func traced(t *testing.T, s *stage, p program) *straceJudge {
+// underStrace runs a program under strace, and says what the judge makes of it.
+func underStrace(t *testing.T, s *stage, p program) *straceJudge {
 	t.Helper()
 	files, err := newFileModel(s.folder, s.temporary, s.base+"/home")
 	if err != nil {
@@ -179,15 +179,15 @@ func judgePrograms(t *testing.T, level Level) {
 			if m := p.missing(testPython()); m != "" {
 				t.Skipf("%s is not installed; .ci/test and .ci/tools install it", m)
 			}
-			want := traced(t, newStage(t, base, p), p)
-			have := boxed(t, newStage(t, base, p), p, level)
+			want := underStrace(t, newStage(t, base, p), p)
+			have := inBox(t, newStage(t, base, p), p, level)
 			compareUses(t, want, have)
 		})
 	}
 }
 
-// boxed runs a program in a box, below this test program as the main process, and returns what the box reports.
-func boxed(t *testing.T, s *stage, p program, level Level) Report {
+// inBox runs a program in a box, below this test program as the main process, and returns what the box reports.
+func inBox(t *testing.T, s *stage, p program, level Level) Report {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Dir, cmd.Env = s.folder, append(s.env, boxedScript+"="+p.run)

@@ -12,28 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notification and response are struct seccomp_notif and seccomp_notif_resp.
-type notification struct {
-	ID     uint64
-	Tid    uint32
-	Flags  uint32
-	Number int32
-	Arch   uint32
-	IP     uint64
-	Args   [6]uint64
-}
-
-type response struct {
-	ID    uint64
-	Value int64
-	Error int32
-	Flags uint32
-}
-
 // supervisor answers the calls of one box. Its thread is the only one that serves; others take reports.
 type supervisor struct {
 	box      *Box
-	listener int
+	calls    callers
 	bounds   enforcement
 	images   images
 	mem      tracee
@@ -55,18 +37,13 @@ type supervisor struct {
 	over   bool // there are no processes any more
 }
 
-func newSupervisor(box *Box, listener int, bounds enforcement) *supervisor {
+func newSupervisor(box *Box, calls callers, bounds enforcement) *supervisor {
 	s := &supervisor{
-		box: box, listener: listener, bounds: bounds, notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
+		box: box, calls: calls, bounds: bounds, notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 		images: images{spool: box.spec.Spool, journal: box.spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 	}
 	s.taken = sync.NewCond(&s.mu)
 	return s
-}
-
-func ioctl(fd int, request uint, p unsafe.Pointer) unix.Errno {
-	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(p))
-	return errno
 }
 
 // serve answers calls until no process of the box is left. Calls of a survivor would fail if it ended before.
@@ -77,48 +54,26 @@ func (s *supervisor) serve() {
 	s.mu.Lock()
 	s.tid = unix.Gettid()
 	s.mu.Unlock()
-	// Since Linux 6.6 the caller and this thread can share a processor, which halves the time of a call.
-	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS,
-		unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	for {
-		var n notification
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_RECV,
-			uintptr(unsafe.Pointer(&n)))
-		switch errno {
-		case 0:
-			r := response{ID: n.ID}
-			s.mu.Lock()
-			fail := s.handle(&n)
-			s.mu.Unlock()
-			if fail == 0 {
-				r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-			} else {
-				r.Error = -int32(fail)
-			}
-			ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
-		case unix.EINTR, unix.ENOENT:
-			// A caller was killed, or all have ended.
-			if s.hungUp() {
-				return
-			}
-		default:
-			return
+	var n notification
+	for s.calls.receive(&n) {
+		r := response{ID: n.ID}
+		s.mu.Lock()
+		fail := s.handle(&n)
+		s.mu.Unlock()
+		if fail == 0 {
+			r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		} else {
+			r.Error = -int32(fail)
 		}
+		s.calls.answer(&r)
 	}
-}
-
-// hungUp reports whether no process has the filter any more.
-func (s *supervisor) hungUp() bool {
-	p := []unix.PollFd{{Fd: int32(s.listener), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, 0)
-	return err == nil && n > 0 && p[0].Revents&unix.POLLHUP != 0
 }
 
 func (s *supervisor) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over, s.tid = true, 0
-	unix.Close(s.listener)
+	s.calls.close()
 	s.taken.Broadcast()
 }
 
@@ -131,10 +86,7 @@ func (s *supervisor) nudge() {
 	}
 }
 
-// valid reports whether the caller still waits: then what was read belongs to it, and to no later process.
-func (s *supervisor) valid(n *notification) bool {
-	return ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.ID)) == 0
-}
+func (s *supervisor) valid(n *notification) bool { return s.calls.valid(n) }
 
 // call is one call of a process of the box.
 type call struct {

@@ -33,6 +33,8 @@ func init() {
 type keeper struct {
 	control int
 	setup   Setup
+	tracer  int // the process that traces the box; 0: none
+	calls   int // the tracer's socket
 }
 
 func keep() {
@@ -47,6 +49,12 @@ func keep() {
 	prctl(prSetChildSubreaper, 1)
 	if !k.receiveSetup() {
 		os.Exit(125)
+	}
+	if k.setup.Trace {
+		var err error
+		if k.tracer, k.calls, err = startTracer(); err != nil {
+			k.fail("filter", err)
+		}
 	}
 	if err := restrict(&k.setup); err != nil {
 		k.fail("restrict", err)
@@ -120,6 +128,9 @@ func (k *keeper) filter() filterResult {
 	if errno := prctl(prSetNoNewPrivs, 1); errno != 0 {
 		return filterResult{listener: -1, err: errno}
 	}
+	if k.setup.Trace {
+		return k.traced()
+	}
 	if !k.setup.Listen {
 		_, errno := seccomp(k.setup.Filter, 0)
 		return filterResult{listener: -1, err: asError(errno)}
@@ -135,12 +146,24 @@ func (k *keeper) filter() filterResult {
 	return filterResult{listener: fd, killable: killable}
 }
 
+// traced puts on a filter that stops for the tracer.
+func (k *keeper) traced() filterResult {
+	asTraced(k.setup.Filter)
+	if _, errno := seccomp(k.setup.Filter, 0); errno != 0 {
+		return filterResult{listener: -1, err: errno}
+	}
+	if !isTraced() {
+		return filterResult{listener: -1, err: syscall.ENOSYS}
+	}
+	return filterResult{listener: k.calls, killable: true}
+}
+
 // announce sends the listener, and waits until the supervisor listens.
 func (k *keeper) announce(r filterResult) bool {
 	if r.err != nil {
 		k.fail("filter", r.err)
 	}
-	if !k.send(Reply{Killable: r.killable}, r.listener) {
+	if !k.send(Reply{Killable: r.killable, Tracer: k.tracer}, r.listener) {
 		return false
 	}
 	if r.listener >= 0 {

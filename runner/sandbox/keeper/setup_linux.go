@@ -17,6 +17,8 @@ type Setup struct {
 	Filter []byte
 	// Listen asks for the listener of the filter.
 	Listen bool
+	// Trace asks for the socket of a tracer in the place of the listener.
+	Trace bool
 	// Probe ends the keeper where it would start the program.
 	Probe bool
 	// Bounds are what Restrict puts on the thread that starts the program.
@@ -28,6 +30,8 @@ type Reply struct {
 	Pid   int    // of the interpreter
 	Step  string // what failed
 	Errno int
+	// Tracer is the process that traces the box; 0: none.
+	Tracer int
 	// Killable says that a call that waits for the supervisor can be interrupted by fatal signals only.
 	Killable bool
 }
