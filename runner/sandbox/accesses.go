@@ -5,11 +5,15 @@ import "slices"
 // notes are what has been seen of one node so far.
 type notes struct {
 	report Report
-	spawn  bool // a process was started
+	// before has the image of each path from before its first change. The main process and the others share it.
+	before map[string]*Image
 }
 
 func newNotes(node int) *notes {
-	return &notes{report: Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}}}
+	return &notes{
+		report: Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}},
+		before: map[string]*Image{},
+	}
 }
 
 // of returns what one side did.
@@ -26,11 +30,10 @@ func (n *notes) wrote(path string) bool {
 	return a != nil && a.Use&UseWrite != 0 || b != nil && b.Use&UseWrite != 0
 }
 
-// note adds uses to a path. Of a path that the node wrote, only further changes count.
+// note adds uses to a path. Of a path that the node wrote, only further changes count: it returns nil for others.
 func (n *notes) note(main bool, path string, use Use) *Access {
 	if n.wrote(path) {
-		use &= UseWrite | UseMode | UseTime
-		if use == 0 {
+		if use &= changes | UseTold; use == 0 {
 			return nil
 		}
 	}
@@ -45,6 +48,9 @@ func (n *notes) note(main bool, path string, use Use) *Access {
 	a.Use |= use
 	return a
 }
+
+// changes are the uses that need an image.
+const changes = UseWrite | UseMode | UseTime
 
 func addOnce(list *[]string, name string) {
 	if !slices.Contains(*list, name) {

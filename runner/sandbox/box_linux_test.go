@@ -6,10 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
@@ -47,20 +50,26 @@ func folderOf(t *testing.T, files map[string]string) string {
 	return folder
 }
 
+// interpreter is the path of Python. What is found by its name may be a script that looks for it.
+var interpreter = sync.OnceValue(func() string {
+	path, _ := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
+	return string(path)
+})
+
 // start starts a Python program in a folder.
 func start(t *testing.T, folder, program string) *boxed {
 	t.Helper()
-	// The path may lead to a script that looks for the interpreter.
-	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
-	if err != nil {
+	python := interpreter()
+	if python == "" {
 		t.Skip("there is no python3")
 	}
 	spool := t.TempDir()
 	b := &boxed{t: t, folder: folder}
-	cmd := exec.Command(string(python), "-S", "-c", prelude+program)
+	cmd := exec.Command(python, "-S", "-c", prelude+program)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, &b.out, &b.out
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
 	b.Box, err = sandbox.Start(cmd, sandbox.Spec{
 		Folder: folder, Spool: spool, Journal: filepath.Join(spool, "writing"),
 	})
@@ -86,25 +95,141 @@ func (b *boxed) take(node int) sandbox.Report {
 	return r
 }
 
-func TestFirst(t *testing.T) {
-	folder := folderOf(t, map[string]string{"a": "1", "b": "2"})
-	b := start(t, folder, `
-begin(1)
-open("a").read()
-sh("cat b > c; test -e d")
-end(1)
-`)
-	r := b.take(1)
-	if err := b.Wait(); err != nil {
-		t.Error(err, b.out.String())
+// names are the uses, in the order of their bits.
+var names = []string{"read", "look", "absent", "list", "write", "mode", "time", "told"}
+
+// uses puts what one side did in the workspace in lines: the path, its uses, and the content of its image.
+func (b *boxed) uses(side map[string]*sandbox.Access) map[string]string {
+	all := map[string]string{}
+	for path, a := range side {
+		name, ok := strings.CutPrefix(path, b.folder+"/")
+		if !ok {
+			continue
+		}
+		var words []string
+		for i, word := range names {
+			if a.Use&(1<<i) != 0 {
+				words = append(words, word)
+			}
+		}
+		all[name] = strings.Join(words, " ") + b.image(a.Before)
 	}
-	for p, a := range r.Main {
-		t.Log("main", p, a.Use)
+	return all
+}
+
+func (b *boxed) image(i *sandbox.Image) string {
+	switch {
+	case i == nil:
+		return ""
+	case !filepath.IsAbs(i.Copy):
+		return " <" + i.Copy + ">"
 	}
-	for p, a := range r.Child {
-		t.Log("child", p, a.Use)
+	data, err := os.ReadFile(i.Copy)
+	if err != nil {
+		b.t.Error(err)
 	}
-	t.Logf("%+v", r.Programs)
-	t.Logf("%+v %v", r.Unseen, r.Running)
-	t.Log(b.out.String())
+	return " <" + string(data) + ">"
+}
+
+func check(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+type uses = map[string]string
+
+// files are in the workspace of each test of TestUses.
+var files = map[string]string{
+	"a": "1", "b": "2", "run.sh": "#!/bin/sh\ncat a\n", "folder/x": "3", "folder/deep/y": "4",
+}
+
+func TestUses(t *testing.T) {
+	for name, test := range map[string]struct {
+		program string
+		main    uses
+		child   uses
+	}{
+		"read":    {`open("a").read()`, uses{"a": "read"}, uses{}},
+		"look":    {`os.path.exists("a"); os.path.exists("c")`, uses{"a": "look", "c": "look absent"}, uses{}},
+		"list":    {`os.listdir("folder")`, uses{"folder": "list"}, uses{}},
+		"create":  {`open("c", "w").write("x")`, uses{"c": "absent write"}, uses{}},
+		"replace": {`open("a", "w").write("x")`, uses{"a": "write <1>"}, uses{}},
+		"append":  {`open("a", "a").write("x")`, uses{"a": "read write <1>"}, uses{}},
+		"update":  {`open("a", "r+").write("x")`, uses{"a": "read write <1>"}, uses{}},
+		"exclusive": {`
+try: open("a", "x")
+except FileExistsError: open("c", "x")`, uses{"a": "look", "c": "look absent write"}, uses{}},
+		"own": {`open("c", "w").write("x"); open("c").read(); open("c", "a").write("y"); os.stat("c")`,
+			uses{"c": "absent write"}, uses{}},
+		"read own of child": {`sh("echo > c"); open("c").read(); os.listdir("folder")`,
+			uses{"folder": "list"}, uses{"c": "absent write"}},
+		"read, then write": {`open("a").read(); open("a", "w")`, uses{"a": "read write <1>"}, uses{}},
+		"remove":           {`os.remove("a")`, uses{"a": "look write <1>"}, uses{}},
+		"remove absent":    {`sh("rm -f c")`, uses{}, uses{"c": "look absent"}},
+		"rename":           {`os.rename("a", "c")`, uses{"a": "read write <1>", "c": "absent write"}, uses{}},
+		"rename over":      {`os.rename("a", "b")`, uses{"a": "read write <1>", "b": "write <2>"}, uses{}},
+		"rename a folder": {`os.rename("folder", "g")`, uses{
+			"folder": "list write <directory>", "folder/x": "read write <3>",
+			"folder/deep": "list write <directory>", "folder/deep/y": "read write <4>",
+			"g": "absent write", "g/x": "absent write", "g/deep": "absent write", "g/deep/y": "absent write",
+		}, uses{}},
+		"folders":     {`os.makedirs("p/q"); os.rmdir("p/q")`, uses{"p": "look absent write", "p/q": "look absent write"}, uses{}},
+		"not empty":   {`sh("rmdir folder 2>/dev/null")`, uses{}, uses{"folder": "look list"}},
+		"link":        {`os.link("a", "c")`, uses{"a": "read", "c": "look absent write"}, uses{}},
+		"symlink":     {`os.symlink("a", "c"); open("c").read()`, uses{"a": "read", "c": "look absent write"}, uses{}},
+		"mode":        {`os.chmod("a", 0o600)`, uses{"a": "look mode <>"}, uses{}},
+		"mode by fd":  {`os.fchmod(os.open("a", 0), 0o600)`, uses{"a": "read mode <>"}, uses{}},
+		"mode, write": {`os.chmod("a", 0o600); open("a", "w")`, uses{"a": "look write mode <1>"}, uses{}},
+		"time":        {`os.utime("a")`, uses{"a": "look time <>"}, uses{}},
+		"time by fd":  {`os.utime(os.open("a", 0))`, uses{"a": "read time <>"}, uses{}},
+		"truncate":    {`os.truncate("a", 0)`, uses{"a": "read write <1>"}, uses{}},
+		"told": {`os.access("/.xstate/wrote" + os.getcwd() + "/a", 0); open("a", "w")`,
+			uses{"a": "write told"}, uses{}},
+		"folder by fd": {`d = os.open("folder", os.O_PATH); open(os.open("x", 0, dir_fd=d)).read()`,
+			uses{"folder": "look", "folder/x": "read"}, uses{}},
+		"chdir":  {`os.chdir("folder/deep"); open("../x").read()`, uses{"folder/deep": "look", "folder/x": "read"}, uses{}},
+		"script": {`subprocess.run(["./run.sh"])`, uses{}, uses{"run.sh": "read", "a": "read"}},
+		"dev fd": {`f = open("a"); open("/dev/fd/%d" % f.fileno()).read()`, uses{"a": "read"}, uses{}},
+		"fork": {`
+if os.fork() == 0: open("a").read(); os._exit(0)
+os.wait()`, uses{}, uses{"a": "read"}},
+		"fork tree": {`sh("(cat a; (cat b > c; (cat c > d)))")`, uses{},
+			uses{"a": "read", "b": "read", "c": "absent write", "d": "absent write"}},
+		"thread": {`
+import threading
+t = threading.Thread(target=lambda: open("a").read())
+t.start(); t.join()`, uses{"a": "read"}, uses{}},
+		"mapped": {`
+import mmap
+with open("a", "r+") as f: mmap.mmap(f.fileno(), 0)[0:1] = b"9"`, uses{"a": "read write <1>"}, uses{}},
+		"sed -i":    {`sh("sed -i s/1/9/ a; mv a c; cp b a")`, uses{}, uses{"a": "read write <1>", "b": "read look", "c": "absent write"}},
+		"long path": {`p = "/".join(["folder", "."] + ["."] * 300 + ["x"]); open(p).read()`, uses{"folder/x": "read"}, uses{}},
+		"proc self": {`os.chdir("/proc/self/cwd/folder"); open("x").read()`, uses{"folder": "look", "folder/x": "read"}, uses{}},
+		"parallel": {`sh("for i in 1 2 3 4; do (cat a > p$i; rm p$i) & done; wait")`, uses{}, uses{"a": "read",
+			"p1": "absent write", "p2": "absent write", "p3": "absent write", "p4": "absent write"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := folderOf(t, files)
+			if err := os.Chmod(filepath.Join(folder, "run.sh"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			b := start(t, folder, "begin(1)\n"+test.program+"\nend(1)\n")
+			r := b.take(1)
+			if err := b.Wait(); err != nil {
+				t.Errorf("%v\n%s", err, &b.out)
+			}
+			check(t, "main", b.uses(r.Main), test.main)
+			child := b.uses(r.Child)
+			for name := range child { // temporary files have other names each time
+				if strings.HasPrefix(name, "sed") {
+					delete(child, name)
+				}
+			}
+			check(t, "child", child, test.child)
+			check(t, "unseen", r.Unseen, []string(nil))
+			check(t, "running", r.Running, false)
+		})
+	}
 }

@@ -36,10 +36,10 @@ os.kill(child.pid, signal.SIGSTOP)
 pid, status = os.waitpid(child.pid, os.WUNTRACED)
 print(os.WIFSTOPPED(status), os.WSTOPSIG(status) == signal.SIGSTOP)
 print(open(f"/proc/{child.pid}/stat").read().split()[2] in "Tt")
-child.stdin.write(b"line\n"); child.stdin.flush()
 os.kill(child.pid, signal.SIGCONT)
 pid, status = os.waitpid(child.pid, os.WCONTINUED)
 print(os.WIFCONTINUED(status))
+child.stdin.write(b"line\n"); child.stdin.flush()
 print(child.stdout.read(), child.wait())`,
 		"alarm": `
 import os, signal, time

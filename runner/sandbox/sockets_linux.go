@@ -45,8 +45,8 @@ func (s *supervisor) onSocket(c *call) unix.Errno {
 	if c.to.path != "" {
 		s.followed(c)
 		if c.act == actBind {
-			s.create(c, &c.to)
-		} else if s.use(c.main, &c.to, UseLook); !c.to.ok {
+			s.create(c, &c.to, UseLook)
+		} else if s.use(c, &c.to, UseLook); !c.to.ok {
 			return 0 // nobody is there
 		}
 	}

@@ -1,11 +1,8 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -133,7 +130,7 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		if b.level == LevelCalls {
 			calls = newListener(listener)
 		}
-		b.super = newSupervisor(b, calls, bounds)
+		b.super = newSupervisor(b.spec, calls, bounds, b.others)
 		go b.super.serve()
 	}
 	if _, err := b.control.Write([]byte{1}); err != nil {
@@ -152,10 +149,7 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 
 // install sends a setup, and returns the listener; -1: there is none.
 func (b *Box) install(setup keeper.Setup) (int, error) {
-	data, err := json.Marshal(setup)
-	if err != nil {
-		return -1, err
-	}
+	data := setup.Encode()
 	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
 	if _, err := b.control.Write(message); err != nil {
 		return -1, &refusal{"keeper", err}
@@ -184,9 +178,8 @@ func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 			fd = fds[0]
 		}
 	}
-	line, _ := bufio.NewReader(bytes.NewReader(data[:n])).ReadBytes('\n')
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, fd, &refusal{"keeper", err}
+	if !r.Decode(data[:n]) {
+		return r, fd, &refusal{"keeper", errors.New("its answer has another form")}
 	}
 	if r.Step == "start" {
 		return r, fd, &os.PathError{Op: "fork/exec", Path: b.spec.Folder, Err: syscall.Errno(r.Errno)}

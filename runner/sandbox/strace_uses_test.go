@@ -51,8 +51,8 @@ type operand struct {
 	follow    bool // a link at the end is followed
 }
 
-// lookups are calls that ask what is at a path, with the place of their flags.
-var lookups = map[string]struct {
+// straceLookups are calls that ask what is at a path, with the place of their flags.
+var straceLookups = map[string]struct {
 	operand
 	flags int
 }{
@@ -66,8 +66,8 @@ var lookups = map[string]struct {
 	"inotify_add_watch": {operand{-1, 1, true}, -1},
 }
 
-// changes are calls that change what one path is.
-var changes = map[string]struct {
+// straceChanges are calls that change what one path is.
+var straceChanges = map[string]struct {
 	operand
 	use Use
 }{
@@ -85,8 +85,8 @@ var changes = map[string]struct {
 	"utime": {operand{-1, 0, true}, UseTime}, "futimesat": {operand{0, 1, true}, UseTime},
 }
 
-// pairs are calls that name two paths.
-var pairs = map[string][2]operand{
+// stracePairs are calls that name two paths.
+var stracePairs = map[string][2]operand{
 	"rename": {{-1, 0, false}, {-1, 1, false}}, "renameat": {{0, 1, false}, {2, 3, false}},
 	"renameat2": {{0, 1, false}, {2, 3, false}}, "link": {{-1, 0, false}, {-1, 1, false}},
 	"linkat": {{0, 1, false}, {2, 3, false}},
@@ -94,13 +94,13 @@ var pairs = map[string][2]operand{
 
 // follow notes what one call does.
 func (j *straceJudge) follow(c *straceCall) error {
-	if l, ok := lookups[c.name]; ok {
+	if l, ok := straceLookups[c.name]; ok {
 		return j.lookup(c, l.operand, c.arg(l.flags))
 	}
-	if ch, ok := changes[c.name]; ok {
+	if ch, ok := straceChanges[c.name]; ok {
 		return j.change(c, ch.operand, ch.use)
 	}
-	if p, ok := pairs[c.name]; ok {
+	if p, ok := stracePairs[c.name]; ok {
 		return j.pair(c, p)
 	}
 	switch c.name {

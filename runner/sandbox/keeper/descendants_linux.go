@@ -3,7 +3,6 @@ package keeper
 import (
 	"os"
 	"strconv"
-	"strings"
 )
 
 // Descendants returns the processes below a process that have not ended, parents first. It calls found, if there is
@@ -38,7 +37,7 @@ func children(of int) []int {
 				return childrenByParent(of) // this system has no such files
 			}
 		}
-		for _, field := range strings.Fields(string(text)) {
+		for _, field := range words(text) {
 			if pid, err := strconv.Atoi(field); err == nil {
 				all = append(all, pid)
 			}
@@ -58,17 +57,36 @@ func childrenByParent(of int) []int {
 	return all
 }
 
-// stat returns the fields of /proc/PID/stat from the state on. The name before them may hold anything.
+// stat returns the fields of /proc/PID/stat from the state on. The name before them may hold anything, and ends in the
+// last parenthesis.
 func stat(pid int) []string {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	_, rest, _ := strings.Cut(string(text[max(0, strings.LastIndexByte(string(text), ')')):]), ")")
-	return strings.Fields(rest)
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == ')' {
+			return words(text[i+1:])
+		}
+	}
+	return nil
+}
+
+// words splits a text at spaces and ends of lines.
+func words(text []byte) (all []string) {
+	start := -1
+	for i := 0; i <= len(text); i++ {
+		space := i == len(text) || text[i] == ' ' || text[i] == '\n'
+		switch {
+		case !space && start < 0:
+			start = i
+		case space && start >= 0:
+			all, start = append(all, string(text[start:i])), -1
+		}
+	}
+	return all
 }
 
 func parentOf(pid int) int {
 	if fields := stat(pid); len(fields) > 1 {
-		parent, _ := strconv.Atoi(fields[1])
-		return parent
+		return number(fields[1])
 	}
 	return 0
 }

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"encoding/json"
 	"os"
 	"runtime"
 	"strconv"
@@ -77,7 +76,7 @@ func (k *keeper) receiveSetup() bool {
 		return false
 	}
 	data := make([]byte, uint32(head[0])|uint32(head[1])<<8|uint32(head[2])<<16|uint32(head[3])<<24)
-	return k.read(data) && json.Unmarshal(data, &k.setup) == nil
+	return k.read(data) && k.setup.decode(data)
 }
 
 func (k *keeper) read(p []byte) bool {
@@ -96,15 +95,11 @@ func (k *keeper) read(p []byte) bool {
 
 // send sends a reply, and a descriptor if it is not negative.
 func (k *keeper) send(r Reply, fd int) bool {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return false
-	}
 	var rights []byte
 	if fd >= 0 {
 		rights = syscall.UnixRights(fd)
 	}
-	return syscall.Sendmsg(k.control, append(data, '\n'), rights, nil, 0) == nil
+	return syscall.Sendmsg(k.control, r.encode(), rights, nil, 0) == nil
 }
 
 func (k *keeper) fail(step string, err error) {
@@ -247,11 +242,7 @@ func reap(pid int) syscall.WaitStatus {
 // endAll kills all processes below a process. It stops each before it looks for its children, so that none are added
 // meanwhile. What was missed is found when its parent has died: then it is a child of the keeper.
 func endAll(of int) {
-	var all []int
 	for _, pid := range Descendants(of, func(pid int) { syscall.Kill(pid, syscall.SIGSTOP) }) {
-		all = append(all, pid)
-	}
-	for _, pid := range all {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
@@ -265,7 +256,9 @@ func end(status syscall.WaitStatus) {
 		var action [4]uint64
 		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(status.Signal()),
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
-		syscall.Kill(os.Getpid(), status.Signal())
+		// The signal goes to this thread: then it has ended the process before the call returns.
+		runtime.LockOSThread()
+		syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(status.Signal()))
 		os.Exit(128 + int(status.Signal()))
 	}
 	os.Exit(status.ExitStatus())

@@ -1,5 +1,7 @@
 package keeper
 
+import "strconv"
+
 // Name is argument zero of a keeper. The number of the descriptor of the control socket is argument one.
 const Name = "xstate-keeper"
 
@@ -21,7 +23,7 @@ type Setup struct {
 	Trace bool
 	// Probe ends the keeper where it would start the program.
 	Probe bool
-	// Bounds are what Restrict puts on the thread that starts the program.
+	// Bounds are what the keeper puts on the thread that starts the program.
 	Bounds []byte
 }
 
@@ -34,4 +36,80 @@ type Reply struct {
 	Tracer int
 	// Killable says that a call that waits for the supervisor can be interrupted by fatal signals only.
 	Killable bool
+}
+
+// A message is a list of fields; a field is its length, in decimal digits, a colon, and its bytes. Package
+// encoding/json would make this package wait for many others, see doc.go.
+
+// Encode puts a setup in a message.
+func (s *Setup) Encode() []byte {
+	m := field(nil, s.Path, s.Dir, strconv.Itoa(s.Files), strconv.FormatBool(s.Group), string(s.Filter),
+		strconv.FormatBool(s.Listen), strconv.FormatBool(s.Probe), string(s.Bounds),
+		strconv.FormatBool(s.Trace), strconv.Itoa(len(s.Args)))
+	m = field(m, s.Args...)
+	return field(m, s.Env...)
+}
+
+func (s *Setup) decode(message []byte) bool {
+	fields, ok := split(message)
+	if !ok || len(fields) < 10 {
+		return false
+	}
+	s.Path, s.Dir, s.Files = fields[0], fields[1], number(fields[2])
+	s.Group, s.Filter, s.Listen = fields[3] == "true", []byte(fields[4]), fields[5] == "true"
+	s.Probe, s.Bounds = fields[6] == "true", []byte(fields[7])
+	s.Trace = fields[8] == "true"
+	n := number(fields[9])
+	if n < 0 || n > len(fields)-10 {
+		return false
+	}
+	s.Args, s.Env = fields[10:10+n], fields[10+n:]
+	return true
+}
+
+func (r *Reply) encode() []byte {
+	return field(nil, strconv.Itoa(r.Pid), r.Step, strconv.Itoa(r.Errno), strconv.FormatBool(r.Killable),
+		strconv.Itoa(r.Tracer))
+}
+
+// Decode reads a reply. It reports whether the message is one.
+func (r *Reply) Decode(message []byte) bool {
+	fields, ok := split(message)
+	if !ok || len(fields) != 5 {
+		return false
+	}
+	*r = Reply{
+		Pid: number(fields[0]), Step: fields[1], Errno: number(fields[2]), Killable: fields[3] == "true",
+		Tracer: number(fields[4]),
+	}
+	return true
+}
+
+func field(m []byte, texts ...string) []byte {
+	for _, text := range texts {
+		m = append(append(strconv.AppendInt(m, int64(len(text)), 10), ':'), text...)
+	}
+	return m
+}
+
+func split(m []byte) (fields []string, ok bool) {
+	for len(m) > 0 {
+		n, i := 0, 0
+		for ; i < len(m) && m[i] >= '0' && m[i] <= '9'; i++ {
+			n = 10*n + int(m[i]-'0')
+		}
+		if i == len(m) || m[i] != ':' || n > len(m)-i-1 {
+			return nil, false
+		}
+		fields, m = append(fields, string(m[i+1:i+1+n])), m[i+1+n:]
+	}
+	return fields, true
+}
+
+// number reads a number; -1: it is none.
+func number(text string) int {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return -1
 }

@@ -16,9 +16,12 @@ type tracee struct {
 	text [unix.PathMax + 64]byte // the path that was read
 	key  [3 * unix.PathMax]byte  // the path from the root
 	proc [64]byte                // a path in /proc
+
+	unreadable bool // the last path was not there, or not to be read
+	folder     int  // the length of the folder in key; 0: the last path was absolute
 }
 
-// read copies memory of a thread. It reports how much there is.
+// readMemory copies memory of a thread. It reports how much there is.
 func readMemory(tid int, address uint64, into []byte) int {
 	if address == 0 || len(into) == 0 {
 		return 0
@@ -36,6 +39,7 @@ func readMemory(tid int, address uint64, into []byte) int {
 
 // path reads a text that ends in a zero. No read crosses a page: the next one may not be there.
 func (t *tracee) path(tid int, address uint64) ([]byte, bool) {
+	t.unreadable = false
 	for total := 0; total < len(t.text); {
 		n := 4096 - int((address+uint64(total))&4095)
 		n = min(n, len(t.text)-total)
@@ -44,6 +48,7 @@ func (t *tracee) path(tid int, address uint64) ([]byte, bool) {
 		}
 		got := readMemory(tid, address+uint64(total), t.text[total:total+n])
 		if got == 0 {
+			t.unreadable = address != 0
 			return nil, false
 		}
 		if end := bytes.IndexByte(t.text[total:total+got], 0); end >= 0 {
@@ -57,18 +62,27 @@ func (t *tracee) path(tid int, address uint64) ([]byte, bool) {
 // absolute puts a path behind the folder that it is relative to: an open file, or the current folder. The result is
 // valid until the next call.
 func (t *tracee) absolute(tid int, folder int32, path []byte) ([]byte, bool) {
-	if len(path) > 0 && path[0] == '/' {
+	t.folder = 0
+	if path[0] == '/' {
 		return path, true
 	}
 	n := t.link(tid, folder)
-	if n <= 0 || t.key[0] != '/' {
+	if n == 0 || t.key[0] != '/' {
 		return nil, false
 	}
-	if len(path) == 0 {
-		return t.key[:n], true
-	}
+	t.folder = n
 	key := append(t.key[:n], '/')
 	return append(key, path...), true
+}
+
+// folderRemoved reports whether the last path is relative to a folder that has no name any more.
+func (t *tracee) folderRemoved() bool {
+	folder := string(t.key[:t.folder])
+	if !strings.HasSuffix(folder, deleted) && !strings.HasPrefix(folder, "(unreachable)") {
+		return false
+	}
+	_, err := os.Lstat(folder)
+	return err != nil
 }
 
 // link reads the path of an open file, or of the current folder, into key.

@@ -1,0 +1,177 @@
+package sandbox
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervisor decides about the calls of one box, and notes them. One thread serves; other goroutines take reports.
+type supervisor struct {
+	spec   Spec
+	calls  callers
+	bounds enforcement
+	images images
+	others func() bool // whether a process other than the interpreter is alive
+
+	mu       sync.Mutex
+	mem      tracee
+	resolve  resolver
+	caches   [2]*caches // of the main process, and of all others
+	rooted   bool       // a process may have another root
+	changing []int      // threads whose last call changes links or folders
+	main     int        // the interpreter; 0: it has not started
+	tid      int        // of the thread that serves
+	notes    *notes
+	inside   bool         // between two marks
+	mayRun   bool         // child processes may be alive
+	seen     map[int]bool // threads of other processes than the interpreter
+	ending   bool         // every caller is killed
+	over     bool         // there are no processes any more
+	done     map[int]*Report
+	taken    *sync.Cond // waits for a report, or the end
+}
+
+func newSupervisor(spec Spec, calls callers, bounds enforcement, others func() bool) *supervisor {
+	s := &supervisor{
+		spec: spec, calls: calls, bounds: bounds, others: others,
+		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
+		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
+	}
+	s.taken = sync.NewCond(&s.mu)
+	return s
+}
+
+// started says which process is the interpreter. Before, all calls are those of the keeper's start.
+func (s *supervisor) started(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.main, s.mayRun = pid, false
+}
+
+// silent reports whether a call is of no interest: one of the interpreter between two nodes.
+func (s *supervisor) silent(c *call) bool { return c.main && !s.inside && s.bounds.decide == nil }
+
+// unnoted reports whether a call does not come into a report.
+func (s *supervisor) unnoted(c *call) bool { return c.main && !s.inside }
+
+// begin starts a report. What child processes did since the last one is in it.
+func (s *supervisor) begin(node int) {
+	s.notes.report.Node, s.inside = node, true
+	s.forget()
+}
+
+// end completes a report.
+func (s *supervisor) end() {
+	s.notes.report.Running = s.running()
+	s.done[s.notes.report.Node] = &s.notes.report
+	s.notes, s.inside = newNotes(0), false
+	s.forget()
+	s.taken.Broadcast()
+}
+
+// running reports whether a process other than the interpreter is alive. It looks only if one was started since the
+// last time that there was none.
+func (s *supervisor) running() bool {
+	if !s.mayRun {
+		return false
+	}
+	if s.mayRun = s.others(); !s.mayRun {
+		clear(s.seen)
+	}
+	return s.mayRun
+}
+
+// take returns the report of a node, once it is complete. A box that has ended completes the one that it was at.
+func (s *supervisor) take(node int, given func() error) (Report, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if r := s.done[node]; r != nil {
+			delete(s.done, node)
+			return *r, nil
+		}
+		if s.over {
+			last := s.notes
+			s.notes = newNotes(0)
+			if last.report.Node != node {
+				last = newNotes(node)
+			}
+			return last.report, ErrEnded
+		}
+		if err := given(); err != nil {
+			return Report{}, err
+		}
+		s.taken.Wait()
+	}
+}
+
+// wake makes those who wait for a report look again.
+func (s *supervisor) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken.Broadcast()
+}
+
+// finish says that there are no processes any more.
+func (s *supervisor) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over, s.tid = true, 0
+	s.calls.close()
+	s.taken.Broadcast()
+}
+
+// nudge makes the thread that serves look whether all have ended: before Linux 6.11 its wait does not end by itself.
+func (s *supervisor) nudge() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tid != 0 {
+		_ = unix.Tgkill(unix.Getpid(), s.tid, unix.SIGURG) // the runtime of Go ignores it
+	}
+}
+
+func (s *supervisor) valid(n *notification) bool { return s.calls.valid(n) }
+
+// decide asks the bounds.
+func (s *supervisor) decide(c *call) unix.Errno {
+	if s.bounds.decide == nil {
+		return 0
+	}
+	fail, denial := s.bounds.decide(c)
+	if denial != nil {
+		s.notes.report.Denied = append(s.notes.report.Denied, *denial)
+	}
+	return fail
+}
+
+func (s *supervisor) cache(c *call) *caches {
+	if c.main {
+		return s.caches[0]
+	}
+	return s.caches[1]
+}
+
+func (s *supervisor) forget() {
+	s.caches[0].clear()
+	s.caches[1].clear()
+}
+
+// changes notes that a call changes links or folders. Until the thread makes its next call, or ends, nothing that is
+// resolved is kept: the change happens after the answer.
+func (s *supervisor) changes(c *call) {
+	s.forget()
+	s.changing = append(s.changing, int(c.Tid))
+}
+
+// settled notes that a thread calls again: what its last call changed has happened.
+func (s *supervisor) settled(tid int) {
+	for i := 0; i < len(s.changing); {
+		if t := s.changing[i]; t != tid && alive(t) {
+			i++
+			continue
+		}
+		s.changing = append(s.changing[:i], s.changing[i+1:]...)
+		s.forget()
+	}
+}
