@@ -42,11 +42,18 @@ func newSupervisor(spec Spec, calls callers, bounds enforcement, others func() b
 	return s
 }
 
-// started says which process is the interpreter. Before, all calls are those of the keeper's start.
+// started says which process is the interpreter: the first that executes a program. The keeper's answer says so, too,
+// but by then an interpreter that is fast may have started others.
 func (s *supervisor) started(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.main, s.mayRun = pid, false
+	s.isMain(pid)
+}
+
+func (s *supervisor) isMain(pid int) {
+	if s.main != pid {
+		s.main, s.mayRun = pid, false
+	}
 }
 
 // silent reports whether a call is of no interest: one of the interpreter between two nodes.
