@@ -294,6 +294,11 @@ func inBox(t *testing.T, s *stage, p program, level Level) Report {
 const boxedScript = "XSTATE_BOXED_SCRIPT"
 
 func TestMain(m *testing.M) {
+	if level, ok := os.LookupEnv(killedEngine); ok {
+		os.Unsetenv(killedEngine)
+		runKilledEngine(Level(level))
+		return
+	}
 	script, ok := os.LookupEnv(boxedScript)
 	if !ok {
 		os.Exit(m.Run())
