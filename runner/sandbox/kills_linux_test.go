@@ -74,6 +74,9 @@ func TestKills(t *testing.T) {
 	for i := range kills {
 		level := []Level{LevelCalls, LevelTrace, LevelHooks}[i%3]
 		what := []string{"engine", "keeper", "interpreter", "any", "none"}[random.IntN(5)]
+		if level == LevelHooks && what == "keeper" {
+			continue // a daemon with a session of its own survives: see docs/limits.md
+		}
 		if !killOne(t, level, what, random) {
 			continue
 		}

@@ -221,13 +221,20 @@ func (b *Box) Degraded() []string { return b.degraded }
 // Wait waits until all processes of the box have ended. Its error is that of (*exec.Cmd).Wait of the interpreter.
 func (b *Box) Wait() error {
 	b.once.Do(func() {
-		b.exit = b.cmd.Wait()
-		if b.control != nil {
-			b.control.Close()
+		// What a killed keeper leaves holds the pipes that the end of a command is waited for with.
+		for unix.Waitid(unix.P_PID, b.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 		}
 		if b.super != nil {
 			b.super.endRest()
 			b.super.nudge()
+		}
+		b.exit = b.cmd.Wait()
+		if b.control != nil {
+			b.control.Close()
+		}
+		s, ok := b.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if ok && b.super == nil && s.Signaled() && s.Signal() == syscall.SIGKILL {
+			_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 		}
 	})
 	return b.exit
