@@ -25,6 +25,7 @@ var unlike = map[string]string{
 	"hostile-methods":       "the value of a block's last expression is shown, as in notebooks",
 	"exit-hooks":            "what hooks print when the interpreter ends belongs to no block",
 	"async":                 "a block may await",
+	"forked-child":          "a forked child ends with its block",
 	"notebook-cells":        "no script",
 	"markdown":              "no script",
 	"sets-after-restart":    "a set that was emptied has the table of a new one, see runner's doc.go",

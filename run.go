@@ -260,7 +260,7 @@ func sameTraces(before, now *state.Block) bool {
 // Summarize counts the blocks and nodes of a run by status.
 func Summarize(o *Outcome, interpreter string) *state.RunSummary {
 	sum := &state.RunSummary{Seconds: o.Seconds, SavedSeconds: o.Saved, Interpreter: interpreter,
-		Interrupted: o.Stopped != nil}
+		Observed: string(o.Observed), Interrupted: o.Stopped != nil}
 	for _, b := range o.Blocks {
 		count(&sum.Blocks, b.Status)
 		if b.Ending != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -40,6 +41,10 @@ type Config struct {
 	// Anew: the workspace is recreated for each engine, so digests of its files are not remembered.
 	Anew  bool
 	Guard *Guard // nil: the program may do what it likes
+	// Level is how far the interpreter is observed; "": as far as the system offers. Bounds are what its processes may
+	// do; nil: everything.
+	Level  sandbox.Level
+	Bounds *sandbox.Bounds
 	// Invocation: its arguments and its standard input
 	Invocation Invocation
 }
@@ -255,6 +260,10 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
 		Imports: e.cfg.Imports, Script: e.cfg.Script,
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
+		Sandbox: &sandbox.Spec{
+			Observe: e.cfg.Level, Folder: e.cfg.Workspace, Store: store, Spool: e.spool,
+			Journal: filepath.Join(e.spool, journalName), Bounds: e.cfg.Bounds,
+		},
 	})
 	if err != nil {
 		return err

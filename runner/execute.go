@@ -109,6 +109,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		nodeCtx, cancel = context.WithTimeoutCause(ctx, w.o.Timeout, errTimeout)
 		defer cancel()
 	}
+	w.observed = e.kernel.Level()
 	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.sink())
 	if ctx.Err() != nil {
 		x.abandon()
@@ -301,7 +302,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	}
 	t.Marks = slices.Sorted(slices.Values(x.seen.Marks))
 	t.CitedBlocks = x.seen.Cites
-	if slices.Contains(t.Marks, "subprocess") { // such as one that installs a package
+	if slices.Contains(t.Marks, markSubprocess) { // such as one that installs a package
 		x.walk.e.baseState.ForgetElsewhere()
 	}
 	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
@@ -443,7 +444,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 		w.e.keepText(found[k])
 	}
-	if slices.Contains(x.seen.Marks, "subprocess") { // it may have read whatever the program wrote, and nothing else
+	if slices.Contains(x.seen.Marks, markSubprocess) { // it may have read whatever the program wrote, and nothing else
 		found[filesWritten] = p.get(filesWritten).digest
 		for k, e := range p.keys {
 			if k.Space() == "file" {
@@ -463,13 +464,10 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	for top, files := range x.seen.Imports.Libraries {
 		k := depgraph.Key("module:" + top)
-		if t.Paths == nil {
-			t.Paths = map[depgraph.Key]string{}
-		}
-		t.Paths[k] = strings.Join(files, "\n")
-		w.e.baseState.Learn(map[depgraph.Key]string{k: t.Paths[k]})
+		x.learn(t, k, strings.Join(files, "\n"))
 		found[k] = p.get(k).digest
 	}
+	x.readsOfChildren(t, found)
 	if x.seen.Failure == nil {
 		// whether it did cannot be seen, so this is no proof for where the name is bound
 		for _, name := range x.seen.Deleted {
@@ -530,6 +528,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	for name, fw := range files {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
+	t.FileOrder = x.fileOrder(files)
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	t.Writes = append(t.Writes, x.heldWrites()...)
 	t.Writes = append(t.Writes, x.openWrites(t)...)

@@ -112,7 +112,7 @@ func (w *walk) restoreFiles(p *programState) error {
 		}
 		slices.Reverse(names) // and comes after it
 	}
-	return nil
+	return w.orderTimes(p)
 }
 
 // putFile puts one file in the state wanted, from the store, and records what it left.
@@ -224,6 +224,7 @@ func (w *walk) putContent(name string, want entry) error {
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
 	}
+	dropCompiled(path)
 	return nil
 }
 
@@ -410,6 +411,9 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		if err != nil {
 			return nil, err
 		}
+		if x.untouched(path, before, fw) {
+			continue
+		}
 		e.noteWrite(name, fw)
 		e.baseState.SetAnswer(depgraph.Key("file:"+name), e.cfg.Files[name].Base)
 		found[name] = fw
@@ -439,6 +443,7 @@ func (x *execution) fileWrite(path string, before *kernel.FileBefore) (fileWrite
 		return fw, err
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		dropCompiled(path)
 		return fw, x.putContent(path, &fw.after)
 	}
 	fw.after = x.walk.e.baseState.OnDisk(x.walk.e.baseState.Short(path))

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -90,6 +91,8 @@ type Outcome struct {
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node
 	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
+
+	Observed sandbox.Level // how far the interpreter was observed; "": no node was executed
 
 	ResultSeconds float64 // from the call until the last node had ended and its output was known
 	TotalSeconds  float64 // from the call until all was recorded

@@ -126,6 +126,8 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 	case "files", "dir":
 		p.ask(keyFile)
 		p.all(here, "file")
+	case "order":
+		p.err = fmt.Errorf("%w: a child process compares the times of files that blocks write", errNeedsWalk)
 	case "stat", "time":
 		p.one(here, depgraph.Key("file:"+name.Name()))
 	case "isset":

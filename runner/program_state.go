@@ -31,6 +31,7 @@ type pair [2]string
 type entry struct {
 	digest state.Digest
 	writer int              // index of the node that wrote it; -1: the base
+	age    int              // of a file: its place among those that its writer wrote, in the order of their times
 	info   *state.ValueInfo // of a var key that has a value; nil otherwise
 	took   float64          // seconds that its writer executed
 	failed state.BlockID    // the block that failed, of a poisoned key
@@ -108,6 +109,8 @@ func (p *programState) get(k depgraph.Key) entry {
 		if e, ok := p.keys[depgraph.Key("file:"+k.Name())]; ok {
 			return entry{digest: digestWritten, writer: e.writer, marks: e.marks}
 		}
+	case "order":
+		return p.writeOrder(k)
 	case "dir":
 		return entry{digest: p.listing(k), writer: -1}
 	case "isset":
@@ -438,7 +441,7 @@ func (p *programState) apply(i int, t *state.Trace) {
 		if _, bad := p.keys[w.Key].poisoned(); bad && w.Digest == state.Absent {
 			continue // the name stays poisoned: its users are blocked, whether a run observed the deletion or not
 		}
-		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
+		e := entry{digest: w.Digest, writer: i, took: t.Seconds, age: ageOf(t, w.Key)}
 		if info, ok := t.Info[w.Key]; ok {
 			e.info = &info
 		}

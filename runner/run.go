@@ -83,6 +83,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 	}
 	out = w.outcome()
+	out.Observed = w.observed
 	out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited)
 	out.TotalSeconds = time.Since(began).Seconds()
 	if out.ResultSeconds = out.TotalSeconds; !w.resultAt.IsZero() {

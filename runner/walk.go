@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -38,6 +39,9 @@ type walk struct {
 	begun        Event     // of the node that executes
 	reportedEnd  bool      // of that node
 	resultAt     time.Time // when the last end was reported
+
+	observed sandbox.Level // of the interpreter that executed nodes; "": none did
+	newest   *time.Time    // of the files that the program does not write, see newestInput
 
 	written    []string               // files that reused results wrote, and of which there is no record yet
 	hasDynamic bool                   // some node of the program may read names unobserved

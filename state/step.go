@@ -66,6 +66,10 @@ type RunSummary struct {
 	Arguments []string `cbor:"args,omitempty" json:"arguments,omitempty"`
 	Stdin     Digest   `cbor:"stdin,omitempty" json:"stdin,omitempty"`
 
+	// Observed is how far the interpreter was observed: "seccomp", "ptrace" or "hooks", see package sandbox; "": no node
+	// was executed
+	Observed string `cbor:"observed,omitempty" json:"observed,omitempty"`
+
 	Ended       *Ended `cbor:"ended,omitempty" json:"ended,omitempty"`
 	Interrupted bool   `cbor:"interrupted,omitempty" json:"interrupted,omitempty"` // it was stopped before its end
 }

@@ -63,7 +63,10 @@ type Trace struct {
 
 	// BindOrder lists the names that the execution bound first, in order, if that order is not sorted. "-NAME" was
 	// bound before and deleted meanwhile.
-	BindOrder []string   `cbor:"born,omitempty"`
+	BindOrder []string `cbor:"born,omitempty"`
+	// FileOrder lists the files that the execution wrote in the order of their times, if there are several: programs
+	// such as make compare times.
+	FileOrder []string   `cbor:"ages,omitempty"`
 	Outputs   Digest     `cbor:"outputs,omitempty"` // blob of the list of outputs, see Output
 	Err       *ExecError `cbor:"err,omitempty"`
 	// Ending says how the execution ended the program; nil if it did not. What it wrote before is there all the same.
@@ -85,7 +88,7 @@ type Trace struct {
 	Seconds float64                    `cbor:"seconds"`
 	At      time.Time                  `cbor:"at"`
 	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
-	Paths   map[depgraph.Key]string    `cbor:"paths,omitempty"` // of module: keys, the file that witnesses the version
+	Paths   map[depgraph.Key]string    `cbor:"paths,omitempty"` // of module: and program: keys, the files that witness the version
 }
 
 // Failure returns the error of the execution, or of the program that it ended with a code other than 0; nil if there is
@@ -114,10 +117,10 @@ type StoredTrace struct {
 // maxTraces is how many traces are stored for one code. Beyond that, the oldest are deleted.
 const maxTraces = 32
 
-// Identity returns the digest of the trace without its cost, time and descriptions: two executions with equal reads
+// Identity returns the digest of the trace without its cost, times and descriptions: two executions with equal reads
 // and writes are one trace.
 func (t Trace) Identity() Digest {
-	t.Seconds, t.At, t.Info = 0, time.Time{}, nil
+	t.Seconds, t.At, t.Info, t.FileOrder = 0, time.Time{}, nil, nil
 	return DigestOf(encode(t))
 }
 

@@ -162,6 +162,8 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 		return w.variable(k.Name())
 	case "module":
 		return w.version(k)
+	case "program":
+		return w.programs(k)
 	case "rng":
 		return w.seed
 	case "stdin":

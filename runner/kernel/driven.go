@@ -3,9 +3,11 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -13,7 +15,18 @@ import (
 // as "op". Every language whose driver does so has its kernel from here.
 type Driven struct {
 	*Process
-	unreadable bool // the system does not let the engine read the memory of the interpreter
+	unreadable bool       // the system does not let the engine read the memory of the interpreter
+	reporting  *reporting // nil: the box is not observed
+	nodes      int        // that it observed
+}
+
+// NewDriven returns the kernel of a process that was started by c.
+func NewDriven(p *Process, c Command) *Driven {
+	d := &Driven{Process: p}
+	if c.Sandbox != nil && p.Level() != sandbox.LevelHooks {
+		d.reporting = newReporting(c.Sandbox, c.Environ)
+	}
+	return d
 }
 
 // watchEvery is how often the files of the output streams are looked at while a node runs.
@@ -49,6 +62,10 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	if n.Uses == nil {
 		n.Uses = []string{} // drivers expect a list
 	}
+	if d.reporting != nil {
+		d.nodes++
+		n.Observed = d.nodes
+	}
 	began := time.Now()
 	d.Begin()
 	done := make(chan struct{})
@@ -68,7 +85,20 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	if seen.Seconds == 0 {
 		seen.Seconds = time.Since(began).Seconds()
 	}
+	if err == nil && seen.Files.Marked != 0 {
+		err = d.report(seen.Files.Marked, &seen)
+	}
 	return seen, err
+}
+
+// report adds what the sandbox saw. The driver has sent both marks, so the report is there.
+func (d *Driven) report(node int, seen *Observation) error {
+	r, err := d.box.Take(context.Background(), node)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	d.reporting.join(r, seen)
+	return nil
 }
 
 // event takes what the driver sends while a node runs: outputs, and how the node ended.
@@ -123,7 +153,7 @@ func (d *Driven) readParts(parts []Part) error {
 	for i := range parts {
 		if p := &parts[i]; p.Address != 0 {
 			p.Data = lentBuffer(p.Size)
-			if err := readMemory(d.cmd.Process.Pid, p.Address, p.Data); err != nil {
+			if err := readMemory(d.box.Pid(), p.Address, p.Data); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -97,6 +98,8 @@ type Launch struct {
 	Observe   string             // forces a way to observe, see the language; "" leaves the choice to the kernel
 	Dialects  []depgraph.Dialect // of the program's blocks
 	Guard     *Guard             // nil: the program may do what it likes
+	// Sandbox is how the interpreter is observed and bounded; nil: not at all. The language adds the folders of its own.
+	Sandbox *sandbox.Spec
 }
 
 // ImportBase says where the imports of a program begin.
@@ -132,6 +135,8 @@ type Kernel interface {
 	// Inspect returns what the language shows of the value of a name.
 	Inspect(ctx context.Context, name string) (string, error)
 
+	// Level is how far the interpreter and its child processes are observed.
+	Level() sandbox.Level
 	// HasOpen reports whether the interpreter can read a file through a handle or a mapping.
 	HasOpen(path string) bool
 	// Exit says how the interpreter ended, once it has.

@@ -155,6 +155,29 @@ type Files struct {
 	// it now. Used are those of them, and of those open before, whose handles the node had.
 	Open map[string][]string `json:"open"`
 	Used []string            `json:"used"`
+
+	// Disregarded are files that the hooks saw and leave out on purpose, such as a library's own cache.
+	Disregarded []string `json:"disregarded"`
+	// Marked is Node.Observed, where the driver has sent both marks.
+	Marked int `json:"observed"`
+
+	Reported `json:"-"`
+}
+
+// Reported is what only the report of a sandbox tells, see reporting.
+type Reported struct {
+	// Observed says that a report was joined: what child processes did is known as far as no mark says otherwise.
+	Observed bool
+	// Looks are files whose state a child process asked for: presence, size, permissions, and times to compare.
+	Looks []string
+	// Maybe are those of Writes that native code or a child process opened to write, and may have left as they were.
+	Maybe []string
+	// Tools are files in folders of the system that child processes used, and Program is what names them: the first
+	// program that was executed, or "" for a copy of the interpreter. A folder that was listed ends in a slash.
+	Tools   []string
+	Program string
+	// ShowsTimes: a program was executed that shows or stores the times of files.
+	ShowsTimes bool
 }
 
 // Input is a part of the standard input: the first byte, the one after the last, and whether the input ends there.

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -25,7 +26,7 @@ var ErrDied = errors.New("the kernel process died")
 
 // Process is one interpreter process that speaks in frames. It answers one request at a time.
 type Process struct {
-	cmd     *exec.Cmd
+	box     box
 	in      *os.File // requests
 	out     *bufio.Reader
 	close   []io.Closer
@@ -44,6 +45,8 @@ type Command struct {
 	Folder  string   // in which the process runs; absolute
 	Spool   string   // a folder for what the program prints
 	Options any      // the first frame, which the driver expects
+	// Sandbox is how the process is observed and bounded; nil: not at all.
+	Sandbox *sandbox.Spec
 }
 
 // StartError says that a process did not start, or ended before it said hello.
@@ -77,14 +80,14 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 		in: reqW, out: bufio.NewReaderSize(evR, 1<<16), close: []io.Closer{reqW, evR}, stderr: &tail{},
 		printed: printed, waited: make(chan struct{}), bound: 2 * time.Second,
 	}
-	p.cmd = exec.Command(c.Args[0], c.Args[1:]...)
-	p.cmd.Dir = c.Folder
-	p.cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6,7")
-	p.cmd.ExtraFiles = append([]*os.File{reqR, evW}, printed.files()...)
-	p.cmd.Stderr = p.stderr
-	p.cmd.SysProcAttr = OwnGroup()
-	p.cmd.WaitDelay = time.Second
-	err = p.cmd.Start()
+	cmd := exec.Command(c.Args[0], c.Args[1:]...)
+	cmd.Dir = c.Folder
+	cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6,7")
+	cmd.ExtraFiles = append([]*os.File{reqR, evW}, printed.files()...)
+	cmd.Stderr = p.stderr
+	cmd.SysProcAttr = OwnGroup()
+	cmd.WaitDelay = time.Second
+	p.box, err = startBox(cmd, c.Sandbox)
 	reqR.Close()
 	evW.Close()
 	if err != nil {
@@ -93,7 +96,7 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 		return nil, &StartError{Err: err}
 	}
 	go func() {
-		p.exit = p.cmd.Wait()
+		p.exit = p.box.Wait()
 		p.Kill() // what the process started must not outlive it, nor hold its pipes open
 		close(p.waited)
 	}()
@@ -114,12 +117,13 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 }
 
 // Group is the group of the process and of all that it started.
-func (p *Process) Group() int { return p.cmd.Process.Pid }
+func (p *Process) Group() int { return p.box.Pid() }
+
+// Level is how far the process and those that it started are observed.
+func (p *Process) Level() sandbox.Level { return p.box.Level() }
 
 // Kill ends the process and all that it started, at once.
-func (p *Process) Kill() {
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-}
+func (p *Process) Kill() { p.box.Kill() }
 
 // Stop ends the process and reaps it. What it printed can still be read.
 func (p *Process) Stop() {
@@ -273,7 +277,7 @@ func decodeReply(text json.RawMessage, reply any) error {
 // interrupt sends an interrupt three times and then kills: a program may catch the interrupt.
 func (p *Process) interrupt(answered <-chan struct{}) {
 	for range 3 {
-		_ = p.cmd.Process.Signal(syscall.SIGINT)
+		_ = syscall.Kill(p.box.Pid(), syscall.SIGINT)
 		select {
 		case <-answered:
 			return
@@ -335,7 +339,7 @@ func (p *Process) HasOpen(path string) bool {
 	if err != nil {
 		return false
 	}
-	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
+	proc := fmt.Sprintf("/proc/%d/", p.box.Pid())
 	fds, _ := os.ReadDir(proc + "fd")
 	for _, fd := range fds {
 		if open, err := os.Stat(proc + "fd/" + fd.Name()); err != nil || !os.SameFile(info, open) {

@@ -113,6 +113,11 @@ func keyText(k depgraph.Key) string {
 		}
 	case "module":
 		return "the package " + k.Name()
+	case "program":
+		name, _, _ := strings.Cut(k.Name(), "@")
+		return "the program " + name
+	case "order":
+		return "the order in which files were written: " + strings.ReplaceAll(k.Name(), "\n", ", ")
 	case "rng":
 		return "the state of " + k.Name()
 	case "cwd":

@@ -166,6 +166,15 @@ func (i Interpreter) check() error {
 	return nil
 }
 
+// basePrefix is where the standard library lies: beside the file that the path of the interpreter leads to.
+func (i Interpreter) basePrefix() string {
+	path, err := filepath.EvalSymlinks(i.Path)
+	if err != nil || i.Launched() {
+		return i.Prefix
+	}
+	return filepath.Dir(filepath.Dir(path))
+}
+
 // Launched reports whether a script starts the interpreter, such as one of pyenv's.
 func (i Interpreter) Launched() bool {
 	head := make([]byte, 2)

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -163,8 +165,8 @@ type options struct {
 
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
-	p, err := i.start(ctx, "main", l.Driver, kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
+	c := kernel.Command{
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Sandbox: i.sandboxed(l),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
 			Script:    l.Script,
@@ -172,11 +174,39 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 		},
-	})
+	}
+	p, err := i.start(ctx, "main", l.Driver, c)
 	if err != nil {
 		return nil, err
 	}
-	return &kernel.Driven{Process: p}, nil
+	return kernel.NewDriven(p, c), nil
+}
+
+// sandboxed returns how a kernel is observed: files of the interpreter, its packages and the driver are tools. An
+// environment may lie in a folder with the workspace, or be one above it: so its own folders are named.
+func (i Interpreter) sandboxed(l kernel.Launch) *sandbox.Spec {
+	if l.Sandbox == nil {
+		return nil
+	}
+	s := *l.Sandbox
+	s.System = slices.Clone(s.System)
+	add := func(path string) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(s.System, real) {
+			s.System = append(s.System, real)
+		}
+	}
+	for _, prefix := range []string{i.Prefix, i.basePrefix()} {
+		for _, name := range []string{"bin", "lib", "lib64", "include", "share", "pyvenv.cfg"} {
+			add(filepath.Join(prefix, name))
+		}
+	}
+	if home := l.Environ["HOME"]; filepath.IsAbs(home) {
+		add(filepath.Join(home, ".local", "lib"))
+	}
+	if folder, err := installDriver(l.Driver); err == nil {
+		add(folder)
+	}
+	return &s
 }
 
 // StartTests starts a process that collects and runs tests.

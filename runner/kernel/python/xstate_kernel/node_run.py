@@ -121,7 +121,7 @@ class NodeRun:
         wanted = request.get("lined") and hasattr(sys, "monitoring")
         self.lines = line_coverage.LineCoverage(self.codes, self.kernel.blocks) if wanted else None
         self.kernel.recorder.begin(request["node"])
-        self.files.begin(process.files())
+        self.files.begin(process.files(), request.get("observed", 0))
         started.stdin.buffer.begin()
         if self.modules.attaches_databases:
             self.files.attached(self.codes + self.workspace_codes)
@@ -341,6 +341,8 @@ class NodeRun:
             "modes": sorted(f.modes),
             "chmods": f.chmods,
             "times": sorted(f.times),
+            "disregarded": sorted(f.caches),
+            "observed": f.observed,
         }
         see.environ = _environ_changes(self.environ, os.environ._data, f.put)
         see.library_environ = sorted(map(os.fsdecode, f.put.keys() - f.put_by_program))

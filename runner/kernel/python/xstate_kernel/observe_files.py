@@ -25,6 +25,7 @@ from . import (
     observe,
     observe_calls,
     observe_clocks,
+    sandbox,
     scan,
     started,
 )
@@ -39,6 +40,7 @@ class Files:
     """What a node does to files, and its other effects outside the namespace."""
 
     numbers = True  # files that the program opens as descriptors are separate state
+    observed = 0  # the number under which the sandbox observes the node that runs; 0: it does not
 
     duration = "clock"  # the mark of a node that measures a duration
 
@@ -113,9 +115,14 @@ class Files:
         self.names = set()  # names of the program that an unpickler looked up
         self.unpickled = set()  # modules in which an unpickler looked up names
 
-    def begin(self, logs=()):
-        """Begins to observe a node. It may write to files that are open, and to logs, without opening them."""
+    def begin(self, logs=(), observed=0):
+        """Begins to observe a node. It may write to files that are open, and to logs, without opening them.
+
+        observed is the number under which the sandbox observes the node, or 0."""
         self.reset()
+        self.observed = observed
+        if observed:
+            sandbox.mark("begin", observed)
         descriptors.begin()
         self._scan.begin()
         for p in self._wrote.intersection((*self.handles.paths.values(), *logs)):
@@ -126,6 +133,8 @@ class Files:
 
     def end(self):
         self.active = False
+        if self.observed:
+            sandbox.mark("end", self.observed)
         if descriptors.end():
             self.marks.add("unobserved descriptor")
         if self.chance or any(now and now != was for p, was in self._logs.items() for now in (_state(p),)):
@@ -274,6 +283,8 @@ class Files:
                 self.reads.setdefault(folder, "presence")  # without the folder, the write fails
             self.writes[p] = before = self._before(p)
             self._announce(p, before)
+            if self.observed:
+                sandbox.mark("wrote", p.lstrip("/"))
 
     def _announce(self, p, before):
         """Records in the journal that the program changes a path from now on. A recovery after a crash reads this."""
@@ -440,12 +451,13 @@ class Files:
             "os.forkpty",
             "pty.spawn",
         ):
-            if not _library_imports():
-                self.marks.add("subprocess")
-            self._scan.before()
+            if not self.observed:
+                if not _library_imports():
+                    self.marks.add("subprocess")
+                self._scan.before()
+                self._command(args)
             self.on_child()
             self.forked = self.forked or event in ("os.fork", "os.forkpty")
-            self._command(args)
             if len(args) < 4 or args[3] is None:
                 self.environ.add("+")
         elif event in ("sqlite3.connect",):
@@ -533,7 +545,10 @@ class Files:
         """Counts the databases that SQL in the code attaches as read: attaching raises no audit event.
 
         It scans the workspace, as for a child process. If the code computes a name at run time, it marks the node.
+        Where the sandbox observes the node, it sees which databases are opened.
         """
+        if self.observed:
+            return
         self.active = False
         self._scan.before()
         self.active = True

@@ -1,0 +1,91 @@
+package basestate
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Programs that a node executes, with the libraries, headers and settings of the system that they use, are one input of
+// the node: the key program:NAME@LIST. The list of files is learnt with a trace, and LIST is its digest. A file counts
+// by its identity (size, time of change, inode), for an installation replaces it, and a compiler has thousands of them.
+// A file that is not there counts as absent.
+
+// Folded lists of files: of a folder with more than foldedFiles, the folder is compared instead, for what is installed
+// or removed changes its time. Of long lists, smaller folders are folded.
+const (
+	foldedFiles     = 200
+	longList        = 600
+	foldedFilesLong = 20
+)
+
+// ProgramKey returns the key of programs, by the name of the first, and the list of the files that they use. A folder
+// whose list is read ends in a slash.
+func ProgramKey(name string, files []string) (depgraph.Key, string) {
+	if name == "" {
+		name = "fork" // a copy of the interpreter
+	}
+	list := strings.Join(folded(files), "\n")
+	return depgraph.Key("program:" + name + "@" + string(state.DigestOf([]byte(list))[:12])), list
+}
+
+// folded makes a list shorter.
+func folded(files []string) []string {
+	most := foldedFiles
+	if len(files) > longList {
+		most = foldedFilesLong
+	}
+	count := map[string]int{}
+	for _, f := range files {
+		count[path.Dir(f)]++
+	}
+	var list []string
+	for _, f := range files {
+		if dir := path.Dir(f); count[dir] > most && !strings.HasSuffix(f, "/") {
+			f = dir + "/"
+		}
+		list = append(list, f)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// programs digests the identities of the files of a program: key.
+func (w *State) programs(k depgraph.Key) state.Digest {
+	files := w.versionFiles[k]
+	if files == "" {
+		return state.Absent
+	}
+	var b strings.Builder
+	for f := range strings.SplitSeq(files, "\n") {
+		fmt.Fprintf(&b, "%q %s\n", f, identity(f))
+	}
+	return state.DigestOf([]byte(b.String()))
+}
+
+// identity returns a text that changes when a file becomes another. Of a folder it is whether that is there, and with a
+// slash at the end also whether what it lists is the same.
+func identity(name string) string {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "absent"
+	case info.IsDir() && !strings.HasSuffix(name, "/"):
+		return "folder"
+	}
+	inode := uint64(0)
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		inode = st.Ino
+	}
+	size := info.Size()
+	if info.IsDir() {
+		size = 0 // it depends on the file system
+	}
+	return fmt.Sprintf("%d %d %d", size, info.ModTime().UnixNano(), inode)
+}
