@@ -6,7 +6,6 @@ import (
 	"path"
 	"runtime"
 	"strconv"
-	"unsafe"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
@@ -20,24 +19,9 @@ func (s *supervisor) serve() {
 	s.mu.Lock()
 	s.tid = unix.Gettid()
 	s.mu.Unlock()
-	// Since Linux 6.6 the caller and this thread can share a processor, which halves the time of a call.
-	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS,
-		unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	for {
-		var n notification
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_RECV,
-			uintptr(unsafe.Pointer(&n)))
-		switch errno {
-		case 0:
-			s.answer(&n)
-		case unix.EINTR, unix.ENOENT:
-			// A caller was killed, or all have ended.
-			if s.hungUp() {
-				return
-			}
-		default:
-			return
-		}
+	var n notification
+	for s.calls.receive(&n) {
+		s.answer(&n)
 	}
 }
 
@@ -50,18 +34,14 @@ func (s *supervisor) answer(n *notification) {
 	if fail == 0 {
 		r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	}
-	ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // a caller that is gone needs none
-}
-
-// hungUp reports whether no process has the filter any more.
-func (s *supervisor) hungUp() bool {
-	p := []unix.PollFd{{Fd: int32(s.listener), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, 0)
-	return err == nil && n > 0 && p[0].Revents&unix.POLLHUP != 0
+	s.calls.answer(&r) // a caller that is gone needs none
 }
 
 // handle decides about one call, and notes it. It returns the error with which the call fails; 0: it goes on.
 func (s *supervisor) handle(n *notification) unix.Errno {
+	if s.main == 0 && n.Number == unix.SYS_EXECVE {
+		s.isMain(int(n.Tid))
+	}
 	c := call{notification: *n, main: s.main == 0 || inGroup(s.main, int(n.Tid))}
 	if s.ending {
 		if s.valid(n) {
@@ -162,7 +142,9 @@ func (s *supervisor) first(c *call, key string) unix.Errno {
 	}
 	s.followed(c)
 	s.effects(c)
-	if c.manner != 0 && !s.resolve.passing && len(s.changing) == 0 {
+	// A write that fails may succeed the next time: when its folder has been made.
+	failed := c.manner == mannerWrite && !s.notes.wrote(c.to.path)
+	if c.manner != 0 && !failed && !s.resolve.passing && len(s.changing) == 0 {
 		s.cache(c).noted[key] |= c.manner
 	}
 	return 0

@@ -24,6 +24,7 @@ type Box struct {
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
 	pid      int
+	tracer   int // the process that traces the box; 0: none
 	control  *os.File
 	super    *supervisor // nil: the box is not observed
 	ended    atomic.Bool // the interpreter has been reaped
@@ -38,8 +39,11 @@ func Start(cmd *exec.Cmd, s Spec) (*Box, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
 	}
-	if s.Observe != LevelHooks {
-		b, err := start(cmd, s, LevelCalls)
+	for _, level := range []Level{LevelCalls, LevelTrace} {
+		if s.Observe != "" && s.Observe != level {
+			continue
+		}
+		b, err := start(cmd, s, level)
 		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.step != "filter" {
 			return b, err
 		}
@@ -115,8 +119,8 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
 		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.restrict,
 	}
-	if b.level == LevelCalls {
-		setup.Listen = true
+	if b.level != LevelHooks {
+		setup.Listen, setup.Trace = b.level == LevelCalls, b.level == LevelTrace
 		setup.Filter = encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, bounds.filter))
 	} else if bounds.filter != nil {
 		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))
@@ -126,7 +130,11 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		return err
 	}
 	if listener >= 0 {
-		b.super = newSupervisor(b.spec, listener, bounds, b.others)
+		var calls callers = traced(listener)
+		if b.level == LevelCalls {
+			calls = newListener(listener)
+		}
+		b.super = newSupervisor(b.spec, calls, bounds, b.others)
 		go b.super.serve()
 	}
 	if _, err := b.control.Write([]byte{1}); err != nil {
@@ -162,6 +170,7 @@ func (b *Box) install(setup keeper.Setup) (int, error) {
 		return -1, &refusal{"keeper", err}
 	}
 	r, listener, err := b.receive()
+	b.tracer = r.Tracer
 	if err == nil && listener >= 0 && !r.Killable {
 		b.degraded = append(b.degraded, "signals interrupt observed calls")
 	}
@@ -233,10 +242,21 @@ func (b *Box) Degraded() []string { return b.degraded }
 // Wait waits until all processes of the box have ended. Its error is that of (*exec.Cmd).Wait of the interpreter.
 func (b *Box) Wait() error {
 	b.once.Do(func() {
+		// What a killed keeper leaves holds the pipes that the end of a command is waited for with.
+		for unix.Waitid(unix.P_PID, b.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		}
+		if b.super != nil {
+			b.super.endRest()
+			b.super.nudge()
+		}
 		b.exit = b.cmd.Wait()
 		b.ended.Store(true)
-		if b.kept {
+		if b.control != nil {
 			b.control.Close()
+		}
+		s, ok := b.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if ok && b.super == nil && s.Signaled() && s.Signal() == syscall.SIGKILL {
+			_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 		}
 	})
 	return b.exit
@@ -259,7 +279,7 @@ func (b *Box) Kill() {
 // others reports whether a process of the box other than the interpreter is alive.
 func (b *Box) others() bool {
 	for _, pid := range keeper.Descendants(b.cmd.Process.Pid, nil) {
-		if pid != b.pid {
+		if pid != b.pid && pid != b.tracer {
 			return true
 		}
 	}
@@ -281,22 +301,32 @@ func (b *Box) Take(ctx context.Context, node int) (Report, error) {
 func Probe() (Level, string) { return probe() }
 
 var probe = sync.OnceValues(func() (Level, string) {
-	b := &Box{level: LevelCalls, kept: true}
+	reason := ""
+	for _, level := range []Level{LevelCalls, LevelTrace} {
+		err := probeLevel(level)
+		if err == nil {
+			return level, reason
+		}
+		reason = err.Error()
+	}
+	return LevelHooks, reason
+})
+
+func probeLevel(level Level) error {
+	b := &Box{level: level, kept: true}
 	theirs, err := b.startKeeper(&exec.Cmd{})
 	if err != nil {
-		return LevelHooks, err.Error()
+		return err
 	}
 	theirs.Close()
 	listener, err := b.install(keeper.Setup{
-		Probe: true, Listen: true, Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
+		Probe: true, Listen: level == LevelCalls, Trace: level == LevelTrace,
+		Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
 	})
 	if listener >= 0 {
 		unix.Close(listener)
 	}
 	b.control.Close()
 	_ = b.cmd.Wait()
-	if err != nil {
-		return LevelHooks, err.Error()
-	}
-	return LevelCalls, ""
-})
+	return err
+}

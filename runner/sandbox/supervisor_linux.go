@@ -2,18 +2,17 @@ package sandbox
 
 import (
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // supervisor decides about the calls of one box, and notes them. One thread serves; other goroutines take reports.
 type supervisor struct {
-	spec     Spec
-	listener int // -1: calls come by another way
-	bounds   enforcement
-	images   images
-	others   func() bool // whether a process other than the interpreter is alive
+	spec   Spec
+	calls  callers
+	bounds enforcement
+	images images
+	others func() bool // whether a process other than the interpreter is alive
 
 	mu       sync.Mutex
 	mem      tracee
@@ -33,9 +32,9 @@ type supervisor struct {
 	taken    *sync.Cond // waits for a report, or the end
 }
 
-func newSupervisor(spec Spec, listener int, bounds enforcement, others func() bool) *supervisor {
+func newSupervisor(spec Spec, calls callers, bounds enforcement, others func() bool) *supervisor {
 	s := &supervisor{
-		spec: spec, listener: listener, bounds: bounds, others: others,
+		spec: spec, calls: calls, bounds: bounds, others: others,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 	}
@@ -43,11 +42,18 @@ func newSupervisor(spec Spec, listener int, bounds enforcement, others func() bo
 	return s
 }
 
-// started says which process is the interpreter. Before, all calls are those of the keeper's start.
+// started says which process is the interpreter: the first that executes a program. The keeper's answer says so, too,
+// but by then an interpreter that is fast may have started others.
 func (s *supervisor) started(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.main, s.mayRun = pid, false
+	s.isMain(pid)
+}
+
+func (s *supervisor) isMain(pid int) {
+	if s.main != pid {
+		s.main, s.mayRun = pid, false
+	}
 }
 
 // silent reports whether a call is of no interest: one of the interpreter between two nodes.
@@ -119,9 +125,7 @@ func (s *supervisor) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over, s.tid = true, 0
-	if s.listener >= 0 {
-		unix.Close(s.listener)
-	}
+	s.calls.close()
 	s.taken.Broadcast()
 }
 
@@ -134,15 +138,7 @@ func (s *supervisor) nudge() {
 	}
 }
 
-// valid reports whether the caller still waits: then what was read belongs to it, and to no later process.
-func (s *supervisor) valid(n *notification) bool {
-	return s.listener < 0 || ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.ID)) == 0
-}
-
-func ioctl(fd int, request uint, p unsafe.Pointer) unix.Errno {
-	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(p))
-	return errno
-}
+func (s *supervisor) valid(n *notification) bool { return s.calls.valid(n) }
 
 // decide asks the bounds.
 func (s *supervisor) decide(c *call) unix.Errno {

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"time"
 	"unsafe"
 )
 
@@ -33,6 +32,8 @@ func init() {
 type keeper struct {
 	control int
 	setup   Setup
+	tracer  int // the process that traces the box; 0: none
+	calls   int // the tracer's socket
 }
 
 func keep() {
@@ -47,6 +48,12 @@ func keep() {
 	prctl(prSetChildSubreaper, 1)
 	if !k.receiveSetup() {
 		os.Exit(125)
+	}
+	if k.setup.Trace {
+		var err error
+		if k.tracer, k.calls, err = startTracer(); err != nil {
+			k.fail("filter", err)
+		}
 	}
 	if err := restrict(&k.setup); err != nil {
 		k.fail("restrict", err)
@@ -116,6 +123,9 @@ func (k *keeper) filter() filterResult {
 	if errno := prctl(prSetNoNewPrivs, 1); errno != 0 {
 		return filterResult{listener: -1, err: errno}
 	}
+	if k.setup.Trace {
+		return k.traced()
+	}
 	if !k.setup.Listen {
 		_, errno := seccomp(k.setup.Filter, 0)
 		return filterResult{listener: -1, err: asError(errno)}
@@ -131,12 +141,24 @@ func (k *keeper) filter() filterResult {
 	return filterResult{listener: fd, killable: killable}
 }
 
+// traced puts on a filter that stops for the tracer.
+func (k *keeper) traced() filterResult {
+	asTraced(k.setup.Filter)
+	if _, errno := seccomp(k.setup.Filter, 0); errno != 0 {
+		return filterResult{listener: -1, err: errno}
+	}
+	if !isTraced() {
+		return filterResult{listener: -1, err: syscall.ENOSYS}
+	}
+	return filterResult{listener: k.calls, killable: true}
+}
+
 // announce sends the listener, and waits until the supervisor listens.
 func (k *keeper) announce(r filterResult) bool {
 	if r.err != nil {
 		k.fail("filter", r.err)
 	}
-	if !k.send(Reply{Killable: r.killable}, r.listener) {
+	if !k.send(Reply{Killable: r.killable, Tracer: k.tracer}, r.listener) {
 		return false
 	}
 	if r.listener >= 0 {
@@ -234,8 +256,9 @@ func end(status syscall.WaitStatus) {
 		var action [4]uint64
 		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(status.Signal()),
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
-		syscall.Kill(os.Getpid(), status.Signal())
-		time.Sleep(time.Second) // another thread takes the signal
+		// The signal goes to this thread: then it has ended the process before the call returns.
+		runtime.LockOSThread()
+		syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(status.Signal()))
 		os.Exit(128 + int(status.Signal()))
 	}
 	os.Exit(status.ExitStatus())
