@@ -19,6 +19,7 @@ import (
 func (a *app) forkVerb() *cobra.Command {
 	var at stepFlags
 	var origin xstate.Origin
+	own := false
 	cmd := &cobra.Command{
 		Use:   "fork NEW",
 		Short: "make a session that shares the past of another",
@@ -26,13 +27,24 @@ func (a *app) forkVerb() *cobra.Command {
 copies nothing: what both have in common keeps its results. The other session, its program and its file do not change.
 
 If NEW is the name of a program (.py, .ipynb, .md), fork writes the program into that file, which must not exist yet;
-continue with xstate run NEW. Otherwise the session has no file of its own: xstate run FILE --session NEW.`,
+continue with xstate run NEW. Otherwise the session has no file of its own: xstate run FILE --session NEW.
+
+With --private the session gets a folder of its own, a copy of the one that the program runs in, with the program in it.
+So versions of a program run side by side and never see each other's files. Every verb with --session NEW works there;
+xstate diff --files NEW shows what changed in it, and xstate apply NEW moves that into the original.`,
 		Example: `  xstate fork trial.py
-  xstate fork trial.py --at-step 5 --agent coder --reason "another way to clean"`,
+  xstate fork trial.py --at-step 5 --agent coder --reason "another way to clean"
+  xstate fork variant-1 --private`,
 		Args: takes(1, 1, "the NEW session's name"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.fork(cmd.Context(), args[0], at, origin) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if own {
+				return a.forkPrivate(cmd.Context(), args[0], at, origin)
+			}
+			return a.fork(cmd.Context(), args[0], at, origin)
+		},
 	}
 	cmd.Flags().SortFlags = false
+	cmd.Flags().BoolVar(&own, "private", false, "in a folder of its own, a copy of the one that the program runs in")
 	at.flags(cmd)
 	a.originFlags(cmd, &origin)
 	return a.ofSession(cmd)

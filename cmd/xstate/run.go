@@ -45,7 +45,14 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if own, _ := programArguments(cmd, args); len(own) == 0 {
-				return a.runRecorded(cmd.Context(), f)
+				file, err := a.privateFile(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if file == "" {
+					return a.runRecorded(cmd.Context(), f)
+				}
+				return a.run(cmd.Context(), file, f)
 			}
 			return f.given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				f.invocation = in
@@ -198,17 +205,12 @@ func (c caller) findPython(asked, folder string) error {
 	return err
 }
 
-// runName names the session of a run.
-func (a *app) runName(storeDir string, src *source) string {
-	if a.session != "" {
-		return a.session
-	}
-	return sessionName(storeDir, src.path)
-}
-
 // runSession opens the session of a run; it makes one only for a file that is a program.
 func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
-	name := a.runName(store.State().Dir(), src)
+	name, err := a.runName(ctx, store, src)
+	if err != nil {
+		return nil, err
+	}
 	o, err := a.sessionOptions(ctx, store, src, f.python, f.workdir, f.invocation)
 	if err != nil {
 		return nil, err
