@@ -190,7 +190,7 @@ func (a *app) printFile(f *api.FileChange) {
 	}
 	if f.Conflict != "" {
 		head += ", " + a.ui.red("in conflict") + ": " + string(f.Conflict) + " in the original, too"
-	} else if f.Diff == "" && f.Kind == "file" && f.Change != private.Removed {
+	} else if f.Diff == "" && f.Mode == "" && f.Kind == "file" && f.Change != private.Removed {
 		head += ", " + bytesText(f.Bytes)
 	}
 	a.ui.print("%s\n", head)
