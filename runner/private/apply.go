@@ -44,7 +44,7 @@ func (c *Comparison) Apply(ctx context.Context, origin state.Origin) (state.Step
 	if err := c.conflict(); err != nil {
 		return 0, err
 	}
-	staged := filepath.Join(c.view.home, "staged")
+	staged := filepath.Join(c.view.home, stagedName)
 	if err := removeAll(staged); err != nil { // of a process that was killed
 		return 0, failed("prepare to apply", err)
 	}
@@ -121,7 +121,7 @@ func (c *Comparison) stage(folder string) error {
 		if err != nil {
 			return err
 		}
-		made, err := copier.copyOpen(src, stagedName(folder, i))
+		made, err := copier.copyOpen(src, stagedFile(folder, i))
 		_ = src.Close()
 		if err == nil && (made == nil || made.Is != c.Changes[i].view) {
 			err = fmt.Errorf("%s is being written", c.Changes[i].Path)
@@ -133,7 +133,7 @@ func (c *Comparison) stage(folder string) error {
 	return nil
 }
 
-func stagedName(folder string, i int) string { return filepath.Join(folder, fmt.Sprint(i)) }
+func stagedFile(folder string, i int) string { return filepath.Join(folder, fmt.Sprint(i)) }
 
 // put makes the changes: it removes what is in a folder before the folder, and adds it after.
 func (c *Comparison) put(staged string) error {
@@ -150,7 +150,7 @@ func (c *Comparison) put(staged string) error {
 	}
 	first := map[uint64]string{}
 	for i := range c.Changes {
-		if err := c.putOne(&c.Changes[i], stagedName(staged, i), first); err != nil {
+		if err := c.putOne(&c.Changes[i], stagedFile(staged, i), first); err != nil {
 			return err
 		}
 	}

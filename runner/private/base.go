@@ -12,8 +12,11 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// baseName is the name of the file that holds the base of a view, beside the view.
-const baseName = "base"
+// Names of what lies beside a view: the file that holds its base, and the folder of files that are about to be applied.
+const (
+	baseName   = ".base.xstate"
+	stagedName = ".staged.xstate"
+)
 
 // baseFormat is the format of that file.
 const baseFormat = 1

@@ -4,7 +4,7 @@
 //
 //   - The original is the folder that a session runs in which is not private.
 //   - A View is the private folder of a session that was forked from it. It lies in the store, at private/NAME/, under
-//     the name of the original, so that only the path before it differs.
+//     the path that the original has from the folder that holds the store.
 //   - The base says what the original was when the view was made, and which files of the view are still that.
 //   - A Change is a path where the view differs from its base and from the original as it is now. It is in conflict if
 //     the original differs from the base there, too.
@@ -23,7 +23,8 @@
 //     the session, and any tool can look into it. Where the file system shares blocks (FICLONE), it takes no space.
 //   - A copy alone cannot say who changed a file. So the base keeps a digest of each file.
 //   - Links would lead out of the copy. A link that names the original leads into the view, and a relative link that
-//     leaves the folder leads where it led before.
+//     leaves the folder leads where it led before. So does "..", as far as the folder that holds the store: the folders
+//     above the view hold links to the neighbours of the original.
 //   - A virtual environment cannot be moved: its programs name its path. The view links to that of the original, which
 //     it shares.
 //   - What the program wrote must not pass for an edit after Apply. So Apply hands the session in the original the

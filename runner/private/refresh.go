@@ -27,6 +27,9 @@ func (v *View) Refresh(ctx context.Context) error {
 	for i := len(paths) - 1; i >= 0 && err == nil; i-- { // what is in a folder goes before it
 		err = v.withdraw(paths[i])
 	}
+	if err == nil {
+		err = v.linkNeighbours()
+	}
 	all := &copying{from: v.Original, to: v.Folder, leads: v.Folder, base: c.base}
 	for i := 0; i < len(paths) && err == nil; i++ {
 		err = v.renew(all, paths[i])
