@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/xstate-engine/xstate/state"
@@ -121,8 +122,11 @@ func list(root, store string, inside func(path string) bool) (all []listed, err 
 	return all, err
 }
 
+// isGone reports whether there is nothing at a path. A file may be where the folder was.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
+
 func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if isGone(err) {
 		return nil
 	}
 	return err

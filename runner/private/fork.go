@@ -81,10 +81,12 @@ func Fork(
 
 // maker makes a view under a temporary name. It holds a lock on the folder, so that no collector takes it away.
 type maker struct {
-	store  *state.Store
-	name   string
-	from   string // the folder that is copied
-	parent *View  // of the session that is forked; nil: that is not private
+	store *state.Store
+	name  string
+	// The session that is forked, and its folder, which is copied.
+	session, from string
+
+	parent *View // of the session that is forked; nil: that is not private
 	temp   string
 	home   string
 	inner  string // the path of the view in either
@@ -92,7 +94,7 @@ type maker struct {
 }
 
 func newMaking(ctx context.Context, store *state.Store, name string, parent *state.Session) (*maker, error) {
-	m := &maker{store: store, name: name, from: parent.Workspace, home: home(store, name)}
+	m := &maker{store: store, name: name, session: parent.Name, from: parent.Workspace, home: home(store, name)}
 	var err error
 	if m.parent, err = Of(ctx, store, parent.Name); err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func newMaking(ctx context.Context, store *state.Store, name string, parent *sta
 
 // copy fills the folder, and writes the base.
 func (m *maker) copy() (*Made, error) {
-	v := &View{Session: m.name, Original: m.from, store: m.store, home: m.temp}
+	v := &View{Session: m.name, Original: m.from, Parent: m.session, store: m.store, home: m.temp}
 	if m.parent != nil {
 		v.Original, v.Parent = m.parent.Original, m.parent.Parent
 	}

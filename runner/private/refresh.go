@@ -3,7 +3,6 @@ package private
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -56,7 +55,7 @@ func (v *View) withdraw(path string) error {
 		}
 	}
 	err = os.Remove(filepath.Join(v.Folder, path))
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	if err == nil || isGone(err) {
 		return nil
 	}
 	return os.RemoveAll(filepath.Join(v.Folder, path)) // bytecode is in it
@@ -66,7 +65,7 @@ func (v *View) withdraw(path string) error {
 func (v *View) renew(all *copying, path string) error {
 	from, to := filepath.Join(v.Original, path), filepath.Join(v.Folder, path)
 	info, err := os.Lstat(from)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isGone(err) {
 		delete(all.base.Entries, path)
 		return nil
 	}
