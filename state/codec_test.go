@@ -84,7 +84,7 @@ func fullTrace() Trace {
 		ReadAliases: []Alias{
 			{"x@0", "y@1"},
 		}, AliasSensitive: []string{"x"}, AliasesBefore: []Alias{{"x@0", "q@2"}}, AliasesAfter: []Alias{{"x@0", "z@0"}},
-		BindOrder: []string{"z", "-q"},
+		BindOrder: []string{"z", "-q"}, FileOrder: []string{"b.txt", "a.txt"},
 		Outputs: DigestOf(
 			[]byte("out"),
 		), Err: &ExecError{Type: "E"}, Ending: &Ending{Code: 3, Err: &ExecError{Type: "S"}}, Marks: []string{"clock"},
@@ -114,10 +114,10 @@ func TestRecordsKeepEveryField(t *testing.T) {
 	}
 }
 
-// TestTraceIdentity holds that every field of a trace is part of its identity, or is one of the three that are not.
+// TestTraceIdentity holds that every field of a trace is part of its identity, or is one of the four that are not.
 func TestTraceIdentity(t *testing.T) {
 	outside := map[string]string{
-		"Seconds": "cost", "At": "cost", "Info": "describes what Writes names",
+		"Seconds": "cost", "At": "cost", "Info": "describes what Writes names", "FileOrder": "times",
 	}
 	full := fullTrace()
 	for i := range reflect.TypeOf(full).NumField() {

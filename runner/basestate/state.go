@@ -163,7 +163,7 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 	case "module":
 		return w.version(k)
 	case "program":
-		return w.programs(k)
+		return programDigest(w.versionFiles[k])
 	case "rng":
 		return w.seed
 	case "stdin":

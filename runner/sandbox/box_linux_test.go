@@ -19,9 +19,10 @@ import (
 // boxed is a box around a Python program, in an empty workspace.
 type boxed struct {
 	*sandbox.Box
-	t      *testing.T
-	folder string
-	out    bytes.Buffer
+	t       *testing.T
+	folder  string
+	journal string
+	out     bytes.Buffer
 }
 
 // prelude defines begin and end, as a driver has them.
@@ -59,19 +60,25 @@ var interpreter = sync.OnceValue(func() string {
 // start starts a Python program in a folder.
 func start(t *testing.T, folder, program string) *boxed {
 	t.Helper()
+	return startWith(t, folder, program, func(*exec.Cmd) {})
+}
+
+func startWith(t *testing.T, folder, program string, change func(*exec.Cmd)) *boxed {
+	t.Helper()
 	python := interpreter()
 	if python == "" {
 		t.Skip("there is no python3")
 	}
 	spool := t.TempDir()
-	b := &boxed{t: t, folder: folder}
+	b := &boxed{t: t, folder: folder, journal: filepath.Join(spool, "writing")}
 	cmd := exec.Command(python, "-S", "-c", prelude+program)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, &b.out, &b.out
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	change(cmd)
 	var err error
 	b.Box, err = sandbox.Start(cmd, sandbox.Spec{
-		Folder: folder, Spool: spool, Journal: filepath.Join(spool, "writing"),
+		Folder: folder, Spool: spool, Journal: b.journal,
 	})
 	if err != nil {
 		t.Fatal(err)

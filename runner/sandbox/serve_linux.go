@@ -223,6 +223,7 @@ func (s *supervisor) endRest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ending = true
+	s.seen[s.main] = true
 	for pid := range s.seen {
 		if !filtered(pid) {
 			continue // the number is another process' now

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -26,6 +27,7 @@ type Box struct {
 	tracer   int // the process that traces the box; 0: none
 	control  *os.File
 	super    *supervisor // nil: the box is not observed
+	ended    atomic.Bool // the interpreter has been reaped
 	once     sync.Once
 	exit     error
 }
@@ -92,6 +94,8 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 	if err != nil {
 		return nil, &refusal{"keeper", err}
 	}
+	// Only this side has the runtime's poller: to wait for a message, or for the end of the keeper, takes no thread.
+	_ = unix.SetNonblock(pair[0], true)
 	b.control, theirs = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	b.cmd = &exec.Cmd{
 		// The program may have been replaced meanwhile: this path leads to the one that runs.
@@ -144,7 +148,18 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 	if b.super != nil {
 		b.super.started(r.Pid)
 	}
+	go b.follow()
 	return nil
+}
+
+// follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait reads.
+func (b *Box) follow() {
+	_, _ = b.control.Read(make([]byte, 1))
+	b.ended.Store(true)
+	if b.super != nil {
+		b.super.endRest()
+		b.super.nudge()
+	}
 }
 
 // install sends a setup, and returns the listener; -1: there is none.
@@ -191,12 +206,18 @@ func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 }
 
 func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
-	for {
-		n, m, _, _, err = unix.Recvmsg(int(f.Fd()), data, rights, unix.MSG_CMSG_CLOEXEC)
-		if err != unix.EINTR {
-			return n, m, err
-		}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, 0, err
 	}
+	e := raw.Read(func(fd uintptr) bool {
+		n, m, _, _, err = unix.Recvmsg(int(fd), data, rights, unix.MSG_CMSG_CLOEXEC)
+		return err != unix.EAGAIN && err != unix.EINTR
+	})
+	if e != nil {
+		err = e
+	}
+	return n, m, err
 }
 
 // plainly starts a command without a keeper.
@@ -221,20 +242,10 @@ func (b *Box) Degraded() []string { return b.degraded }
 // Wait waits until all processes of the box have ended. Its error is that of (*exec.Cmd).Wait of the interpreter.
 func (b *Box) Wait() error {
 	b.once.Do(func() {
-		// What a killed keeper leaves holds the pipes that the end of a command is waited for with.
-		for unix.Waitid(unix.P_PID, b.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-		}
-		if b.super != nil {
-			b.super.endRest()
-			b.super.nudge()
-		}
 		b.exit = b.cmd.Wait()
-		if b.control != nil {
+		b.ended.Store(true)
+		if b.kept {
 			b.control.Close()
-		}
-		s, ok := b.cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if ok && b.super == nil && s.Signaled() && s.Signal() == syscall.SIGKILL {
-			_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 		}
 	})
 	return b.exit
@@ -242,10 +253,15 @@ func (b *Box) Wait() error {
 
 // Kill ends every process of the box at once.
 func (b *Box) Kill() {
+	if b.ended.Load() {
+		return // the number may be another process' by now
+	}
 	_ = syscall.Kill(b.pid, syscall.SIGKILL)
 	_ = syscall.Kill(-b.pid, syscall.SIGKILL)
 	if b.kept {
-		_ = unix.Shutdown(int(b.control.Fd()), unix.SHUT_WR)
+		if raw, err := b.control.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
+		}
 	}
 }
 
