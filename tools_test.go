@@ -3,6 +3,7 @@
 package xstate_test
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -19,6 +21,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // toolProgram runs the tool of a program of runner/sandbox/testdata/programs as a block, between two that it does not
@@ -41,6 +44,10 @@ type toolRun struct {
 	folder   string
 	greeting string
 	files    []txtar.File
+	age      time.Time // when the files were made
+	edit     string    // a script
+	edited   bool
+	marks    []string // that the tool has
 	env      []string
 }
 
@@ -74,7 +81,6 @@ func runTool(t *testing.T, archive *txtar.Archive) {
 	}
 	skipWithout(t, archive, python)
 	r := newToolRun(t, archive, python)
-	// The interpreter has the environment of this process, so what a tool reads of it must be the same in both.
 	o := xstate.SessionOptions{Python: python, Seed: 7, Workspace: r.folder, Environ: r.env}
 	session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(r.folder, xstate.StoreName)), o)
 
@@ -83,14 +89,14 @@ func runTool(t *testing.T, archive *txtar.Archive) {
 	r.step(t, session, "again", nil)
 	r.greeting = "welcome"
 	r.step(t, session, "another block edited", []string{"before", "after"})
-	edit := section(archive, "edit.sh")
-	if edit == "" {
+	if r.edit == "" {
 		return
 	}
-	r.shell(t, edit)
+	r.shell(t, r.edit)
+	r.edited = true
 	r.step(t, session, "an input edited", []string{"tool", "result"})
 	r.step(t, session, "again", nil)
-	r.write(t)
+	r.takeBack(t)
 	r.step(t, session, "the edit taken back", nil)
 }
 
@@ -113,8 +119,11 @@ func (r *toolRun) step(t *testing.T, session *xstate.Session, what string, want 
 	}
 	var printed strings.Builder
 	for _, b := range have.Blocks {
-		if len(b.AllMarks) > 0 {
-			t.Errorf("%s: block %s has marks %v", what, b.ID, b.AllMarks)
+		if b.ID == "tool" && !slices.Equal(b.AllMarks, r.marks) {
+			t.Errorf("%s: block %s has marks %v, want %v", what, b.ID, b.AllMarks, r.marks)
+		}
+		if b.Status == state.StatusRan {
+			t.Logf("%s: %s ran: %+v", what, b.ID, b.Reason)
 		}
 		for _, out := range b.Outputs {
 			printed.WriteString(out.Text)
@@ -133,16 +142,11 @@ func (r *toolRun) step(t *testing.T, session *xstate.Session, what string, want 
 // what was printed and all files.
 func (r *toolRun) plain(t *testing.T) (string, map[string]string) {
 	t.Helper()
-	fresh := &toolRun{folder: t.TempDir(), greeting: r.greeting, files: r.files, env: r.env}
+	fresh := *r
+	fresh.folder = t.TempDir()
 	fresh.write(t)
-	for _, f := range r.files { // as edited
-		data, err := os.ReadFile(filepath.Join(r.folder, f.Name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(fresh.folder, f.Name), data, 0o644)
-		}
-		if err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
+	if r.edited {
+		fresh.shell(t, r.edit)
 	}
 	cmd := exec.Command(r.python(), "-c", fmt.Sprintf(toolProgram, r.greeting))
 	cmd.Dir, cmd.Env = fresh.folder, append(slices.Clone(r.env), "PYTHONHASHSEED=0")
@@ -157,10 +161,17 @@ func (r *toolRun) plain(t *testing.T) (string, map[string]string) {
 
 func newToolRun(t *testing.T, archive *txtar.Archive, python string) *toolRun {
 	t.Helper()
-	r := &toolRun{folder: t.TempDir(), greeting: "hello"}
+	r := &toolRun{folder: t.TempDir(), greeting: "hello", age: time.Now().Add(-time.Hour)}
 	for _, f := range archive.Files {
-		if f.Name != "edit.sh" {
+		if f.Name == "edit.sh" {
+			r.edit = string(f.Data)
+		} else {
 			r.files = append(r.files, f)
+		}
+	}
+	for line := range strings.Lines(string(archive.Comment)) {
+		if marks, ok := strings.CutPrefix(line, "marks: "); ok {
+			r.marks = strings.Fields(marks)
 		}
 	}
 	own := t.TempDir()
@@ -174,14 +185,38 @@ func newToolRun(t *testing.T, archive *txtar.Archive, python string) *toolRun {
 
 func (r *toolRun) python() string { return strings.TrimPrefix(r.env[0], "PYTHON=") }
 
-// write writes the files as they were given.
+// write writes the files as they were given, with the same times whenever it is called.
 func (r *toolRun) write(t *testing.T) {
 	t.Helper()
-	files := map[string][]byte{}
 	for _, f := range r.files {
-		files[f.Name] = f.Data
+		path := filepath.Join(r.folder, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, r.age, r.age); err != nil {
+			t.Fatal(err)
+		}
 	}
-	xstatetest.WriteFiles(t, r.folder, files)
+}
+
+// takeBack undoes the edit.
+func (r *toolRun) takeBack(t *testing.T) {
+	t.Helper()
+	r.edited = false
+	for _, f := range r.files {
+		path := filepath.Join(r.folder, f.Name)
+		if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, f.Data) {
+			if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(path, r.age, r.age); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (r *toolRun) shell(t *testing.T, script string) {
@@ -233,15 +268,6 @@ func onDisk(t *testing.T, folder string) map[string]string {
 	}
 	delete(all, ".")
 	return all
-}
-
-func section(archive *txtar.Archive, name string) string {
-	for _, f := range archive.Files {
-		if f.Name == name {
-			return string(f.Data)
-		}
-	}
-	return ""
 }
 
 // skipWithout skips a test whose program needs what is not installed.

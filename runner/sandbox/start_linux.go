@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -24,8 +23,9 @@ type Box struct {
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
 	pid      int
-	tracer   int // the process that traces the box; 0: none
+	program  string
 	control  *os.File
+	unread   []byte      // of the keeper's replies
 	super    *supervisor // nil: the box is not observed
 	ended    atomic.Bool // the interpreter has been reaped
 	once     sync.Once
@@ -67,7 +67,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // start starts a command below a keeper.
 func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
-	b := &Box{spec: s, level: level, kept: true}
+	b := &Box{spec: s, level: level, kept: true, program: cmd.Path}
 	bounds, err := enforce(s)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 	} else if bounds.filter != nil {
 		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))
 	}
-	listener, err := b.install(setup)
+	listener, tracer, err := b.install(setup)
 	if err != nil {
 		return err
 	}
@@ -134,20 +134,15 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		if b.level == LevelCalls {
 			calls = newListener(listener)
 		}
-		b.super = newSupervisor(b.spec, calls, bounds, b.others)
+		b.super = newSupervisor(b.spec, calls, bounds, b.cmd.Process.Pid)
+		b.super.tracer = tracer
 		go b.super.serve()
-	}
-	if _, err := b.control.Write([]byte{1}); err != nil {
-		return &refusal{"keeper", err}
 	}
 	r, _, err := b.receive()
 	if err != nil {
 		return err
 	}
 	b.pid = r.Pid
-	if b.super != nil {
-		b.super.started(r.Pid)
-	}
 	go b.follow()
 	return nil
 }
@@ -159,50 +154,58 @@ func (b *Box) follow() {
 	if b.super != nil {
 		b.super.endRest()
 		b.super.nudge()
+	} else {
+		_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 	}
 }
 
-// install sends a setup, and returns the listener; -1: there is none.
-func (b *Box) install(setup keeper.Setup) (int, error) {
-	data := setup.Encode()
-	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
-	if _, err := b.control.Write(message); err != nil {
-		return -1, &refusal{"keeper", err}
+// install sends a setup. It returns the listener, or the socket of the tracer and its process; -1: there is none.
+func (b *Box) install(setup keeper.Setup) (listener, tracer int, err error) {
+	if _, err := b.control.Write(setup.Encode()); err != nil {
+		return -1, 0, &refusal{"keeper", err}
 	}
 	r, listener, err := b.receive()
-	b.tracer = r.Tracer
 	if err == nil && listener >= 0 && !r.Killable {
 		b.degraded = append(b.degraded, "signals interrupt observed calls")
 	}
-	return listener, err
+	return listener, r.Tracer, err
 }
 
 // receive reads one reply of the keeper, and a descriptor if it comes with one.
 func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 	fd = -1
 	data, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
-	n, m, err := receiveMessage(b.control, data, rights)
-	if err != nil {
-		return r, -1, &refusal{"keeper", err}
-	}
-	if n == 0 {
-		return r, -1, &refusal{"keeper", errors.New("it ended")}
-	}
-	if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
-		if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
-			fd = fds[0]
+	for {
+		rest, ok := r.Decode(b.unread)
+		if ok {
+			b.unread = rest
+			return r, fd, refused(r, b.program)
+		}
+		n, m, err := receiveMessage(b.control, data, rights)
+		if err == nil && n == 0 {
+			err = errors.New("it ended")
+		}
+		if err != nil {
+			return r, fd, &refusal{"keeper", err}
+		}
+		b.unread = append(b.unread, data[:n]...)
+		if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
+			if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
+				fd = fds[0]
+			}
 		}
 	}
-	if !r.Decode(data[:n]) {
-		return r, fd, &refusal{"keeper", errors.New("its answer has another form")}
+}
+
+// refused is the error in a reply.
+func refused(r keeper.Reply, path string) error {
+	switch r.Step {
+	case "":
+		return nil
+	case "start":
+		return &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(r.Errno)}
 	}
-	if r.Step == "start" {
-		return r, fd, &os.PathError{Op: "fork/exec", Path: b.spec.Folder, Err: syscall.Errno(r.Errno)}
-	}
-	if r.Step != "" {
-		return r, fd, &refusal{r.Step, syscall.Errno(r.Errno)}
-	}
-	return r, fd, nil
+	return &refusal{r.Step, syscall.Errno(r.Errno)}
 }
 
 func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
@@ -242,21 +245,10 @@ func (b *Box) Degraded() []string { return b.degraded }
 // Wait waits until all processes of the box have ended. Its error is that of (*exec.Cmd).Wait of the interpreter.
 func (b *Box) Wait() error {
 	b.once.Do(func() {
-		// What a killed keeper leaves holds the pipes that the end of a command is waited for with.
-		for unix.Waitid(unix.P_PID, b.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-		}
-		if b.super != nil {
-			b.super.endRest()
-			b.super.nudge()
-		}
 		b.exit = b.cmd.Wait()
 		b.ended.Store(true)
-		if b.control != nil {
+		if b.kept {
 			b.control.Close()
-		}
-		s, ok := b.cmd.ProcessState.Sys().(syscall.WaitStatus)
-		if ok && b.super == nil && s.Signaled() && s.Signal() == syscall.SIGKILL {
-			_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 		}
 	})
 	return b.exit
@@ -274,16 +266,6 @@ func (b *Box) Kill() {
 			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
 		}
 	}
-}
-
-// others reports whether a process of the box other than the interpreter is alive.
-func (b *Box) others() bool {
-	for _, pid := range keeper.Descendants(b.cmd.Process.Pid, nil) {
-		if pid != b.pid && pid != b.tracer {
-			return true
-		}
-	}
-	return false
 }
 
 // Take returns what was done between the marks of a node. It waits for the second mark. If all processes end before,
@@ -319,7 +301,7 @@ func probeLevel(level Level) error {
 		return err
 	}
 	theirs.Close()
-	listener, err := b.install(keeper.Setup{
+	listener, _, err := b.install(keeper.Setup{
 		Probe: true, Listen: level == LevelCalls, Trace: level == LevelTrace,
 		Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
 	})

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"sync"
 
+	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
 )
 
@@ -12,7 +13,8 @@ type supervisor struct {
 	calls  callers
 	bounds enforcement
 	images images
-	others func() bool // whether a process other than the interpreter is alive
+	keeper int
+	tracer int // the process that traces the box; 0: none
 
 	mu       sync.Mutex
 	mem      tracee
@@ -32,9 +34,9 @@ type supervisor struct {
 	taken    *sync.Cond // waits for a report, or the end
 }
 
-func newSupervisor(spec Spec, calls callers, bounds enforcement, others func() bool) *supervisor {
+func newSupervisor(spec Spec, calls callers, bounds enforcement, keeperPid int) *supervisor {
 	s := &supervisor{
-		spec: spec, calls: calls, bounds: bounds, others: others,
+		spec: spec, calls: calls, bounds: bounds, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 	}
@@ -42,18 +44,13 @@ func newSupervisor(spec Spec, calls callers, bounds enforcement, others func() b
 	return s
 }
 
-// started says which process is the interpreter: the first that executes a program. The keeper's answer says so, too,
-// but by then an interpreter that is fast may have started others.
-func (s *supervisor) started(pid int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.isMain(pid)
-}
-
-func (s *supervisor) isMain(pid int) {
-	if s.main != pid {
-		s.main, s.mayRun = pid, false
+// isMain reports whether a thread is one of the interpreter. The first call comes from the keeper, which starts it, and
+// the second from the interpreter: it is known before it runs its own code.
+func (s *supervisor) isMain(tid int) bool {
+	if s.main == 0 && tid != s.keeper {
+		s.main, s.mayRun = tid, false
 	}
+	return s.main == 0 || inGroup(s.main, tid)
 }
 
 // silent reports whether a call is of no interest: one of the interpreter between two nodes.
@@ -83,10 +80,14 @@ func (s *supervisor) running() bool {
 	if !s.mayRun {
 		return false
 	}
-	if s.mayRun = s.others(); !s.mayRun {
-		clear(s.seen)
+	for _, pid := range keeper.Descendants(s.keeper, nil) {
+		if pid != s.main && pid != s.tracer {
+			return true
+		}
 	}
-	return s.mayRun
+	s.mayRun = false
+	clear(s.seen)
+	return false
 }
 
 // take returns the report of a node, once it is complete. A box that has ended completes the one that it was at.

@@ -77,10 +77,10 @@ func init() {
 		runtime.LockOSThread() // a tracee obeys one thread only
 		thread, err := strconv.Atoi(os.Args[1])
 		if err != nil {
-			os.Exit(125)
+			exit(125)
 		}
 		t := &tracer{calls: 3, keeper: thread}
-		os.Exit(t.trace())
+		exit(t.trace())
 	}
 }
 
