@@ -49,7 +49,7 @@ func allowing(s Spec, offers Offers, temp string) allowed {
 		a.write = append(a.write, terminals...)
 	}
 	a.read = slices.Concat(SystemFolders, kernelFolders, systemFiles, s.System, b.Read, []string{"/dev"})
-	a.kept = []string{filepath.Join(s.Folder, PolicyName)}
+	a.kept = append([]string{filepath.Join(s.Folder, PolicyName)}, b.ReadOnly...)
 	a.write, a.read = canonical(a.write), canonical(a.read)
 	a.secret = secrets("/etc")
 	return a

@@ -160,3 +160,19 @@ func public(addr netip.Addr) bool {
 	}
 	return true
 }
+
+// Allows reports whether hosts, as a policy file has them, allow an address: HOST or HOST:PORT.
+func Allows(hosts []string, address string) bool {
+	p := &Proxy{}
+	for _, text := range hosts {
+		p.hosts = append(p.hosts, parse(text))
+	}
+	name, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp:"))
+	if err != nil {
+		name, port = strings.TrimPrefix(address, "tcp:"), ""
+	}
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return p.allowsAddr(addr.Unmap(), port)
+	}
+	return p.allowsName(strings.ToLower(strings.TrimSuffix(name, ".")), port)
+}
