@@ -62,7 +62,7 @@ func (s *supervisor) hungUp() bool {
 
 // handle decides about one call, and notes it. It returns the error with which the call fails; 0: it goes on.
 func (s *supervisor) handle(n *notification) unix.Errno {
-	c := call{notification: *n, main: s.main == 0 || inGroup(s.main, int(n.Tid))}
+	c := call{notification: *n, main: s.isMain(int(n.Tid))}
 	if s.ending {
 		if s.valid(n) {
 			_ = unix.Kill(int(n.Tid), unix.SIGKILL)

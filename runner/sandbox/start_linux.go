@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +23,9 @@ type Box struct {
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
 	pid      int
+	program  string
 	control  *os.File
+	unread   []byte      // of the keeper's replies
 	super    *supervisor // nil: the box is not observed
 	ended    atomic.Bool // the interpreter has been reaped
 	once     sync.Once
@@ -63,7 +64,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // start starts a command below a keeper.
 func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
-	b := &Box{spec: s, level: level, kept: true}
+	b := &Box{spec: s, level: level, kept: true, program: cmd.Path}
 	bounds, err := enforce(s)
 	if err != nil {
 		return nil, err
@@ -126,20 +127,14 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		return err
 	}
 	if listener >= 0 {
-		b.super = newSupervisor(b.spec, listener, bounds, b.others)
+		b.super = newSupervisor(b.spec, listener, bounds, b.cmd.Process.Pid)
 		go b.super.serve()
-	}
-	if _, err := b.control.Write([]byte{1}); err != nil {
-		return &refusal{"keeper", err}
 	}
 	r, _, err := b.receive()
 	if err != nil {
 		return err
 	}
 	b.pid = r.Pid
-	if b.super != nil {
-		b.super.started(r.Pid)
-	}
 	go b.follow()
 	return nil
 }
@@ -156,9 +151,7 @@ func (b *Box) follow() {
 
 // install sends a setup, and returns the listener; -1: there is none.
 func (b *Box) install(setup keeper.Setup) (int, error) {
-	data := setup.Encode()
-	message := append(binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data...)
-	if _, err := b.control.Write(message); err != nil {
+	if _, err := b.control.Write(setup.Encode()); err != nil {
 		return -1, &refusal{"keeper", err}
 	}
 	r, listener, err := b.receive()
@@ -172,28 +165,37 @@ func (b *Box) install(setup keeper.Setup) (int, error) {
 func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 	fd = -1
 	data, rights := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
-	n, m, err := receiveMessage(b.control, data, rights)
-	if err != nil {
-		return r, -1, &refusal{"keeper", err}
-	}
-	if n == 0 {
-		return r, -1, &refusal{"keeper", errors.New("it ended")}
-	}
-	if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
-		if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
-			fd = fds[0]
+	for {
+		rest, ok := r.Decode(b.unread)
+		if ok {
+			b.unread = rest
+			return r, fd, refused(r, b.program)
+		}
+		n, m, err := receiveMessage(b.control, data, rights)
+		if err == nil && n == 0 {
+			err = errors.New("it ended")
+		}
+		if err != nil {
+			return r, fd, &refusal{"keeper", err}
+		}
+		b.unread = append(b.unread, data[:n]...)
+		if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
+			if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
+				fd = fds[0]
+			}
 		}
 	}
-	if !r.Decode(data[:n]) {
-		return r, fd, &refusal{"keeper", errors.New("its answer has another form")}
+}
+
+// refused is the error in a reply.
+func refused(r keeper.Reply, path string) error {
+	switch r.Step {
+	case "":
+		return nil
+	case "start":
+		return &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(r.Errno)}
 	}
-	if r.Step == "start" {
-		return r, fd, &os.PathError{Op: "fork/exec", Path: b.spec.Folder, Err: syscall.Errno(r.Errno)}
-	}
-	if r.Step != "" {
-		return r, fd, &refusal{r.Step, syscall.Errno(r.Errno)}
-	}
-	return r, fd, nil
+	return &refusal{r.Step, syscall.Errno(r.Errno)}
 }
 
 func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
@@ -254,16 +256,6 @@ func (b *Box) Kill() {
 			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
 		}
 	}
-}
-
-// others reports whether a process of the box other than the interpreter is alive.
-func (b *Box) others() bool {
-	for _, pid := range keeper.Descendants(b.cmd.Process.Pid, nil) {
-		if pid != b.pid {
-			return true
-		}
-	}
-	return false
 }
 
 // Take returns what was done between the marks of a node. It waits for the second mark. If all processes end before,

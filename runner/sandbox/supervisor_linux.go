@@ -4,6 +4,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
 )
 
@@ -13,7 +14,7 @@ type supervisor struct {
 	listener int // -1: calls come by another way
 	bounds   enforcement
 	images   images
-	others   func() bool // whether a process other than the interpreter is alive
+	keeper   int
 
 	mu       sync.Mutex
 	mem      tracee
@@ -33,9 +34,9 @@ type supervisor struct {
 	taken    *sync.Cond // waits for a report, or the end
 }
 
-func newSupervisor(spec Spec, listener int, bounds enforcement, others func() bool) *supervisor {
+func newSupervisor(spec Spec, listener int, bounds enforcement, keeperPid int) *supervisor {
 	s := &supervisor{
-		spec: spec, listener: listener, bounds: bounds, others: others,
+		spec: spec, listener: listener, bounds: bounds, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 	}
@@ -43,11 +44,13 @@ func newSupervisor(spec Spec, listener int, bounds enforcement, others func() bo
 	return s
 }
 
-// started says which process is the interpreter. Before, all calls are those of the keeper's start.
-func (s *supervisor) started(pid int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.main, s.mayRun = pid, false
+// isMain reports whether a thread is one of the interpreter. The first call comes from the keeper, which starts it, and
+// the second from the interpreter: it is known before it runs its own code.
+func (s *supervisor) isMain(tid int) bool {
+	if s.main == 0 && tid != s.keeper {
+		s.main, s.mayRun = tid, false
+	}
+	return s.main == 0 || inGroup(s.main, tid)
 }
 
 // silent reports whether a call is of no interest: one of the interpreter between two nodes.
@@ -77,10 +80,14 @@ func (s *supervisor) running() bool {
 	if !s.mayRun {
 		return false
 	}
-	if s.mayRun = s.others(); !s.mayRun {
-		clear(s.seen)
+	for _, pid := range keeper.Descendants(s.keeper, nil) {
+		if pid != s.main {
+			return true
+		}
 	}
-	return s.mayRun
+	s.mayRun = false
+	clear(s.seen)
+	return false
 }
 
 // take returns the report of a node, once it is complete. A box that has ended completes the one that it was at.

@@ -7,10 +7,9 @@
 // inherits them. That thread then waits for ever, because the interpreter dies with it. All other threads stay free of
 // bounds and filter: they speak with the engine and reap.
 //
-// On the control socket the engine sends a Setup. The keeper answers with a Reply and the listener of the filter. The
-// engine sends one byte when its supervisor listens. The keeper answers with the process id of the interpreter. After
-// that, the socket means only one thing: when it ends, the box ends. It ends when the engine closes it, and also when
-// the engine is killed.
+// On the control socket the engine sends a Setup. The keeper answers with a Reply that carries the listener of the
+// filter, and with a second one that has the process id of the interpreter. After that, the socket means only one
+// thing: when it ends, the box ends. It ends when the engine closes it, and also when the engine is killed.
 //
 // The keeper adopts every process of the box whose parent ended. When the interpreter has ended, the keeper kills all
 // others, and then ends in the same way as the interpreter: with its exit status, or by its signal.

@@ -31,44 +31,57 @@ func init() {
 
 // keeper is the state of a keeper. The main thread does what needs the filter; talk and reap do the rest.
 type keeper struct {
-	control int
-	setup   Setup
+	control  int
+	setup    Setup
+	filtered chan filtered
+	started  chan started
+}
+
+// filtered is what became of the filter: its listener, or why there is none.
+type filtered struct {
+	listener int
+	killable bool
+	err      error
+}
+
+// started is what became of the interpreter.
+type started struct {
+	pid int
+	err error
 }
 
 func keep() {
 	number, err := strconv.Atoi(os.Args[1])
 	if err != nil {
-		os.Exit(125)
+		exit(125)
 	}
-	k := &keeper{control: number}
+	// Both channels have room, so that the main thread does not wait: each change of threads takes time.
+	k := &keeper{control: number, filtered: make(chan filtered, 1), started: make(chan started, 1)}
 	syscall.CloseOnExec(number)
 	name := append([]byte(Name), 0)
 	prctl(prSetName, uintptr(unsafe.Pointer(&name[0])))
 	prctl(prSetChildSubreaper, 1)
 	if !k.receiveSetup() {
-		os.Exit(125)
+		exit(125)
 	}
 	if err := restrict(&k.setup); err != nil {
 		k.fail("restrict", err)
 	}
-	// An unfiltered thread sends: a filter may ask the engine about calls that send.
-	filtered, sent := make(chan filterResult), make(chan bool)
-	go func() { sent <- k.announce(<-filtered) }()
-	result := k.filter()
-	filtered <- result
-	if !<-sent || k.setup.Probe {
-		os.Exit(0)
+	go k.talk()
+	f := k.filter()
+	k.filtered <- f
+	if f.err == nil && !k.setup.Probe {
+		k.started <- k.start()
 	}
-	k.run()
+	select {} // the interpreter dies with this thread
 }
 
-// receiveSetup reads the length of the setup, four bytes, and the setup.
 func (k *keeper) receiveSetup() bool {
-	var head [4]byte
-	if !k.read(head[:]) {
+	head := make([]byte, 4)
+	if !k.read(head) {
 		return false
 	}
-	data := make([]byte, uint32(head[0])|uint32(head[1])<<8|uint32(head[2])<<16|uint32(head[3])<<24)
+	data := make([]byte, length(head))
 	return k.read(data) && k.setup.decode(data)
 }
 
@@ -92,33 +105,26 @@ func (k *keeper) send(r Reply, fd int) bool {
 	if fd >= 0 {
 		rights = syscall.UnixRights(fd)
 	}
-	return syscall.Sendmsg(k.control, r.encode(), rights, nil, 0) == nil
+	return syscall.Sendmsg(k.control, framed(r.encode()), rights, nil, 0) == nil
 }
 
 func (k *keeper) fail(step string, err error) {
 	number, _ := err.(syscall.Errno)
 	k.send(Reply{Step: step, Errno: int(number)}, -1)
-	os.Exit(125)
-}
-
-// filterResult is what became of the filter: its listener, or why there is none.
-type filterResult struct {
-	listener int
-	killable bool
-	err      error
+	exit(125)
 }
 
 // filter puts the filter on this thread. An older system does not know every flag.
-func (k *keeper) filter() filterResult {
+func (k *keeper) filter() filtered {
 	if len(k.setup.Filter) == 0 {
-		return filterResult{listener: -1}
+		return filtered{listener: -1}
 	}
 	if errno := prctl(prSetNoNewPrivs, 1); errno != 0 {
-		return filterResult{listener: -1, err: errno}
+		return filtered{listener: -1, err: errno}
 	}
 	if !k.setup.Listen {
 		_, errno := seccomp(k.setup.Filter, 0)
-		return filterResult{listener: -1, err: asError(errno)}
+		return filtered{listener: -1, err: asError(errno)}
 	}
 	fd, errno := seccomp(k.setup.Filter, newListener|waitKillable)
 	killable := errno == 0
@@ -126,28 +132,13 @@ func (k *keeper) filter() filterResult {
 		fd, errno = seccomp(k.setup.Filter, newListener)
 	}
 	if errno != 0 {
-		return filterResult{listener: -1, err: errno}
+		return filtered{listener: -1, err: errno}
 	}
-	return filterResult{listener: fd, killable: killable}
+	return filtered{listener: fd, killable: killable}
 }
 
-// announce sends the listener, and waits until the supervisor listens.
-func (k *keeper) announce(r filterResult) bool {
-	if r.err != nil {
-		k.fail("filter", r.err)
-	}
-	if !k.send(Reply{Killable: r.killable}, r.listener) {
-		return false
-	}
-	if r.listener >= 0 {
-		syscall.Close(r.listener)
-	}
-	var begin [1]byte
-	return k.read(begin[:])
-}
-
-// run starts the interpreter from this thread, and follows it. It does not return.
-func (k *keeper) run() {
+// start starts the interpreter from this thread.
+func (k *keeper) start() started {
 	files := make([]uintptr, k.setup.Files)
 	for i := range files {
 		files[i] = uintptr(i)
@@ -156,29 +147,37 @@ func (k *keeper) run() {
 		Dir: k.setup.Dir, Env: k.setup.Env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: k.setup.Group, Pdeathsig: syscall.SIGKILL},
 	})
-	if err != nil {
-		done := make(chan bool)
-		go func() { k.fail("start", err); done <- true }()
-		<-done
+	if err == nil {
+		prctl(prSetDumpable, 0) // the programs of the box do not look into the keeper
 	}
-	prctl(prSetDumpable, 0) // the programs of the box do not look into the keeper
-	go k.follow(pid)
-	select {}
+	return started{pid, err}
 }
 
-// follow runs on other threads than run.
-func (k *keeper) follow(pid int) {
-	k.release()
-	if !k.send(Reply{Pid: pid}, -1) {
-		syscall.Kill(pid, syscall.SIGKILL)
+// talk speaks with the engine and follows the interpreter. It runs on threads without filter: a filter may ask the
+// engine about calls that send.
+func (k *keeper) talk() {
+	f := <-k.filtered
+	if f.err != nil {
+		k.fail("filter", f.err)
 	}
+	if !k.send(Reply{Killable: f.killable}, f.listener) || k.setup.Probe {
+		exit(0)
+	}
+	if f.listener >= 0 {
+		syscall.Close(f.listener)
+	}
+	s := <-k.started
+	if s.err != nil {
+		k.fail("start", s.err)
+	}
+	k.release()
+	k.send(Reply{Pid: s.pid}, -1)
 	go func() {
-		var b [1]byte
-		for k.read(b[:]) {
+		for b := make([]byte, 1); k.read(b); {
 		}
-		endAll(os.Getpid()) // the engine is gone, or wants the end
+		endAll() // the engine is gone, or wants the end
 	}()
-	end(reap(pid))
+	end(reap(s.pid))
 }
 
 // release gives up what is the interpreter's: a pipe that the keeper held would never end.
@@ -199,28 +198,31 @@ func (k *keeper) release() {
 // reap waits for the interpreter, then ends what it left. It returns how the interpreter ended.
 func reap(pid int) syscall.WaitStatus {
 	var status, s syscall.WaitStatus
-	ended := false
+	ended, options := false, 0
 	for {
-		got, err := syscall.Wait4(-1, &s, 0, nil)
+		got, err := syscall.Wait4(-1, &s, options, nil)
 		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {
 			return status // there are no processes left
 		}
-		if got == pid {
-			status, ended = s, true
-		}
-		if ended {
-			endAll(os.Getpid())
+		switch {
+		case got == pid:
+			status, ended, options = s, true, syscall.WNOHANG
+		case got == 0: // some have not ended
+			endAll()
+			options = 0
+		case ended:
+			options = syscall.WNOHANG
 		}
 	}
 }
 
-// endAll kills all processes below a process. It stops each before it looks for its children, so that none are added
+// endAll kills all processes below this one. It stops each before it looks for its children, so that none are added
 // meanwhile. What was missed is found when its parent has died: then it is a child of the keeper.
-func endAll(of int) {
-	for _, pid := range Descendants(of, func(pid int) { syscall.Kill(pid, syscall.SIGSTOP) }) {
+func endAll() {
+	for _, pid := range Descendants(os.Getpid(), func(pid int) { syscall.Kill(pid, syscall.SIGSTOP) }) {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
@@ -236,9 +238,16 @@ func end(status syscall.WaitStatus) {
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 		syscall.Kill(os.Getpid(), status.Signal())
 		time.Sleep(time.Second) // another thread takes the signal
-		os.Exit(128 + int(status.Signal()))
+		exit(128 + int(status.Signal()))
 	}
-	os.Exit(status.ExitStatus())
+	exit(status.ExitStatus())
+}
+
+// exit ends this process at once. What os.Exit does first takes a second where the race detector is on.
+func exit(status int) {
+	for {
+		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
+	}
 }
 
 func prctl(option, argument uintptr) syscall.Errno {

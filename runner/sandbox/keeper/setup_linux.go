@@ -34,15 +34,23 @@ type Reply struct {
 	Killable bool
 }
 
-// A message is a list of fields; a field is its length, in decimal digits, a colon, and its bytes. Package
-// encoding/json would make this package wait for many others, see doc.go.
+// A message is its length, in four bytes, and a list of fields; a field is its length, in decimal digits, a colon, and
+// its bytes. Package encoding/json would make this package wait for many others, see doc.go.
+
+// framed puts the length before a message.
+func framed(m []byte) []byte {
+	n := len(m)
+	return append([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}, m...)
+}
+
+func length(m []byte) int { return int(m[0]) | int(m[1])<<8 | int(m[2])<<16 | int(m[3])<<24 }
 
 // Encode puts a setup in a message.
 func (s *Setup) Encode() []byte {
 	m := field(nil, s.Path, s.Dir, strconv.Itoa(s.Files), strconv.FormatBool(s.Group), string(s.Filter),
 		strconv.FormatBool(s.Listen), strconv.FormatBool(s.Probe), string(s.Bounds), strconv.Itoa(len(s.Args)))
 	m = field(m, s.Args...)
-	return field(m, s.Env...)
+	return framed(field(m, s.Env...))
 }
 
 func (s *Setup) decode(message []byte) bool {
@@ -65,14 +73,19 @@ func (r *Reply) encode() []byte {
 	return field(nil, strconv.Itoa(r.Pid), r.Step, strconv.Itoa(r.Errno), strconv.FormatBool(r.Killable))
 }
 
-// Decode reads a reply. It reports whether the message is one.
-func (r *Reply) Decode(message []byte) bool {
-	fields, ok := split(message)
+// Decode reads a reply from the begin of data, and returns what is behind it. It is false where there is none, and the
+// rest is data where more must come.
+func (r *Reply) Decode(data []byte) (rest []byte, ok bool) {
+	if len(data) < 4 || len(data) < 4+length(data) {
+		return data, false
+	}
+	end := 4 + length(data)
+	fields, ok := split(data[4:end])
 	if !ok || len(fields) != 4 {
-		return false
+		return nil, false
 	}
 	*r = Reply{Pid: number(fields[0]), Step: fields[1], Errno: number(fields[2]), Killable: fields[3] == "true"}
-	return true
+	return data[end:], true
 }
 
 func field(m []byte, texts ...string) []byte {
