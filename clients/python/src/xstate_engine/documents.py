@@ -820,6 +820,7 @@ class RunSummary(TypedDict):
     interpreter: str
     arguments: NotRequired[list[str]]
     stdin: NotRequired[str]
+    observed: NotRequired[str]
     ended: NotRequired[Ended]
     interrupted: NotRequired[bool]
 
