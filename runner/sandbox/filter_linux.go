@@ -71,8 +71,12 @@ func filter(ask uint32, keeper int, bounds []unix.SockFilter) []unix.SockFilter 
 	for _, number := range []int{unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET} {
 		p = append(p, onCall(number, loadArg(0), equal(0, 0, 1), allow, giveBack(ask))...) // IPC_PRIVATE
 	}
-	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO,
-		unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN} {
+	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL} { // signal 0 only asks whether there is a process
+		p = append(p, onCall(number, loadArg(1), equal(0, 0, 1), allow,
+			loadArg(0), equal(uint32(keeper), 0, 1), giveError(unix.EPERM), allow)...)
+	}
+	for _, number := range []int{unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO,
+		unix.SYS_PIDFD_OPEN} {
 		p = append(p, onCall(number, loadArg(0), equal(uint32(keeper), 0, 1), giveError(unix.EPERM), allow)...)
 	}
 	done := []int{statAt, unix.SYS_STATX, unix.SYS_SENDTO, unix.SYS_CLONE, unix.SYS_SHMGET, unix.SYS_SEMGET,

@@ -26,6 +26,7 @@ from . import (
     fingerprint,
     frames,
     groups,
+    guard,
     hidden,
     layout,
     libraries,
@@ -100,6 +101,7 @@ class Kernel:
         # before the first snapshot of hidden state
         started.start(options.get("file") or "", options.get("arguments") or (), options.get("stdin"))
         sys.path.insert(0, options["imports"])
+        guard.engines.update(options.get("engines") or ())
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep
         os.chdir(options["folder"])
