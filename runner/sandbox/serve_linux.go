@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"os"
-	"path"
 	"runtime"
 	"strconv"
 
@@ -20,26 +19,28 @@ func (s *supervisor) serve() {
 	s.tid = unix.Gettid()
 	s.mu.Unlock()
 	var n notification
+	var r response
 	for s.calls.receive(&n) {
-		s.answer(&n)
+		s.answer(&n, &r)
 	}
 }
 
 // answer lets a call go on, or fails it.
-func (s *supervisor) answer(n *notification) {
+func (s *supervisor) answer(n *notification, r *response) {
 	s.mu.Lock()
 	fail := s.handle(n)
 	s.mu.Unlock()
-	r := response{ID: n.ID, Error: -int32(fail)}
+	*r = response{ID: n.ID, Error: -int32(fail)}
 	if fail == 0 {
 		r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	}
-	s.calls.answer(&r) // a caller that is gone needs none
+	s.calls.answer(r) // a caller that is gone needs none
 }
 
 // handle decides about one call, and notes it. It returns the error with which the call fails; 0: it goes on.
 func (s *supervisor) handle(n *notification) unix.Errno {
-	c := call{notification: *n, main: s.isMain(int(n.Tid))}
+	c := &s.call
+	*c = call{notification: *n, main: s.isMain(int(n.Tid))}
 	if s.ending {
 		if s.valid(n) {
 			_ = unix.Kill(int(n.Tid), unix.SIGKILL)
@@ -54,19 +55,19 @@ func (s *supervisor) handle(n *notification) unix.Errno {
 		}
 	}
 	if n.Arch != ownArchitecture || n.Number < 0 || int(n.Number) >= len(shapes) {
-		if !s.unnoted(&c) {
+		if !s.unnoted(c) {
 			s.notes.unseen("foreign")
 		}
-		return s.decide(&c)
+		return s.decide(c)
 	}
 	c.shape = shapes[n.Number]
 	switch {
 	case c.path >= 0 && c.act != actNone:
-		return s.onPath(&c)
+		return s.onPath(c)
 	case c.onFile:
-		return s.onOpenFile(&c, int32(c.Args[0]))
+		return s.onOpenFile(c, int32(c.Args[0]))
 	}
-	return s.onOther(&c)
+	return s.onOther(c)
 }
 
 // onPath handles a call with a path. Most end at the lookup of a path that has been noted.
@@ -145,14 +146,6 @@ func (s *supervisor) first(c *call, key string) unix.Errno {
 		s.cache(c).noted[key] |= c.manner
 	}
 	return 0
-}
-
-// rooted puts a path below what the process takes for the root. The path of an open file is there already.
-func rooted(root, p string) string {
-	if root == "" || within(p, root) {
-		return p
-	}
-	return path.Join(root, p)
 }
 
 // onOpenFile handles a call on an open file.
