@@ -30,7 +30,7 @@ var limits = struct {
 		"runner/suite":    7,
 		".":               0,
 		"bench":           7,
-		"cmd/xstate":      5,
+		"cmd/xstate":      6,
 	},
 }
 

@@ -363,7 +363,8 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	}, nil
 }
 
-// relatives returns the file records of the other versions of the program in this workspace.
+// relatives returns the file records of the other versions of the program in this workspace. Versions in other
+// folders, private ones, share with it only what lies outside of both.
 func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord, error) {
 	family, err := s.store.Family(ctx, s.name)
 	if err != nil {
@@ -371,12 +372,18 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord,
 	}
 	var found []map[string]state.FileRecord
 	for _, x := range family {
-		if x.Name == s.name || x.Workspace != s.options.Workspace {
+		if x.Name == s.name {
 			continue
 		}
 		files, err := query.New(s.store.state, x, "").Files(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if x.Workspace != s.options.Workspace {
+			maps.DeleteFunc(files, func(name string, _ state.FileRecord) bool {
+				rel, err := filepath.Rel(s.options.Workspace, name)
+				return !filepath.IsAbs(name) || err == nil && filepath.IsLocal(rel)
+			})
 		}
 		found = append(found, files)
 	}

@@ -39,8 +39,11 @@ func Start(cmd *exec.Cmd, s Spec) (*Box, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
 	}
-	if s.Observe != LevelHooks {
-		b, err := start(cmd, s, LevelCalls)
+	for _, level := range []Level{LevelCalls, LevelTrace} {
+		if s.Observe != "" && s.Observe != level {
+			continue
+		}
+		b, err := start(cmd, s, level)
 		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.step != "filter" {
 			return b, err
 		}
@@ -116,18 +119,23 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
 		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.restrict,
 	}
-	if b.level == LevelCalls {
-		setup.Listen = true
+	if b.level != LevelHooks {
+		setup.Listen, setup.Trace = b.level == LevelCalls, b.level == LevelTrace
 		setup.Filter = encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, bounds.filter))
 	} else if bounds.filter != nil {
 		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))
 	}
-	listener, err := b.install(setup)
+	listener, tracer, err := b.install(setup)
 	if err != nil {
 		return err
 	}
 	if listener >= 0 {
-		b.super = newSupervisor(b.spec, listener, bounds, b.cmd.Process.Pid)
+		var calls callers = traced(listener)
+		if b.level == LevelCalls {
+			calls = newListener(listener)
+		}
+		b.super = newSupervisor(b.spec, calls, bounds, b.cmd.Process.Pid)
+		b.super.tracer = tracer
 		go b.super.serve()
 	}
 	r, _, err := b.receive()
@@ -146,19 +154,21 @@ func (b *Box) follow() {
 	if b.super != nil {
 		b.super.endRest()
 		b.super.nudge()
+	} else {
+		_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 	}
 }
 
-// install sends a setup, and returns the listener; -1: there is none.
-func (b *Box) install(setup keeper.Setup) (int, error) {
+// install sends a setup. It returns the listener, or the socket of the tracer and its process; -1: there is none.
+func (b *Box) install(setup keeper.Setup) (listener, tracer int, err error) {
 	if _, err := b.control.Write(setup.Encode()); err != nil {
-		return -1, &refusal{"keeper", err}
+		return -1, 0, &refusal{"keeper", err}
 	}
 	r, listener, err := b.receive()
 	if err == nil && listener >= 0 && !r.Killable {
 		b.degraded = append(b.degraded, "signals interrupt observed calls")
 	}
-	return listener, err
+	return listener, r.Tracer, err
 }
 
 // receive reads one reply of the keeper, and a descriptor if it comes with one.
@@ -273,22 +283,32 @@ func (b *Box) Take(ctx context.Context, node int) (Report, error) {
 func Probe() (Level, string) { return probe() }
 
 var probe = sync.OnceValues(func() (Level, string) {
-	b := &Box{level: LevelCalls, kept: true}
+	reason := ""
+	for _, level := range []Level{LevelCalls, LevelTrace} {
+		err := probeLevel(level)
+		if err == nil {
+			return level, reason
+		}
+		reason = err.Error()
+	}
+	return LevelHooks, reason
+})
+
+func probeLevel(level Level) error {
+	b := &Box{level: level, kept: true}
 	theirs, err := b.startKeeper(&exec.Cmd{})
 	if err != nil {
-		return LevelHooks, err.Error()
+		return err
 	}
 	theirs.Close()
-	listener, err := b.install(keeper.Setup{
-		Probe: true, Listen: true, Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
+	listener, _, err := b.install(keeper.Setup{
+		Probe: true, Listen: level == LevelCalls, Trace: level == LevelTrace,
+		Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
 	})
 	if listener >= 0 {
 		unix.Close(listener)
 	}
 	b.control.Close()
 	_ = b.cmd.Wait()
-	if err != nil {
-		return LevelHooks, err.Error()
-	}
-	return LevelCalls, ""
-})
+	return err
+}

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"sync"
-	"unsafe"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
@@ -10,13 +9,15 @@ import (
 
 // supervisor decides about the calls of one box, and notes them. One thread serves; other goroutines take reports.
 type supervisor struct {
-	spec     Spec
-	listener int // -1: calls come by another way
-	bounds   enforcement
-	images   images
-	keeper   int
+	spec   Spec
+	calls  callers
+	bounds enforcement
+	images images
+	keeper int
+	tracer int // the process that traces the box; 0: none
 
 	mu       sync.Mutex
+	call     call // that is decided about: a new one for each would be new memory
 	mem      tracee
 	resolve  resolver
 	caches   [2]*caches // of the main process, and of all others
@@ -34,9 +35,9 @@ type supervisor struct {
 	taken    *sync.Cond // waits for a report, or the end
 }
 
-func newSupervisor(spec Spec, listener int, bounds enforcement, keeperPid int) *supervisor {
+func newSupervisor(spec Spec, calls callers, bounds enforcement, keeperPid int) *supervisor {
 	s := &supervisor{
-		spec: spec, listener: listener, bounds: bounds, keeper: keeperPid,
+		spec: spec, calls: calls, bounds: bounds, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 	}
@@ -81,7 +82,7 @@ func (s *supervisor) running() bool {
 		return false
 	}
 	for _, pid := range keeper.Descendants(s.keeper, nil) {
-		if pid != s.main {
+		if pid != s.main && pid != s.tracer {
 			return true
 		}
 	}
@@ -126,9 +127,7 @@ func (s *supervisor) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over, s.tid = true, 0
-	if s.listener >= 0 {
-		unix.Close(s.listener)
-	}
+	s.calls.close()
 	s.taken.Broadcast()
 }
 
@@ -141,15 +140,7 @@ func (s *supervisor) nudge() {
 	}
 }
 
-// valid reports whether the caller still waits: then what was read belongs to it, and to no later process.
-func (s *supervisor) valid(n *notification) bool {
-	return s.listener < 0 || ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.ID)) == 0
-}
-
-func ioctl(fd int, request uint, p unsafe.Pointer) unix.Errno {
-	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(p))
-	return errno
-}
+func (s *supervisor) valid(n *notification) bool { return s.calls.valid(n) }
 
 // decide asks the bounds.
 func (s *supervisor) decide(c *call) unix.Errno {

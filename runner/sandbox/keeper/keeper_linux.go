@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"time"
 	"unsafe"
 )
 
@@ -33,6 +32,8 @@ func init() {
 type keeper struct {
 	control  int
 	setup    Setup
+	tracer   int // the process that traces the box; 0: none
+	calls    int // the tracer's socket
 	filtered chan filtered
 	started  chan started
 }
@@ -63,6 +64,11 @@ func keep() {
 	prctl(prSetChildSubreaper, 1)
 	if !k.receiveSetup() {
 		exit(125)
+	}
+	if k.setup.Trace {
+		if k.tracer, k.calls, err = startTracer(); err != nil {
+			k.fail("filter", err)
+		}
 	}
 	if err := restrict(&k.setup); err != nil {
 		k.fail("restrict", err)
@@ -122,6 +128,9 @@ func (k *keeper) filter() filtered {
 	if errno := prctl(prSetNoNewPrivs, 1); errno != 0 {
 		return filtered{listener: -1, err: errno}
 	}
+	if k.setup.Trace {
+		return k.traced()
+	}
 	if !k.setup.Listen {
 		_, errno := seccomp(k.setup.Filter, 0)
 		return filtered{listener: -1, err: asError(errno)}
@@ -135,6 +144,18 @@ func (k *keeper) filter() filtered {
 		return filtered{listener: -1, err: errno}
 	}
 	return filtered{listener: fd, killable: killable}
+}
+
+// traced puts on a filter that stops for the tracer.
+func (k *keeper) traced() filtered {
+	asTraced(k.setup.Filter)
+	if _, errno := seccomp(k.setup.Filter, 0); errno != 0 {
+		return filtered{listener: -1, err: errno}
+	}
+	if !isTraced() {
+		return filtered{listener: -1, err: syscall.ENOSYS}
+	}
+	return filtered{listener: k.calls, killable: true}
 }
 
 // start starts the interpreter from this thread.
@@ -160,7 +181,7 @@ func (k *keeper) talk() {
 	if f.err != nil {
 		k.fail("filter", f.err)
 	}
-	if !k.send(Reply{Killable: f.killable}, f.listener) || k.setup.Probe {
+	if !k.send(Reply{Killable: f.killable, Tracer: k.tracer}, f.listener) || k.setup.Probe {
 		exit(0)
 	}
 	if f.listener >= 0 {
@@ -236,8 +257,9 @@ func end(status syscall.WaitStatus) {
 		var action [4]uint64
 		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(status.Signal()),
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
-		syscall.Kill(os.Getpid(), status.Signal())
-		time.Sleep(time.Second) // another thread takes the signal
+		// The signal goes to this thread: then it has ended the process before the call returns.
+		runtime.LockOSThread()
+		syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(status.Signal()))
 		exit(128 + int(status.Signal()))
 	}
 	exit(status.ExitStatus())

@@ -27,6 +27,23 @@ class Aftermath(TypedDict):
     fires: list[RepeatedEffect]
 
 
+Application = TypedDict(
+    "Application",
+    {
+        "from": "str",
+        "step": "int",
+        "count": "int",
+        "files": "list[AppliedFile]",
+        "list": "str",
+    },
+)
+
+
+class AppliedFile(TypedDict):
+    path: str
+    digest: NotRequired[str]
+
+
 class ArtifactChange(TypedDict):
     name: str
     kind: NotRequired[str]
@@ -260,6 +277,7 @@ Entry = TypedDict(
         "hash": NotRequired["str"],
         "verified": NotRequired["Verification"],
         "tested": NotRequired["Testing"],
+        "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
         "placement": NotRequired["StepPlacement"],
         "artifact": NotRequired["ArtifactChange"],
@@ -418,6 +436,9 @@ Fork = TypedDict(
         "from": "ForkPoint | None",
         "step": "int",
         "file": NotRequired["str"],
+        "folder": NotRequired["str"],
+        "copied": NotRequired["int"],
+        "bytes": NotRequired["float"],
     },
 )
 
@@ -462,6 +483,7 @@ LogStep = TypedDict(
         "hash": NotRequired["str"],
         "verified": NotRequired["Verification"],
         "tested": NotRequired["Testing"],
+        "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
         "placement": NotRequired["StepPlacement"],
         "artifact": NotRequired["ArtifactChange"],
@@ -607,6 +629,12 @@ class PlannedEdit(TypedDict):
     block: str
     form: str
     symbols: Symbols
+
+
+class PrivateRun(TypedDict):
+    session: str
+    folder: str
+    step: int
 
 
 class Query(TypedDict):
@@ -797,6 +825,7 @@ class Run(TypedDict):
     not_reached: int
     ended_by: NotRequired[str]
     exit_code: NotRequired[int]
+    private: NotRequired[PrivateRun]
 
 
 class RunReport(TypedDict):
