@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,6 +162,7 @@ type options struct {
 	Observe   string        `json:"observe,omitempty"`
 	IPython   bool          `json:"ipython,omitempty"`
 	Guard     *kernel.Guard `json:"guard,omitempty"`
+	Engines   []int         `json:"engines,omitempty"` // processes that the program may not signal
 }
 
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
@@ -173,6 +175,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
+			Engines: []int{os.Getpid()},
 		},
 	}
 	p, err := i.start(ctx, "main", l.Driver, c)
