@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"slices"
-	"strings"
 )
 
 // notes are what has been seen of one node so far.
@@ -63,8 +62,3 @@ func addOnce(list *[]string, name string) {
 
 // unseen notes what could not be followed.
 func (n *notes) unseen(what string) { addOnce(&n.report.Unseen, what) }
-
-// within reports whether a path is a folder or below it.
-func within(p, folder string) bool {
-	return folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
-}
