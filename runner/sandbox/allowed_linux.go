@@ -44,12 +44,15 @@ func allowing(s Spec, offers Offers, temp string) allowed {
 	if s.Store != "" {
 		a.deny = append(a.deny, s.Store)
 	}
+	if within(s.Folder, s.Store) { // a private folder
+		a.again = append(a.again, s.Folder)
+	}
 	a.write = append(append([]string{s.Folder, temp}, b.Write...), devices...)
 	if offers.Namespaces {
 		a.write = append(a.write, terminals...)
 	}
 	a.read = slices.Concat(SystemFolders, kernelFolders, systemFiles, s.System, b.Read, []string{"/dev"})
-	a.kept = []string{filepath.Join(s.Folder, PolicyName)}
+	a.kept = append([]string{filepath.Join(s.Folder, PolicyName)}, b.ReadOnly...)
 	a.write, a.read = canonical(a.write), canonical(a.read)
 	a.secret = secrets("/etc")
 	return a

@@ -1,6 +1,9 @@
 package sandbox
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Bounds are what a box may do. Paths are absolute, without symbolic links; a folder means all that is in it.
 type Bounds struct {
@@ -9,6 +12,8 @@ type Bounds struct {
 	// Read and Write are folders and files that may be read, or read and written, beside the workspace (written), the
 	// spool, and SystemFolders and Spec.System (read). Deny are taken out of all of these; the store always is.
 	Read, Write, Deny []string
+	// ReadOnly are files that may be read, and neither written, replaced, renamed nor created, wherever they lie.
+	ReadOnly []string
 	// Hosts are the hosts that may be reached through the proxy: "pypi.org", "*.example.com", "10.0.0.1:8080". None: no
 	// network but loopback to what the box itself listens on.
 	Hosts []string
@@ -27,4 +32,9 @@ type Limits struct {
 	FileSize  int64         // bytes of one file
 	Files     int           // that one node creates
 	Output    int64         // bytes that one node puts out
+}
+
+// within reports whether a path is a folder, or lies in it.
+func within(p, folder string) bool {
+	return folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
 }

@@ -72,8 +72,12 @@ func filter(ask uint32, keeperPid int, bounds []unix.SockFilter) []unix.SockFilt
 	for _, number := range []int{unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET} {
 		p = append(p, onCall(number, loadArg(0), equal(0, 0, 1), allow, giveBack(ask))...) // IPC_PRIVATE
 	}
-	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO,
-		unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN} {
+	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL} { // signal 0 only asks whether there is a process
+		p = append(p, onCall(number, loadArg(1), equal(0, 0, 1), allow, loadArg(0), equal(uint32(keeperPid), 1, 0),
+			equal(keeper.Thread, 0, 1), giveError(unix.EPERM), allow)...)
+	}
+	for _, number := range []int{unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO,
+		unix.SYS_PIDFD_OPEN} {
 		p = append(p, onCall(number, loadArg(0), equal(uint32(keeperPid), 1, 0),
 			equal(keeper.Thread, 0, 1), giveError(unix.EPERM), allow)...)
 	}

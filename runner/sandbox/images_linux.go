@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -23,10 +22,6 @@ var imageCount atomic.Int64
 // worthy reports whether a path has content to save: the system's own folders and the engine's have none.
 func worthy(p string) bool {
 	return !within(p, "/proc") && !within(p, "/sys") && (!within(p, "/dev") || within(p, "/dev/shm"))
-}
-
-func within(p, folder string) bool {
-	return folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
 }
 
 // of describes what is there, without its content.

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"os"
-	"path"
 	"runtime"
 	"strconv"
 
@@ -20,37 +19,41 @@ func (s *supervisor) serve() {
 	s.tid = unix.Gettid()
 	s.mu.Unlock()
 	var n notification
+	var r response
 	for s.calls.receive(&n) {
-		s.answer(&n)
+		s.answer(&n, &r)
 	}
 }
 
 // answer decides about a call, and lets it go on, or fails it.
-func (s *supervisor) answer(n *notification) {
+func (s *supervisor) answer(n *notification, r *response) {
 	s.mu.Lock()
 	s.made, s.later = false, nil
 	fail := s.handle(n)
 	made, later := s.made, s.later
 	s.mu.Unlock()
 	if later != nil {
-		go func() { s.send(n.ID, later(), true) }()
+		id := n.ID
+		go func() { s.send(&response{ID: id}, later(), true) }()
 		return
 	}
-	s.send(n.ID, fail, made)
+	*r = response{ID: n.ID}
+	s.send(r, fail, made)
 }
 
 // send sends an answer. A call that the supervisor made itself does not go on: it is over.
-func (s *supervisor) send(id uint64, fail unix.Errno, made bool) {
-	r := response{ID: id, Error: -int32(fail)}
+func (s *supervisor) send(r *response, fail unix.Errno, made bool) {
+	r.Error = -int32(fail)
 	if fail == 0 && !made {
 		r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	}
-	s.calls.answer(&r) // a caller that is gone needs none
+	s.calls.answer(r) // a caller that is gone needs none
 }
 
 // handle decides about one call, and notes it. It returns the error with which the call fails; 0: it goes on.
 func (s *supervisor) handle(n *notification) unix.Errno {
-	c := call{notification: *n, main: s.isMain(int(n.Tid))}
+	c := &s.call
+	*c = call{notification: *n, main: s.isMain(int(n.Tid))}
 	if s.ending {
 		if s.valid(n) {
 			_ = unix.Kill(int(n.Tid), unix.SIGKILL)
@@ -65,19 +68,19 @@ func (s *supervisor) handle(n *notification) unix.Errno {
 		}
 	}
 	if n.Arch != ownArchitecture || n.Number < 0 || int(n.Number) >= len(shapes) {
-		if !s.unnoted(&c) {
+		if !s.unnoted(c) {
 			s.notes.unseen("foreign")
 		}
-		return s.decide(&c)
+		return s.decide(c)
 	}
 	c.shape = shapes[n.Number]
 	switch {
 	case c.path >= 0 && c.act != actNone:
-		return s.onPath(&c)
+		return s.onPath(c)
 	case c.onFile:
-		return s.onOpenFile(&c, int32(c.Args[0]))
+		return s.onOpenFile(c, int32(c.Args[0]))
 	}
-	return s.onOther(&c)
+	return s.onOther(c)
 }
 
 // onPath handles a call with a path. Most end at the lookup of a path that has been noted.
@@ -157,14 +160,6 @@ func (s *supervisor) first(c *call, key string) unix.Errno {
 		s.cache(c).noted[key] |= c.manner
 	}
 	return 0
-}
-
-// rooted puts a path below what the process takes for the root. The path of an open file is there already.
-func rooted(root, p string) string {
-	if root == "" || within(p, root) {
-		return p
-	}
-	return path.Join(root, p)
 }
 
 // onOpenFile handles a call on an open file.

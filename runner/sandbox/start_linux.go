@@ -154,7 +154,7 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 		return err
 	}
 	b.pid = r.Pid
-	bounds.started()
+	bounds.started(b)
 	go b.follow()
 	return nil
 }
@@ -281,6 +281,14 @@ func (b *Box) Kill() {
 			_ = raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_WR) })
 		}
 	}
+}
+
+// Exceeded says which limit ended the box; nil: none did.
+func (b *Box) Exceeded() *Denial {
+	if b.bounds == nil || b.bounds.guard == nil {
+		return nil
+	}
+	return b.bounds.guard.watch.why()
 }
 
 // Take returns what was done between the marks of a node. It waits for the second mark. If all processes end before,

@@ -18,6 +18,7 @@ type supervisor struct {
 	tracer int // the process that traces the box; 0: none
 
 	mu       sync.Mutex
+	call     call // that is decided about: a new one for each would be new memory
 	mem      tracee
 	resolve  resolver
 	caches   [2]*caches        // of the main process, and of all others

@@ -7431,6 +7431,7 @@ type RunSummary struct {
 	Interpreter   string                 `protobuf:"bytes,5,opt,name=interpreter,proto3" json:"interpreter,omitempty"`
 	Arguments     []string               `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	Stdin         string                 `protobuf:"bytes,7,opt,name=stdin,proto3" json:"stdin,omitempty"`
+	Observed      string                 `protobuf:"bytes,10,opt,name=observed,proto3" json:"observed,omitempty"`
 	Ended         *Ended                 `protobuf:"bytes,8,opt,name=ended,proto3" json:"ended,omitempty"`
 	Interrupted   bool                   `protobuf:"varint,9,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7512,6 +7513,13 @@ func (x *RunSummary) GetArguments() []string {
 func (x *RunSummary) GetStdin() string {
 	if x != nil {
 		return x.Stdin
+	}
+	return ""
+}
+
+func (x *RunSummary) GetObserved() string {
+	if x != nil {
+		return x.Observed
 	}
 	return ""
 }
@@ -9746,7 +9754,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06served\x18\b \x03(\v2\x15.xstate.v1.ServedNodeR\x06served\x127\n" +
 	"\vdivergences\x18\t \x03(\v2\x15.xstate.v1.DivergenceR\vdivergences\x12\x18\n" +
 	"\aseconds\x18\n" +
-	" \x01(\x01R\aseconds\"\xbf\x02\n" +
+	" \x01(\x01R\aseconds\"\xdb\x02\n" +
 	"\n" +
 	"RunSummary\x12)\n" +
 	"\x06blocks\x18\x01 \x01(\v2\x11.xstate.v1.CountsR\x06blocks\x12'\n" +
@@ -9755,7 +9763,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rsaved_seconds\x18\x04 \x01(\x01R\fsavedSeconds\x12 \n" +
 	"\vinterpreter\x18\x05 \x01(\tR\vinterpreter\x12\x1c\n" +
 	"\targuments\x18\x06 \x03(\tR\targuments\x12\x14\n" +
-	"\x05stdin\x18\a \x01(\tR\x05stdin\x12&\n" +
+	"\x05stdin\x18\a \x01(\tR\x05stdin\x12\x1a\n" +
+	"\bobserved\x18\n" +
+	" \x01(\tR\bobserved\x12&\n" +
 	"\x05ended\x18\b \x01(\v2\x10.xstate.v1.EndedR\x05ended\x12 \n" +
 	"\vinterrupted\x18\t \x01(\bR\vinterrupted\"F\n" +
 	"\n" +

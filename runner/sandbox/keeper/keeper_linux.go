@@ -8,18 +8,6 @@ import (
 	"unsafe"
 )
 
-// Constants that package syscall does not have. This package does without golang.org/x/sys, see doc.go.
-const (
-	prSetName           = 15
-	prSetDumpable       = 4
-	prSetNoNewPrivs     = 38
-	prSetChildSubreaper = 36
-
-	setModeFilter = 1
-	newListener   = 1 << 3
-	waitKillable  = 1 << 5
-)
-
 func init() {
 	if len(os.Args) == 2 && os.Args[0] == Name {
 		// The system starts threads that the runtime needs from a template thread, which the filter does not reach.
@@ -309,11 +297,6 @@ func closeOnExec(first int) {
 	}
 }
 
-func prctl(option, argument uintptr) syscall.Errno {
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, argument, 0, 0, 0, 0)
-	return errno
-}
-
 // seccomp puts a filter on this thread.
 func seccomp(filter []byte, flags uintptr) (int, syscall.Errno) {
 	program := struct {
@@ -323,11 +306,4 @@ func seccomp(filter []byte, flags uintptr) (int, syscall.Errno) {
 	fd, _, errno := syscall.RawSyscall(sysSeccomp, setModeFilter, flags, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(filter)
 	return int(fd), errno
-}
-
-func asError(errno syscall.Errno) error {
-	if errno == 0 {
-		return nil
-	}
-	return errno
 }

@@ -849,6 +849,7 @@ class RunSummary(TypedDict):
     interpreter: str
     arguments: NotRequired[list[str]]
     stdin: NotRequired[str]
+    observed: NotRequired[str]
     ended: NotRequired[Ended]
     interrupted: NotRequired[bool]
 
