@@ -425,7 +425,9 @@ func (s *Session) putUpToDate(r *upToDateRecord) error {
 }
 
 // upToDateOptions returns the options of the session that a run records.
-func (s *Session) upToDateOptions() string { return fmt.Sprintf("%q %q", s.options.Python, s.name) }
+func (s *Session) upToDateOptions() string {
+	return fmt.Sprintf("%q %q %s", s.options.Python, s.name, s.options.Policy.Digest())
+}
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
 	if len(now) != len(then) {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -30,6 +33,9 @@ type SessionOptions struct {
 	Environ   []string // of the program; os.Environ() when nil
 	Observe   string   // "static": observe as before CPython 3.12
 	Seed      uint64   // of a new session's random number generators; 0 draws one
+
+	// Policy bounds what the program does; nil: nothing does. See policy.Read.
+	Policy *policy.Policy
 
 	// Invocation: arguments and standard input of the program; nil means those of the session's last run
 	Invocation *runner.Invocation
@@ -51,6 +57,7 @@ type Session struct {
 	began     steady
 	held      *state.Lock // between Hold and its end
 	known     patch.Known // of the code that Exec was given
+	secrets   *secret.Set // of the program
 }
 
 // Store returns the store that holds the session.
@@ -168,15 +175,19 @@ func (s *Session) Groups() []int {
 // nothing, where the interpreter would not serve: it is another one now, or the workspace, file or environment is.
 func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 	was := s.options
-	changed, ok := harmless(was.Environ, o.Environ)
+	changed, ok := harmless(was.Policy.Environ(was.Environ), o.Policy.Environ(o.Environ))
 	folder, err := os.Stat(was.Workspace)
 	if err != nil || s.engine == nil || !ok || o.Workspace != was.Workspace || o.File != was.File ||
-		o.Python != was.Python || o.Observe != was.Observe || !os.SameFile(folder, s.began.folder) {
+		o.Python != was.Python || o.Observe != was.Observe ||
+		!reflect.DeepEqual(o.Policy.Bounds(), was.Policy.Bounds()) || !os.SameFile(folder, s.began.folder) {
 		return false, nil
 	}
 	next := *s
 	next.options = o
 	if next.options.Invocation, err = withDigest(o.Invocation); err != nil {
+		return false, err
+	}
+	if next.secrets, err = o.Policy.SecretsOf(o.Environ); err != nil || !next.secrets.Equal(s.secrets) {
 		return false, err
 	}
 	cfg, err := next.config(ctx)
@@ -359,7 +370,9 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Language:   s.python,
 		Seed:       s.meta.Seed,
 		Observe:    s.options.Observe,
-		Environ:    s.options.Environ,
+		Environ:    s.options.Policy.Environ(s.options.Environ),
+		Bounds:     s.options.Policy.Bounds(),
+		Secrets:    s.secrets,
 	}, nil
 }
 
@@ -406,6 +419,10 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	if o.Invocation, err = withDigest(o.Invocation); err != nil {
 		return nil, err
 	}
+	secrets, err := o.Policy.SecretsOf(o.Environ)
+	if err != nil {
+		return nil, err
+	}
 	meta, err := s.state.Session(ctx, name)
 	if state.CodeOf(err) == state.CodeNoSession {
 		if o.Seed == 0 {
@@ -424,7 +441,8 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	if err != nil {
 		return nil, err
 	}
-	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace)}, nil
+	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace),
+		secrets: secrets}, nil
 }
 
 // Existing opens a session and fails if there is none. If o.Workspace is empty, it uses the workspace that the session
@@ -450,6 +468,8 @@ type loadedFile struct {
 func (s *Session) addRecords(d *state.Draft) {
 	d.Records = map[string]any{query.RecordFiles: s.engine.Files(), query.RecordInvocation: s.invoked}
 	d.Run.Arguments, d.Run.Stdin = s.invoked.Arguments, s.invoked.Stdin
+	d.Run.Sandbox, d.Run.Policy, d.Run.Unenforced = s.options.Policy.Record()
+	d.Records[query.RecordSandbox] = d.Run.Sandbox
 	switch s.options.Python {
 	case "":
 	case AnyPython:

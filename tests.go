@@ -101,7 +101,8 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 		return err
 	}
 	tests, err := suite.New(
-		suite.Config{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ},
+		suite.Config{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ,
+			Bounds: cfg.Bounds, Secrets: cfg.Secrets},
 	)
 	if err != nil {
 		return err

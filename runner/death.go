@@ -29,7 +29,9 @@ func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 	}
 	t.Seconds = x.seen.Seconds
 	t.Err.Type, t.Err.Message = kind, message
-	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(x.outputs.Outputs()); err != nil {
+	t.Denied = denialsOf(x.seen.Denied, x.walk.e.cfg.Secrets)
+	t.Err.Denied = t.Denied
+	if t.Outputs, err = x.walk.e.putOutputs(x.outputs.Outputs()); err != nil {
 		return nil, err
 	}
 	return x.putTrace(t.Trace, true)

@@ -16,6 +16,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
+	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	// do; nil: everything.
 	Level  sandbox.Level
 	Bounds *sandbox.Bounds
+	// Secrets are kept out of all records.
+	Secrets *secret.Set
 	// Invocation: its arguments and its standard input
 	Invocation Invocation
 }
@@ -110,7 +113,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg:     cfg,
 		options: keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
-			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files,
+			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: sandbox.Forbidding(sandbox.Spec{Folder: workspace, Bounds: cfg.Bounds}), Seed: cfg.Seed, Records: cfg.Files,
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		keys:    map[unitPlace][]nodeKeys{},

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 
-	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -27,7 +26,7 @@ func (w *walk) environment(ctx context.Context, p *programState) (lost int, err 
 		if k.Space() != "env" {
 			continue
 		}
-		if now, ok := m.environ[k]; ok && environOf(now) == e.digest {
+		if now, ok := m.environ[k]; ok && w.e.environDigest(now) == e.digest {
 			continue
 		}
 		value, ok, err := w.variable(k.Name(), e.digest)
@@ -79,7 +78,7 @@ func (w *walk) variable(name string, d state.Digest) (value *string, ok bool, er
 	if d == state.Absent {
 		return nil, true, nil
 	}
-	if base, set := w.e.environ[name]; set && basestate.EnvironDigest(base) == d {
+	if base, set := w.e.environ[name]; set && w.e.environDigest(&base) == d {
 		return &base, true, nil
 	}
 	data, ok, err := w.e.cfg.Store.Blob(d)
@@ -88,11 +87,4 @@ func (w *walk) variable(name string, d state.Digest) (value *string, ok bool, er
 	}
 	text := string(data[len("env "):])
 	return &text, true, nil
-}
-
-func environOf(value *string) state.Digest {
-	if value == nil {
-		return state.Absent
-	}
-	return basestate.EnvironDigest(*value)
 }

@@ -232,7 +232,7 @@ func (x *execution) sink() kernel.Sink {
 	if x.live {
 		sink.End = x.ended
 	}
-	return sink
+	return x.walk.e.scrubbed(sink)
 }
 
 // ended reports the end of the node as soon as the kernel does, unless it is known that the node will execute again, or
@@ -306,7 +306,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 		x.walk.e.baseState.ForgetElsewhere()
 	}
 	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
-	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(x.outputs.Outputs()); err != nil {
+	if t.Outputs, err = x.walk.e.putOutputs(x.outputs.Outputs()); err != nil {
 		return nil, err
 	}
 	if end := x.seen.Ending; end != nil {
@@ -314,6 +314,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	}
 	if x.seen.Failure != nil {
 		t.Err, t.Limit = x.execError(), x.limit
+		t.Err.Denied = t.Denied
 		x.followLoads(x.pos)
 		if err := x.undo(); err != nil {
 			return nil, err
@@ -334,7 +335,8 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 
 // putTrace stores a trace. once: another execution may have another result.
 func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, error) {
-	if t.Once = once; x.walk.o.Discard || x.walk.speculative {
+	clean := x.walk.e.scrubTrace(&t)
+	if t.Once = once; !clean || x.walk.o.Discard || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)
@@ -352,7 +354,7 @@ func (x *execution) transient() bool {
 }
 
 // stableMarks are marks with which a failure is a result like any other.
-var stableMarks = []string{"clock", "process", markTimeout}
+var stableMarks = []string{"clock", "process", markTimeout, markDenied}
 
 // Types of errors that the engine raises in the place of a node.
 const (
@@ -474,6 +476,14 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 		}
 	}
+	t.Denied = denialsOf(x.seen.Denied, w.e.cfg.Secrets)
+	for _, d := range t.Denied {
+		k := basestate.PolicyKey(d)
+		found[k] = cmp.Or(p.get(k).digest, "denied") // if the present bounds allow it after all, it is tried again
+	}
+	if len(t.Denied) > 0 && x.seen.Failure == nil {
+		x.seen.Marks = appendNew(x.seen.Marks, markDenied)
+	}
 	for k, d := range found {
 		t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
 	}
@@ -514,13 +524,13 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
 	}
 	for name, value := range x.seen.Environ {
-		if value != nil {
+		if value != nil && !x.walk.e.withholds([]byte(*value)) {
 			if _, err := x.walk.e.cfg.Store.PutBlob([]byte("env " + *value)); err != nil {
 				return err
 			}
 		}
 		k := depgraph.Key("env:" + name)
-		t.Writes = append(t.Writes, state.Access{Key: k, Digest: environOf(value)})
+		t.Writes = append(t.Writes, state.Access{Key: k, Digest: x.walk.e.environDigest(value)})
 		if slices.Contains(x.seen.LibraryEnviron, name) {
 			t.Info[k] = state.ValueInfo{Type: setByImport}
 		}

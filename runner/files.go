@@ -62,7 +62,7 @@ func (e *Engine) adoptEdits() error {
 
 // keepBase stores the content that a file has before the program writes it.
 func (e *Engine) keepBase(name string, now state.Digest) error {
-	if !basestate.IsFile(now) {
+	if !basestate.IsFile(now) || e.withholdsFile(e.baseState.Path(name)) {
 		return nil
 	}
 	_, err := e.cfg.Store.PutBase(e.baseState.Path(name))
@@ -82,14 +82,14 @@ func (e *Engine) keepInput(path string, d state.Digest) {
 	if info, err := os.Stat(path); err != nil || info.Size() > keptInput {
 		return
 	}
-	if data, err := os.ReadFile(path); err == nil && state.DigestOf(data) == d {
+	if data, err := os.ReadFile(path); err == nil && state.DigestOf(data) == d && !e.withholds(data) {
 		_, _ = e.cfg.Store.PutBlob(data) // only a convenience: without it, a replay needs the file as it was
 	}
 }
 
 // keepText keeps the names that a node saw in a directory, or the time of a file.
 func (e *Engine) keepText(d state.Digest) {
-	if text := e.baseState.Texts[d]; text != nil {
+	if text := e.baseState.Texts[d]; text != nil && !e.withholds(text) {
 		_, _ = e.cfg.Store.PutBlob(text)
 	}
 }
@@ -476,6 +476,9 @@ func (e *Engine) beforeWrite(path string, before *kernel.FileBefore) (fileWrite,
 		if _, known := e.cfg.Files[e.baseState.Short(path)]; known {
 			keep = e.cfg.Store.PutBlobFile // what a node before wrote there
 		}
+		if e.withholdsFile(before.Copy) {
+			keep = digestOfFile
+		}
 		ref, err := keep(before.Copy)
 		if err != nil {
 			return fw, err
@@ -572,6 +575,10 @@ func (x *execution) putContent(path string, digest *state.Digest) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("keep what block %s wrote: %w", x.node.unit.ID, err)
+	}
+	if x.walk.e.withholds(data) {
+		*digest = state.DigestOf(data)
+		return nil
 	}
 	ref, err := x.walk.e.cfg.Store.PutBlob(data)
 	*digest = ref.Digest

@@ -445,7 +445,11 @@ func (e *Engine) flushFiles(ctx context.Context) error {
 			if !known || now == r.Left || !basestate.IsFile(now) {
 				continue
 			}
-			ref, err := e.cfg.Store.PutBlobFile(e.baseState.Path(name))
+			keep := e.cfg.Store.PutBlobFile
+			if e.withholdsFile(e.baseState.Path(name)) {
+				keep = digestOfFile
+			}
+			ref, err := keep(e.baseState.Path(name))
 			if err != nil {
 				return err
 			}

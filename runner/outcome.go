@@ -72,11 +72,12 @@ type BlockOutcome struct {
 	Reason   state.Reason // of the first node that ran, else of the first
 	Outputs  []state.Output
 	Err      *state.ExecError
-	Ending   *state.Ending // it ended the program; nil where the program goes on
-	Seconds  float64       // spent on its nodes, also on executing them only to rebuild values
-	Saved    float64       // recorded cost of its nodes reused, less what was spent on rebuilding values
-	Marks    []string      // why another run may give its nodes other results: "clock", "network", …
-	AllMarks []string      // its own marks and those of all that its inputs depend on
+	Denied   []state.Denial // what its bounds forbade
+	Ending   *state.Ending  // it ended the program; nil where the program goes on
+	Seconds  float64        // spent on its nodes, also on executing them only to rebuild values
+	Saved    float64        // recorded cost of its nodes reused, less what was spent on rebuilding values
+	Marks    []string       // why another run may give its nodes other results: "clock", "network", …
+	AllMarks []string       // its own marks and those of all that its inputs depend on
 	Nodes    []NodeOutcome
 }
 

@@ -386,6 +386,7 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 		if out.t.Ending != nil {
 			b.Ending = out.t.Ending
 		}
+		b.Denied = append(b.Denied, out.t.Denied...)
 		for _, m := range out.t.Marks {
 			b.Marks = appendNew(b.Marks, m)
 		}

@@ -195,6 +195,9 @@ func (a *speculator) take(ctx context.Context, i int) (*state.StoredTrace, error
 	if err != nil || !ok {
 		return nil, err
 	}
+	if !w.e.scrubTrace(&t.Trace) {
+		return nil, nil // it is executed, and not recorded
+	}
 	if t.Digest, err = w.e.cfg.Store.PutTrace(t.Trace); err != nil {
 		return nil, err
 	}

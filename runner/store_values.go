@@ -302,6 +302,10 @@ func (e *Engine) lost(parts []kernel.Part) (lost []state.Digest) {
 // putValue stores what the kernel made of a group. A part that changed meanwhile cannot be stored: a thread of the
 // program wrote to it.
 func (e *Engine) putValue(v state.Value, reply *kernel.Stored) error {
+	if e.withholdsValue(reply) {
+		e.dropValue(reply)
+		return nil
+	}
 	var head state.BlobRef
 	var err error
 	if reply.Path == "" {
@@ -373,7 +377,7 @@ func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 		return nil
 	}
 	data, err := e.kernel.Hidden(ctx, a.Key)
-	if err != nil || len(data) == 0 { // it cannot be stored
+	if err != nil || len(data) == 0 || e.withholds(data) { // it cannot be stored
 		return err
 	}
 	ref, err := e.cfg.Store.PutBlob(data)

@@ -58,7 +58,8 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 		case err != nil:
 			return "", err
 		case missing < 0:
-			return e.kernel.Inspect(ctx, name)
+			text, err := e.kernel.Inspect(ctx, name)
+			return e.cfg.Secrets.Scrub(text), err
 		}
 	}
 	return "", notKept(name, "what it needs has no stable state")

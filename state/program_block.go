@@ -107,6 +107,8 @@ type ExecError struct {
 	Traceback []string `cbor:"traceback,omitempty" json:"traceback,omitempty"` // rendered lines, in terms of blocks
 	Block     BlockID  `cbor:"block,omitempty" json:"block,omitempty"`
 	Line      int      `cbor:"line,omitempty" json:"line,omitempty"` // 1-based in the block
+	// Denied is what the bounds forbade to the node that failed.
+	Denied []Denial `cbor:"denied,omitempty" json:"denied,omitempty"`
 
 	// What is known when the error is shown, and not recorded with it:
 

@@ -66,6 +66,11 @@ type RunSummary struct {
 	Arguments []string `cbor:"args,omitempty" json:"arguments,omitempty"`
 	Stdin     Digest   `cbor:"stdin,omitempty" json:"stdin,omitempty"`
 
+	// Sandbox is the level of the bounds under which it ran, and Policy the digest of all of them; "": none. Unenforced
+	// are the parts that the system could not enforce.
+	Sandbox    string   `cbor:"sandbox,omitempty" json:"sandbox,omitempty"`
+	Policy     Digest   `cbor:"policy,omitempty" json:"policy,omitempty"`
+	Unenforced []string `cbor:"unenforced,omitempty" json:"unenforced,omitempty"`
 	// Observed is how far the interpreter was observed: "seccomp", "ptrace" or "hooks", see package sandbox; "": no node
 	// was executed
 	Observed string `cbor:"observed,omitempty" json:"observed,omitempty"`

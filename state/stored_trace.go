@@ -79,6 +79,9 @@ type Trace struct {
 	CitedBlocks []string `cbor:"cites,omitempty"`
 	CitedSource Digest   `cbor:"layout,omitempty"`
 
+	// Denied is what the program tried and its bounds forbade, in order.
+	Denied []Denial `cbor:"denied,omitempty"`
+
 	// Limit is the time-out, in seconds, that stopped the execution; 0 when none did. The trace then says that the code
 	// does not end within Limit on these reads, and is valid only under a time-out that is not longer.
 	Limit float64 `cbor:"limit,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
 // app is what the verbs share.
@@ -23,6 +24,7 @@ type app struct {
 	doer      func(*serve.Server) serve.Doer // carries out calls in this process
 	runs      bool                           // what openWith opens is run
 	warm      bool                           // run --warm
+	bounds    bounding
 	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
 	mayBegin map[string]func(args []string) error
 	ui       *ui
@@ -53,6 +55,28 @@ func (p *patience) Set(text string) error {
 func (p *patience) String() string { return "" }
 
 func (p *patience) Type() string { return "duration" }
+
+// bounding is what a verb says of the bounds of what it executes.
+type bounding struct {
+	asked    levelFlag    // --sandbox
+	standard policy.Level // where neither files nor session say more; "": off
+	executes bool         // what openWith opens is executed or planned, so it is bounded
+}
+
+// levelFlag is a level of bounds.
+type levelFlag policy.Level
+
+func (l *levelFlag) Set(text string) error {
+	level, ok := policy.ParseLevel(text)
+	if !ok {
+		return errors.New("want " + policy.Levels())
+	}
+	*l = levelFlag(level)
+	return nil
+}
+
+func (l *levelFlag) String() string { return "" }
+func (l *levelFlag) Type() string   { return "level" }
 
 // takes checks the number of arguments and names what is missing or too much.
 func takes(least, most int, what string) cobra.PositionalArgs {

@@ -84,6 +84,7 @@ the code failed.`,
 		"stop a part of a block that runs longer than this `DURATION`, such as 30s",
 	)
 	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
+	a.sandboxFlag(flags, "exec")
 	a.originFlags(cmd, &f.origin)
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")

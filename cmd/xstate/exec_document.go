@@ -41,6 +41,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 		c := run.Blocks
 		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed
 		x.d.Blocked, x.d.NotReached = c.Blocked, c.NotReached
+		x.d.Sandbox = run.Sandbox
 		if run.Ended != nil {
 			x.d.ExitCode = &run.Ended.Code
 		}
@@ -121,6 +122,7 @@ func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 			}
 		}
 	}
+	x.d.Denied = append(x.d.Denied, b.Denied...)
 	x.d.Files = append(x.d.Files, x.figures(b.ID, b.Outputs)...)
 	var text strings.Builder
 	for _, o := range b.Outputs {
@@ -131,6 +133,9 @@ func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 	}
 	endLine(&text)
 	text.WriteString(notes(b.Outputs))
+	if b.Err == nil && len(b.Denied) > 0 {
+		text.WriteString("[xstate: " + x.deniedHint(b.Denied) + "]\n")
+	}
 	switch {
 	case b.Err != nil && b.Ending == nil: // a program that ends prints why by itself
 		text.WriteString(x.places.errorText(b.Err))

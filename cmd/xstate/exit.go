@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -124,6 +125,9 @@ var exitCodes = map[state.Code]int{
 	state.CodeClosed:     exitInternal,
 	serve.CodeServerGone: exitInternal,
 	codeInternal:         exitInternal,
+
+	policy.CodeInvalid:       exitUsage,
+	policy.CodeUnenforceable: exitRefused,
 }
 
 // usageError is a command line that cannot be understood.

@@ -17,6 +17,7 @@ import (
 
 // unserved are the verbs that work alone: they use no store, need it for themselves, or are about the server.
 var unserved = []string{"serve", "mcp", "init", "bench", "check", "version", "completion", "man", "help",
+	"policy", "policy check", "doctor",
 	"evidence verify"}
 
 // forward has the server of the store carry the call out, if there is one, and then returns its outcome. It returns nil

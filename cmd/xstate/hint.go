@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -16,6 +18,9 @@ import (
 func (p *places) hint(e *state.ExecError) string {
 	if p == nil {
 		return ""
+	}
+	if len(e.Denied) > 0 {
+		return p.deniedHint(e.Denied)
 	}
 	switch e.Type {
 	case "ModuleNotFoundError":
@@ -130,4 +135,41 @@ func diedHint(message string) string {
 		return "native code crashed; with PYTHONFAULTHANDLER=1 in the environment, Python prints where"
 	}
 	return ""
+}
+
+// deniedHint says what would allow what was denied; "" where nothing was.
+func (c caller) deniedHint(denied []state.Denial) string {
+	if len(denied) == 0 {
+		return ""
+	}
+	var rules []string
+	for _, d := range denied {
+		rule := d.Rule
+		if strings.HasPrefix(rule, "limits.") && !strings.Contains(rule, "=") {
+			rule = "a higher " + rule
+		}
+		if rule != "" && !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
+		}
+	}
+	text := deniedText(denied)
+	if len(rules) == 0 {
+		return text + ", and no line of a policy allows it"
+	}
+	file := cmp.Or(policy.UserFile(c.env), policy.FileName)
+	if below, ok := strings.CutPrefix(file, c.env("HOME")+"/"); ok {
+		file = "~/" + below
+	}
+	return fmt.Sprintf("%s; what would allow it in %s: %s", text, file, strings.Join(rules, "; "))
+}
+
+// deniedText lists what was denied.
+func deniedText(denied []state.Denial) string {
+	var all []string
+	for _, d := range denied {
+		if !slices.Contains(all, d.String()) {
+			all = append(all, d.String())
+		}
+	}
+	return "the sandbox denied: " + strings.Join(all, ", ")
 }

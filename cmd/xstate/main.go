@@ -142,6 +142,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		SilenceUsage:               true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			a.entered = true
+			a.bounds.standard = standards[cmd.Name()]
 			a.ui.json = a.ui.json || a.ui.lines
 			if a.wait != 0 {
 				cmd.SetContext(state.WithWait(cmd.Context(), a.wait))
@@ -206,6 +207,8 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.serveVerb(),
 		a.initVerb(),
 		a.checkVerb(),
+		a.policyVerb(),
+		a.doctorVerb(),
 		a.gcVerb(),
 		a.mcpVerb(),
 		a.versionVerb(),

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) mcpVerb() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "mcp [FOLDER]",
 		Short: "serve an agent over the Model Context Protocol",
 		Long: `Mcp serves one client of the Model Context Protocol over standard input and output, until the input ends:
@@ -30,6 +30,8 @@ end with it. docs/mcp.md shows how hosts are set up.`,
 			return a.mcp(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
+	a.sandboxFlag(cmd.Flags(), "mcp")
+	return cmd
 }
 
 func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
@@ -53,9 +55,13 @@ func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Write
 			Hint:    "name the folder in which the program is to run: xstate mcp FOLDER",
 		}
 	}
+	environ, err := a.callLevel(folder)
+	if err != nil {
+		return err
+	}
 	warm := &warmCalls{app: a, folder: folder}
 	defer warm.end()
-	return mcp.Serve(ctx, warm, mcp.Options{Folder: folder, Environ: a.environ, Version: buildVersion()}, in, out)
+	return mcp.Serve(ctx, warm, mcp.Options{Folder: folder, Environ: environ, Version: buildVersion()}, in, out)
 }
 
 // warmCalls carries out calls with interpreters that stay warm. If no server of the store runs, this process becomes

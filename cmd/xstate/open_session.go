@@ -94,6 +94,7 @@ const testSession = "tests"
 
 // openToPlan opens it for a plan, which remembers what it learns of interpreters and files where it can.
 func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
+	a.bounds.executes = true
 	o, err := a.openWith(ctx, state.Options{}, python)
 	if state.CodeOf(err) == state.CodeReadOnly {
 		return a.openWith(ctx, state.Options{ReadOnly: true}, python)
@@ -106,6 +107,11 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 		func(store *xstate.Store, name string, o xstate.SessionOptions) (*xstate.Session, error) {
 			if a.runs {
 				return a.runnable(ctx, store, name, o, store.Existing)
+			}
+			if a.bounds.executes {
+				if err := a.bounded(ctx, store, name, &o); err != nil {
+					return nil, err
+				}
 			}
 			return store.Existing(ctx, name, o)
 		})

@@ -99,6 +99,9 @@ func (a *app) planIn(
 	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, a.env); err != nil {
 		return err
 	}
+	if err := a.bounded(ctx, store, name, &o); err != nil {
+		return err
+	}
 	session, err := store.Existing(ctx, name, o)
 	if state.CodeOf(err) == state.CodeNoSession {
 		return a.printPlan(planOfNew(name, blocks), "this program was never run")

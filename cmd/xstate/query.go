@@ -223,6 +223,7 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 			hint: "xstate query --help shows an example",
 		}
 	}
+	a.bounds.executes = f.value != ""
 	o, err := a.openWith(ctx, state.Options{ReadOnly: true}, f.python)
 	if err != nil {
 		return err

@@ -100,6 +100,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
+	a.sandboxFlag(flags, "run")
 	flags.BoolVar(&a.warm, "warm", false, "keep the interpreter for the next run, in a server (default: $XSTATE_WARM)")
 	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
@@ -462,7 +463,8 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 				figure = b.ID
 			}
 		}
-		if len(b.Marks) == 0 || b.Status == state.StatusNew {
+		a.printDenied(b)
+		if !slices.ContainsFunc(b.Marks, func(m string) bool { return !isDenied(m) }) || b.Status == state.StatusNew {
 			continue
 		}
 		if slices.Contains(b.Marks, state.MarkPinned) {
@@ -477,7 +479,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			a.ui.talk(
 				"block %s is volatile (%s): another run may give another result",
 				b.ID,
-				strings.Join(b.Marks, ", "),
+				strings.Join(slices.DeleteFunc(slices.Clone(b.Marks), isDenied), ", "),
 			)
 		} else {
 			stale = append(stale, string(b.ID))
@@ -499,6 +501,16 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		return
 	}
 	a.printCounts(step, out.Seconds, out.Saved)
+}
+
+// isDenied tells the mark of denials, which are shown by themselves.
+func isDenied(mark string) bool { return mark == "denied" }
+
+// printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.
+func (a *app) printDenied(b *runner.BlockOutcome) {
+	if len(b.Denied) > 0 && b.Err == nil && ranAny(b) {
+		a.ui.talk("block %s: %s", b.ID, a.deniedHint(b.Denied))
+	}
 }
 
 // printStale names blocks whose results were reused, though another run may give others.

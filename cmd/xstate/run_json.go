@@ -20,6 +20,7 @@ func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
 		Seconds: micro(b.Seconds),
 		Saved:   micro(b.Saved),
 		Marks:   b.Marks,
+		Denied:  b.Denied,
 		Outputs: b.Outputs,
 	}
 	if d.Outputs == nil {
@@ -84,6 +85,7 @@ func documentOf(
 	if step.Run != nil {
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached = c.Ran, c.Reused, c.Failed, c.Blocked, c.NotReached
+		d.Sandbox, d.Policy, d.Unenforced = step.Run.Sandbox, step.Run.Policy, step.Run.Unenforced
 		if end := step.Run.Ended; end != nil {
 			d.EndedBy, d.ExitCode = end.By, &end.Code
 		}

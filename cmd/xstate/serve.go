@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -50,6 +51,7 @@ that show the token in STORE/token: as the Connect API and as the E2B code inter
 	flags.Var(&f.idle, "idle", "end after this `DURATION` without a call (default 10m)")
 	flags.Var(&f.memory, "memory",
 		"close idle interpreters when all take more than `SIZE` (default: half of the machine's memory)")
+	a.sandboxFlag(flags, "serve")
 	flags.BoolVar(&f.background, "background", false, "return when the server listens")
 	flags.BoolVar(&f.status, "status", false, "show the server of the store, its sessions and runs")
 	flags.BoolVar(&f.stop, "stop", false, "interrupt what runs, and end the server")
@@ -125,7 +127,7 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 
 func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) error {
 	if client := serve.Find(dir); client != nil && client.Alive(ctx) {
-		if f == (serveFlags{background: true}) {
+		if f == (serveFlags{background: true}) && a.bounds.asked == "" {
 			return a.tellServer(dir, client.Info, " already")
 		}
 		return &state.Error{
@@ -140,6 +142,9 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 	}
 	if f.e2b {
 		args = append(args, "--e2b")
+	}
+	if a.bounds.asked != "" {
+		args = append(args, "--sandbox", string(a.bounds.asked))
 	}
 	if f.idle > 0 {
 		args = append(args, "--idle", time.Duration(f.idle).String())
@@ -167,12 +172,16 @@ func (a *app) tellServer(dir string, info serve.Info, already string) error {
 // serveHere serves until the server ends.
 func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 	becomeServer()
-	server, err := serve.Listen(ctx, serve.Options{
-		Dir: dir, Version: buildVersion(), Idle: time.Duration(max(f.idle, 0)), Memory: int64(f.memory),
-		Listen: f.listen, Log: logOf(a),
-	})
+	var server *serve.Server
+	environ, err := a.callLevel(filepath.Dir(dir))
 	if err == nil {
-		a.answerHTTP(ctx, server, f.e2b)
+		server, err = serve.Listen(ctx, serve.Options{
+			Dir: dir, Version: buildVersion(), Idle: time.Duration(max(f.idle, 0)), Memory: int64(f.memory),
+			Listen: f.listen, Log: logOf(a),
+		})
+	}
+	if err == nil {
+		a.answerHTTP(ctx, server, environ, f.e2b)
 	}
 	waits := serve.Ready(err)
 	if err != nil {

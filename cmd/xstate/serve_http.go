@@ -15,15 +15,15 @@ import (
 const stalled = 30 * time.Second
 
 // answerHTTP makes a server answer HTTP. With openE2B the routes of the E2B code interpreter ask for no token.
-func (a *app) answerHTTP(ctx context.Context, server *serve.Server, openE2B bool) {
+func (a *app) answerHTTP(ctx context.Context, server *serve.Server, environ []string, openE2B bool) {
 	dir := server.Pool.Store().State().Dir()
 	service := &rpc.Service{
-		Do: a.doer(server), Store: dir, Folder: filepath.Dir(dir), Environ: a.environ, Runs: server.Pool, Life: ctx,
+		Do: a.doer(server), Store: dir, Folder: filepath.Dir(dir), Environ: environ, Runs: server.Pool, Life: ctx,
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", service.Handler())
 	mux.Handle("/mcp", mcp.Handler(a.doer(server), mcp.Options{
-		Folder: service.Folder, Environ: a.environ, Version: buildVersion(),
+		Folder: service.Folder, Environ: environ, Version: buildVersion(),
 	}))
 	server.Handler = rpc.Bounded(mux, stalled)
 	if openE2B {

@@ -56,6 +56,9 @@ type openSession func(context.Context, string, xstate.SessionOptions) (*xstate.S
 func (a *app) runnable(
 	ctx context.Context, store *xstate.Store, name string, o xstate.SessionOptions, open openSession,
 ) (*xstate.Session, error) {
+	if err := a.bounded(ctx, store, name, &o); err != nil {
+		return nil, err
+	}
 	if a.server == nil || store != a.server.Pool.Store() {
 		return open(ctx, name, o)
 	}

@@ -29,6 +29,9 @@ func entryText(e query.Entry) string {
 		if e.Run.Blocks.Ran+e.Run.Blocks.Failed > 0 {
 			text += ", " + seconds(e.Run.Seconds)
 		}
+		if e.Run.Sandbox != "" {
+			text += ", sandbox " + e.Run.Sandbox
+		}
 		return text
 	case e.Verified != nil:
 		return verifiedText(e.Verified)

@@ -71,6 +71,7 @@ folder without a program needs no session: test makes one for its results.`,
 	flags.StringVarP(&f.mark, "mark", "m", "", "only tests whose marks match `EXPRESSION`, as for pytest")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a test that runs longer than this `DURATION`")
 	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
+	a.sandboxFlag(flags, "test")
 	a.originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
 }
@@ -137,6 +138,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 // openToTest opens the session of the folder. It makes a store and a session where there are none. Tests of files need
 // no program, so those of several programs are tested in a session of their own.
 func (a *app) openToTest(ctx context.Context, args []string, python string) (*opened, error) {
+	a.bounds.executes = true
 	o, err := a.openWith(ctx, state.Options{}, python)
 	switch code := state.CodeOf(err); {
 	case code == codeWhich && len(args) > 0 && !slices.ContainsFunc(args, a.isNoPath):
@@ -170,7 +172,10 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 		name = a.session
 	}
 	so := xstate.SessionOptions{Workspace: folder, Python: python, Environ: a.environ}
-	session, err := store.Session(ctx, name, so)
+	var session *xstate.Session
+	if err = a.bounded(ctx, store, name, &so); err == nil {
+		session, err = store.Session(ctx, name, so)
+	}
 	if err != nil {
 		return nil, errors.Join(err, a.closeStore(store))
 	}

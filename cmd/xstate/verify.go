@@ -57,6 +57,7 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 			hint: "xstate verify BLOCK --times 3",
 		}
 	}
+	a.bounds.executes = true
 	o, err := a.openWith(ctx, state.Options{}, f.python)
 	if err != nil {
 		return err

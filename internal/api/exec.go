@@ -19,6 +19,8 @@ type Exec struct {
 	Text     string           `json:"text"`              // what the code printed, its value and its error, for a reader
 	Result   *string          `json:"result"`            // text of the last expression of Block; null if there is none
 	Error    *state.ExecError `json:"error"`             // of Block; null if it did not fail
+	Denied   []state.Denial   `json:"denied,omitempty"`  // what the bounds forbade to the code
+	Sandbox  string           `json:"sandbox,omitempty"` // the level of the bounds
 	Others   []ExecBlock      `json:"others"`            // other blocks that this call executed, or that changed
 	Files    []ExecFile       `json:"files"`             // pictures, and texts that were clipped
 	Clipped  bool             `json:"clipped"`           // a text in this document is not the whole text

@@ -29,6 +29,12 @@ type Run struct {
 	// Overwritten are files that somebody edited since the last run and that the program wrote to.
 	Overwritten []string `json:"overwritten_files,omitempty"`
 
+	// Sandbox is the level of the bounds, and Policy their digest; absent: none. Unenforced are the parts of them that the
+	// system did not enforce.
+	Sandbox    string       `json:"sandbox,omitempty"`
+	Policy     state.Digest `json:"policy,omitempty"`
+	Unenforced []string     `json:"unenforced,omitempty"`
+
 	NotReached int           `json:"not_reached"`         // number of blocks
 	EndedBy    state.BlockID `json:"ended_by,omitempty"`  // the block that ended the program
 	ExitCode   *int          `json:"exit_code,omitempty"` // the program's own, where a block ended it
@@ -64,8 +70,9 @@ type Block struct {
 	Seconds float64          `json:"seconds"`
 	Saved   float64          `json:"saved_seconds"`
 	Nodes   NodeCounts       `json:"nodes"`
-	Marks   []string         `json:"marks,omitempty"` // why the result may vary
-	Outputs []state.Output   `json:"outputs"`         // all of it in order, rich media included
+	Marks   []string         `json:"marks,omitempty"`  // why the result may vary
+	Denied  []state.Denial   `json:"denied,omitempty"` // what its bounds forbade
+	Outputs []state.Output   `json:"outputs"`          // all of it in order, rich media included
 }
 
 // NodeCounts are numbers of a block's nodes.

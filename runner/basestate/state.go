@@ -69,6 +69,10 @@ type Options struct {
 	Workspace string // absolute, symbolic links resolved
 	File      string // of the program
 	Environ   map[string]string
+	// Secret names a value by a digest that does not tell it; ok is false for values that are no secret. It may be nil.
+	Secret func(value string) (digest string, ok bool)
+	// Forbids says how the bounds of the program forbid an action; "": they allow it. It may be nil.
+	Forbids   func(action, target string) string
 	Seed      uint64                      // of the random number generators
 	Arguments []string                    // of the program
 	Stdin     func() []byte               // reads the standard input; may be nil
@@ -162,6 +166,8 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 		return w.variable(k.Name())
 	case "module":
 		return w.version(k)
+	case "policy":
+		return policyDigest(k, w.options.Forbids)
 	case "program":
 		return programDigest(w.versionFiles[k])
 	case "rng":
@@ -353,6 +359,9 @@ func (w *State) variable(name string) state.Digest {
 		var lines []string
 		for k, v := range w.environ {
 			if !slices.Contains(ignoredVariables, k) {
+				if d, ok := w.secret(v); ok {
+					v = d
+				}
 				lines = append(lines, fmt.Sprintf("%q=%q", k, v))
 			}
 		}
@@ -363,7 +372,18 @@ func (w *State) variable(name string) state.Digest {
 	if !ok {
 		return state.Absent
 	}
+	if d, ok := w.secret(v); ok {
+		return state.Digest(d)
+	}
 	return EnvironDigest(v)
+}
+
+// secret names a value that is a secret.
+func (w *State) secret(value string) (digest string, ok bool) {
+	if w.options.Secret == nil {
+		return "", false
+	}
+	return w.options.Secret(value)
 }
 
 // variables digests several variables, absent where none is set.

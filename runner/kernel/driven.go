@@ -3,7 +3,10 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -85,8 +88,12 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	if seen.Seconds == 0 {
 		seen.Seconds = time.Since(began).Seconds()
 	}
-	if err == nil && seen.Files.Marked != 0 {
+	switch {
+	case err == nil && seen.Files.Marked != 0:
 		err = d.report(seen.Files.Marked, &seen)
+	case errors.Is(err, ErrDied) && d.reporting != nil: // a limit may have ended it
+		r, _ := d.box.Take(ctx, d.nodes)
+		seen.Denied = denied(r)
 	}
 	return seen, err
 }
@@ -98,7 +105,16 @@ func (d *Driven) report(node int, seen *Observation) error {
 		return fmt.Errorf("%w: %w", ErrDied, err)
 	}
 	d.reporting.join(r, seen)
+	seen.Denied = denied(r)
 	return nil
+}
+
+// denied returns what the bounds denied to the program. That a library is not compiled to disk is no matter of the
+// program's: the interpreter tries, and goes on.
+func denied(r sandbox.Report) []sandbox.Denial {
+	return slices.DeleteFunc(slices.Clone(r.Denied), func(d sandbox.Denial) bool {
+		return d.Action == "write" && (strings.Contains(d.Target, "__pycache__") || strings.HasSuffix(d.Target, ".pyc"))
+	})
 }
 
 // event takes what the driver sends while a node runs: outputs, and how the node ended.

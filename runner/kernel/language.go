@@ -114,7 +114,8 @@ type TestLaunch struct {
 	Environ []string // NAME=value
 	Folder  string
 	Spool   string
-	Options any // the first frame
+	Sandbox *sandbox.Spec // as of Launch
+	Options any           // the first frame
 }
 
 // Guard keeps a program from effects that cannot be taken back: processes, the network, and changes of files elsewhere

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -22,6 +23,8 @@ type Observation struct {
 	Files   Files    `json:"files"`
 	Marks   []string `json:"marks"` // why the result may vary
 	Cites   []string `json:"cites"` // blocks whose lines the result depends on, by file name
+	// Denied are calls that the bounds of the sandbox forbade.
+	Denied []sandbox.Denial `json:"-"`
 	// block → lines on which code begins, and those of them that were executed
 	Lined map[string][2][]int `json:"lined"`
 }

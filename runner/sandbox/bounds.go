@@ -9,6 +9,8 @@ type Bounds struct {
 	// Read and Write are folders and files that may be read, or read and written, beside the workspace (written), the
 	// spool, and SystemFolders and Spec.System (read). Deny are taken out of all of these; the store always is.
 	Read, Write, Deny []string
+	// ReadOnly are files that may be read, and neither written, replaced, renamed nor created, wherever they lie.
+	ReadOnly []string
 	// Hosts are the hosts that may be reached through the proxy: "pypi.org", "*.example.com", "10.0.0.1:8080". None: no
 	// network but loopback to what the box itself listens on.
 	Hosts []string

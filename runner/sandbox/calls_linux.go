@@ -65,6 +65,7 @@ var shapes = table(map[int]shape{
 
 	unix.SYS_CONNECT: bare(actConnect),
 	unix.SYS_BIND:    bare(actBind),
+	unix.SYS_LISTEN:  bare(actListen),
 	unix.SYS_SENDTO:  bare(actConnect),
 
 	unix.SYS_SHMGET:  bare(actShared),

@@ -11,7 +11,7 @@ import (
 // own is a supervisor whose box is this process, and an open of a path as this process would make it.
 func own(tb testing.TB, p string) (*supervisor, *notification) {
 	tb.Helper()
-	s := newSupervisor(Spec{}, traced(-1), enforcement{}, 0)
+	s := newSupervisor(Spec{}, traced(-1), nil, 0)
 	s.isMain(os.Getpid())
 	s.begin(1)
 	text := append([]byte(p), 0)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -49,7 +50,7 @@ var hottest = []int{unix.SYS_OPENAT, unix.SYS_READLINKAT}
 // filter is the program by which the system decides about each call of a box. ask is the action for calls that the
 // supervisor sees. First come the instructions of the bounds; each of these returns or leaves the number loaded.
 // Processes of the box cannot signal the keeper: without it, nobody would end what they leave.
-func filter(ask uint32, keeper int, bounds []unix.SockFilter) []unix.SockFilter {
+func filter(ask uint32, keeperPid int, bounds []unix.SockFilter) []unix.SockFilter {
 	allow := giveBack(unix.SECCOMP_RET_ALLOW)
 	p := []unix.SockFilter{load(offArch), equal(ownArchitecture, 1, 0), giveBack(ask), load(offNumber)}
 	if secondNumbers != 0 {
@@ -72,12 +73,13 @@ func filter(ask uint32, keeper int, bounds []unix.SockFilter) []unix.SockFilter 
 		p = append(p, onCall(number, loadArg(0), equal(0, 0, 1), allow, giveBack(ask))...) // IPC_PRIVATE
 	}
 	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL} { // signal 0 only asks whether there is a process
-		p = append(p, onCall(number, loadArg(1), equal(0, 0, 1), allow,
-			loadArg(0), equal(uint32(keeper), 0, 1), giveError(unix.EPERM), allow)...)
+		p = append(p, onCall(number, loadArg(1), equal(0, 0, 1), allow, loadArg(0), equal(uint32(keeperPid), 1, 0),
+			equal(keeper.Thread, 0, 1), giveError(unix.EPERM), allow)...)
 	}
 	for _, number := range []int{unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO,
 		unix.SYS_PIDFD_OPEN} {
-		p = append(p, onCall(number, loadArg(0), equal(uint32(keeper), 0, 1), giveError(unix.EPERM), allow)...)
+		p = append(p, onCall(number, loadArg(0), equal(uint32(keeperPid), 1, 0),
+			equal(keeper.Thread, 0, 1), giveError(unix.EPERM), allow)...)
 	}
 	done := []int{statAt, unix.SYS_STATX, unix.SYS_SENDTO, unix.SYS_CLONE, unix.SYS_SHMGET, unix.SYS_SEMGET,
 		unix.SYS_MSGGET}

@@ -25,13 +25,26 @@ func (s *supervisor) serve() {
 	}
 }
 
-// answer lets a call go on, or fails it.
+// answer decides about a call, and lets it go on, or fails it.
 func (s *supervisor) answer(n *notification, r *response) {
 	s.mu.Lock()
+	s.made, s.later = false, nil
 	fail := s.handle(n)
+	made, later := s.made, s.later
 	s.mu.Unlock()
-	*r = response{ID: n.ID, Error: -int32(fail)}
-	if fail == 0 {
+	if later != nil {
+		id := n.ID
+		go func() { s.send(&response{ID: id}, later(), true) }()
+		return
+	}
+	*r = response{ID: n.ID}
+	s.send(r, fail, made)
+}
+
+// send sends an answer. A call that the supervisor made itself does not go on: it is over.
+func (s *supervisor) send(r *response, fail unix.Errno, made bool) {
+	r.Error = -int32(fail)
+	if fail == 0 && !made {
 		r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	}
 	s.calls.answer(r) // a caller that is gone needs none
@@ -102,7 +115,8 @@ func (s *supervisor) onPath(c *call) unix.Errno {
 	if !ok {
 		return s.decide(c) // the folder is none
 	}
-	if c.manner != 0 && len(s.changing) == 0 && s.cache(c).noted[string(key)]&c.manner != 0 {
+	counted := s.guard != nil && s.guard.counts(c)
+	if c.manner != 0 && !counted && len(s.changing) == 0 && s.cache(c).noted[string(key)]&c.manner != 0 {
 		return 0
 	}
 	return s.first(c, string(key))
@@ -176,6 +190,10 @@ func (s *supervisor) onOther(c *call) unix.Errno {
 		s.mayRun = true
 	case actConnect, actBind:
 		return s.onSocket(c)
+	case actListen:
+		if s.guard != nil {
+			return s.listen(c)
+		}
 	}
 	if what := unfollowed[c.act]; what != "" && !s.unnoted(c) {
 		s.notes.unseen(what)

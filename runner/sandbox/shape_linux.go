@@ -24,6 +24,7 @@ const (
 	actBind            // binds a socket
 	actShared          // shares memory or messages without a file
 	actHandle          // opens a file by a handle
+	actListen          // accepts connections
 	actFork            // starts a process or a thread
 )
 

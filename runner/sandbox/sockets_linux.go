@@ -38,9 +38,16 @@ func (s *supervisor) onSocket(c *call) unix.Errno {
 	if !s.valid(&c.notification) {
 		return 0
 	}
-	fail := s.decide(c)
-	if fail != 0 || c.peer == "" || c.main && !s.inside {
+	if fail := s.decide(c); fail != 0 {
 		return fail
+	}
+	if s.guard != nil && c.Number == unix.SYS_CONNECT {
+		if fail := s.connect(c, append([]byte(nil), buf[:2+len(data)]...)); fail != 0 {
+			return fail
+		}
+	}
+	if c.peer == "" || c.main && !s.inside {
+		return 0
 	}
 	if c.to.path != "" {
 		s.followed(c)

@@ -20,6 +20,7 @@ type Box struct {
 	spec     Spec
 	level    Level
 	degraded []string
+	bounds   *enforcement
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
 	pid      int
@@ -68,20 +69,22 @@ func (r *refusal) Unwrap() error { return r.err }
 // start starts a command below a keeper.
 func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 	b := &Box{spec: s, level: level, kept: true, program: cmd.Path}
-	bounds, err := enforce(s)
+	bounds, err := enforce(s, level)
 	if err != nil {
 		return nil, err
 	}
-	b.degraded = bounds.degraded
+	b.bounds, b.degraded = &bounds, bounds.degraded
 	theirs, err := b.startKeeper(cmd)
 	if err != nil {
+		bounds.close()
 		return nil, err
 	}
 	theirs.Close()
-	if err := b.setUp(cmd, bounds); err != nil {
+	if err := b.setUp(cmd); err != nil {
 		b.control.Close()
 		_ = b.cmd.Process.Kill()
 		_ = b.cmd.Wait()
+		bounds.close()
 		return nil, err
 	}
 	return b, nil
@@ -105,6 +108,9 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 		ExtraFiles:  append(append([]*os.File(nil), cmd.ExtraFiles...), theirs),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
+	if b.bounds != nil {
+		b.bounds.prepare(b.cmd)
+	}
 	if err := b.cmd.Start(); err != nil {
 		b.control.Close()
 		theirs.Close()
@@ -114,10 +120,11 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 }
 
 // setUp tells the keeper what to start, takes the listener, starts the supervisor, and takes the interpreter's number.
-func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
+func (b *Box) setUp(cmd *exec.Cmd) error {
+	bounds := b.bounds
 	setup := keeper.Setup{
-		Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ(), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
-		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.restrict,
+		Path: cmd.Path, Args: cmd.Args, Env: bounds.environ(cmd.Environ()), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
+		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.setup(),
 	}
 	if b.level != LevelHooks {
 		setup.Listen, setup.Trace = b.level == LevelCalls, b.level == LevelTrace
@@ -126,15 +133,19 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))
 	}
 	listener, tracer, err := b.install(setup)
+	if err == nil {
+		err = bounds.installed()
+	}
 	if err != nil {
 		return err
 	}
+	bounds.attach(b)
 	if listener >= 0 {
 		var calls callers = traced(listener)
 		if b.level == LevelCalls {
 			calls = newListener(listener)
 		}
-		b.super = newSupervisor(b.spec, calls, bounds, b.cmd.Process.Pid)
+		b.super = newSupervisor(b.spec, calls, bounds.guard, b.cmd.Process.Pid)
 		b.super.tracer = tracer
 		go b.super.serve()
 	}
@@ -143,6 +154,7 @@ func (b *Box) setUp(cmd *exec.Cmd, bounds enforcement) error {
 		return err
 	}
 	b.pid = r.Pid
+	bounds.started()
 	go b.follow()
 	return nil
 }
@@ -249,6 +261,9 @@ func (b *Box) Wait() error {
 		b.ended.Store(true)
 		if b.kept {
 			b.control.Close()
+		}
+		if b.bounds != nil {
+			b.bounds.close()
 		}
 	})
 	return b.exit

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -11,7 +12,7 @@ import (
 type supervisor struct {
 	spec   Spec
 	calls  callers
-	bounds enforcement
+	guard  *guard // nil: there are no bounds
 	images images
 	keeper int
 	tracer int // the process that traces the box; 0: none
@@ -20,11 +21,13 @@ type supervisor struct {
 	call     call // that is decided about: a new one for each would be new memory
 	mem      tracee
 	resolve  resolver
-	caches   [2]*caches // of the main process, and of all others
-	rooted   bool       // a process may have another root
-	changing []int      // threads whose last call changes links or folders
-	main     int        // the interpreter; 0: it has not started
-	tid      int        // of the thread that serves
+	caches   [2]*caches        // of the main process, and of all others
+	rooted   bool              // a process may have another root
+	changing []int             // threads whose last call changes links or folders
+	made     bool              // the supervisor made the call that it handles, instead of the program
+	later    func() unix.Errno // it is about to make the call, which may take long
+	main     int               // the interpreter; 0: it has not started
+	tid      int               // of the thread that serves
 	notes    *notes
 	inside   bool         // between two marks
 	mayRun   bool         // child processes may be alive
@@ -35,9 +38,9 @@ type supervisor struct {
 	taken    *sync.Cond // waits for a report, or the end
 }
 
-func newSupervisor(spec Spec, calls callers, bounds enforcement, keeperPid int) *supervisor {
+func newSupervisor(spec Spec, calls callers, guard *guard, keeperPid int) *supervisor {
 	s := &supervisor{
-		spec: spec, calls: calls, bounds: bounds, keeper: keeperPid,
+		spec: spec, calls: calls, guard: guard, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
 	}
@@ -48,14 +51,14 @@ func newSupervisor(spec Spec, calls callers, bounds enforcement, keeperPid int) 
 // isMain reports whether a thread is one of the interpreter. The first call comes from the keeper, which starts it, and
 // the second from the interpreter: it is known before it runs its own code.
 func (s *supervisor) isMain(tid int) bool {
-	if s.main == 0 && tid != s.keeper {
+	if s.main == 0 && !inGroup(s.keeper, tid) {
 		s.main, s.mayRun = tid, false
 	}
 	return s.main == 0 || inGroup(s.main, tid)
 }
 
 // silent reports whether a call is of no interest: one of the interpreter between two nodes.
-func (s *supervisor) silent(c *call) bool { return c.main && !s.inside && s.bounds.decide == nil }
+func (s *supervisor) silent(c *call) bool { return c.main && !s.inside && s.guard == nil }
 
 // unnoted reports whether a call does not come into a report.
 func (s *supervisor) unnoted(c *call) bool { return c.main && !s.inside }
@@ -63,12 +66,18 @@ func (s *supervisor) unnoted(c *call) bool { return c.main && !s.inside }
 // begin starts a report. What child processes did since the last one is in it.
 func (s *supervisor) begin(node int) {
 	s.notes.report.Node, s.inside = node, true
+	if s.guard != nil {
+		s.guard.begin()
+	}
 	s.forget()
 }
 
 // end completes a report.
 func (s *supervisor) end() {
 	s.notes.report.Running = s.running()
+	if s.guard != nil {
+		s.guard.end(&s.notes.report)
+	}
 	s.done[s.notes.report.Node] = &s.notes.report
 	s.notes, s.inside = newNotes(0), false
 	s.forget()
@@ -105,6 +114,9 @@ func (s *supervisor) take(node int, given func() error) (Report, error) {
 			s.notes = newNotes(0)
 			if last.report.Node != node {
 				last = newNotes(node)
+			}
+			if s.guard != nil {
+				s.guard.last(&last.report)
 			}
 			return last.report, ErrEnded
 		}
@@ -144,14 +156,19 @@ func (s *supervisor) valid(n *notification) bool { return s.calls.valid(n) }
 
 // decide asks the bounds.
 func (s *supervisor) decide(c *call) unix.Errno {
-	if s.bounds.decide == nil {
+	if s.guard == nil {
 		return 0
 	}
-	fail, denial := s.bounds.decide(c)
-	if denial != nil {
-		s.notes.report.Denied = append(s.notes.report.Denied, *denial)
-	}
+	fail, denial := s.guard.decide(c)
+	s.denied(denial)
 	return fail
+}
+
+// denied notes that the bounds forbade something, once.
+func (s *supervisor) denied(d *Denial) {
+	if d != nil && !slices.Contains(s.notes.report.Denied, *d) {
+		s.notes.report.Denied = append(s.notes.report.Denied, *d)
+	}
 }
 
 func (s *supervisor) cache(c *call) *caches {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -81,6 +82,9 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 	launch := kernel.TestLaunch{
 		Driver: s.cfg.Store.Dir(), Environ: environ, Folder: s.cfg.Workspace, Spool: spool, Options: options,
 	}
+	if s.cfg.Bounds != nil {
+		launch.Sandbox = &sandbox.Spec{Folder: s.cfg.Workspace, Store: store, Spool: spool, Bounds: s.cfg.Bounds}
+	}
 	p.k, err = s.cfg.Language.StartTests(ctx, launch)
 	if err != nil {
 		return false, err
@@ -116,7 +120,7 @@ func (p *suiteProcess) serve() error {
 		if err != nil {
 			return err
 		}
-		if err := p.event(text); err != nil {
+		if err := p.event(json.RawMessage(p.s.cfg.Secrets.Scrub(string(text)))); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
+	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -31,6 +33,8 @@ type Config struct {
 	Workspace string // absolute
 	Language  kernel.Language
 	Environ   []string
+	Bounds    *sandbox.Bounds // enforced by the system; nil: the tests may do what the user may
+	Secrets   *secret.Set     // no report of a test has one
 }
 
 // Options configures a run of tests. The zero value is the usual choice.
@@ -110,7 +114,8 @@ func New(cfg Config) (*Suite, error) {
 			environ[name] = value
 		}
 	}
-	w := basestate.New(basestate.Options{Store: cfg.Store, Workspace: workspace, Environ: environ})
+	w := basestate.New(basestate.Options{Store: cfg.Store, Workspace: workspace, Environ: environ,
+		Secret: cfg.Secrets.Digest})
 	return &Suite{cfg: cfg, baseState: w, environ: environ, python: cfg.Language.Identity(environ),
 		sources: map[string]*source{}, reads: map[state.Digest]*groupReads{}, done: map[string]*TestOutcome{},
 		forced: map[string]state.Reason{}}, nil

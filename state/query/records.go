@@ -20,6 +20,9 @@ const RecordFiles = "files"
 // interpreter itself.
 const RecordPython = "python"
 
+// RecordSandbox is the session record that holds the level of the bounds of the last run; "": off.
+const RecordSandbox = "sandbox"
+
 // RecordInvocation is the session record that holds the runner.Invocation of the last run.
 const RecordInvocation = "invocation"
 

@@ -108,13 +108,30 @@ func (c *command) duration(flag string, seconds float64) {
 	}
 }
 
+// Variables by which the command line is told the bounds of a call: a client does not set them.
+const (
+	sandboxVariable = "XSTATE_SANDBOX"
+	passVariable    = "XSTATE_PASS" // names of variables that the program gets, whatever the policy says
+)
+
+var ofServer = []string{sandboxVariable, passVariable}
+
 // variables adds variables of the environment.
 func (c *command) variables(values map[string]string) {
+	var names []string
 	for name, value := range values {
 		if name == "" || strings.Contains(name, "=") {
 			c.fail(fmt.Errorf("%q is no name of a variable", name))
 		}
+		if slices.Contains(ofServer, name) {
+			c.fail(fmt.Errorf("%s is set where the server is started", name))
+		}
 		c.environ = append(c.environ, name+"="+value)
+		names = append(names, name)
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		c.environ = append(c.environ, passVariable+"="+strings.Join(names, ","))
 	}
 	slices.Sort(c.environ)
 }

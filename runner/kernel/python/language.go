@@ -168,7 +168,7 @@ type options struct {
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Sandbox: i.sandboxed(l),
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
 			Script:    l.Script,
@@ -187,11 +187,11 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 
 // sandboxed returns how a kernel is observed: files of the interpreter, its packages and the driver are tools. An
 // environment may lie in a folder with the workspace, or be one above it: so its own folders are named.
-func (i Interpreter) sandboxed(l kernel.Launch) *sandbox.Spec {
-	if l.Sandbox == nil {
+func (i Interpreter) sandboxed(asked *sandbox.Spec, home, driver string) *sandbox.Spec {
+	if asked == nil {
 		return nil
 	}
-	s := *l.Sandbox
+	s := *asked
 	s.System = slices.Clone(s.System)
 	add := func(path string) {
 		if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(s.System, real) {
@@ -203,10 +203,10 @@ func (i Interpreter) sandboxed(l kernel.Launch) *sandbox.Spec {
 			add(filepath.Join(prefix, name))
 		}
 	}
-	if home := l.Environ["HOME"]; filepath.IsAbs(home) {
+	if filepath.IsAbs(home) {
 		add(filepath.Join(home, ".local", "lib"))
 	}
-	if folder, err := installDriver(l.Driver); err == nil {
+	if folder, err := installDriver(driver); err == nil {
 		add(folder)
 	}
 	return &s
@@ -216,6 +216,7 @@ func (i Interpreter) sandboxed(l kernel.Launch) *sandbox.Spec {
 func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kernel.Process, error) {
 	return i.start(ctx, "suite_main", l.Driver, kernel.Command{
 		Environ: l.Environ, Folder: l.Folder, Spool: l.Spool, Options: l.Options,
+		Sandbox: i.sandboxed(l.Sandbox, kernel.Getenv(l.Environ, "HOME"), l.Driver),
 	})
 }
 

@@ -50,7 +50,7 @@ func childrenByParent(of int) []int {
 	entries, _ := os.ReadDir("/proc")
 	var all []int
 	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil && parentOf(pid) == of {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && Parent(pid) == of {
 			all = append(all, pid)
 		}
 	}
@@ -84,7 +84,8 @@ func words(text []byte) (all []string) {
 	return all
 }
 
-func parentOf(pid int) int {
+// Parent is the process that started or adopted another one; 0: there is none.
+func Parent(pid int) int {
 	if fields := stat(pid); len(fields) > 1 {
 		return number(fields[1])
 	}

@@ -3,9 +3,9 @@
 // function of this package takes over before the packages of the program are initialised. So this package imports
 // little, and it must stay so.
 //
-// The keeper has two sides. Its main thread puts the bounds and the filter on itself and starts the interpreter, which
-// inherits them. That thread then waits for ever, because the interpreter dies with it. All other threads stay free of
-// bounds and filter: they speak with the engine and reap.
+// The keeper has two sides. One thread, not the first, puts the bounds and the filter on itself and starts the
+// interpreter, which inherits them. That thread then waits for ever, because the interpreter dies with it. All other
+// threads stay free of bounds and filter: they speak with the engine and reap.
 //
 // On the control socket the engine sends a Setup. The keeper answers with a Reply that carries the listener of the
 // filter, and with a second one that has the process id of the interpreter. After that, the socket means only one

@@ -28,7 +28,7 @@ func init() {
 	}
 }
 
-// keeper is the state of a keeper. The main thread does what needs the filter; talk and reap do the rest.
+// keeper is the state of a keeper. One thread launches the interpreter; talk and reap do the rest.
 type keeper struct {
 	control  int
 	setup    Setup
@@ -65,7 +65,16 @@ func keep() {
 	if !k.receiveSetup() {
 		exit(125)
 	}
+	go k.launch()
+	k.talk()
+}
+
+// launch puts bounds and filter on a thread of its own, and starts the interpreter from it. That thread is not the first
+// one: a signal to a process is checked against the bounds of its first thread, so the box cannot signal the keeper.
+func (k *keeper) launch() {
+	runtime.LockOSThread()
 	if k.setup.Trace {
+		var err error
 		if k.tracer, k.calls, err = startTracer(); err != nil {
 			k.fail("filter", err)
 		}
@@ -73,13 +82,22 @@ func keep() {
 	if err := restrict(&k.setup); err != nil {
 		k.fail("restrict", err)
 	}
-	go k.talk()
+	aim(k.setup.Filter, syscall.Gettid())
 	f := k.filter()
 	k.filtered <- f
 	if f.err == nil && !k.setup.Probe {
 		k.started <- k.start()
 	}
 	select {} // the interpreter dies with this thread
+}
+
+// aim puts the number of a thread into a filter, where Thread stands. The constant of an instruction is its last field.
+func aim(filter []byte, tid int) {
+	for i := 0; i+8 <= len(filter); i += 8 {
+		if k := (*uint32)(unsafe.Pointer(&filter[i+4])); *k == Thread {
+			*k = uint32(tid)
+		}
+	}
 }
 
 func (k *keeper) receiveSetup() bool {
@@ -115,6 +133,9 @@ func (k *keeper) send(r Reply, fd int) bool {
 }
 
 func (k *keeper) fail(step string, err error) {
+	if failed, ok := err.(stepError); ok {
+		step, err = failed.step, failed.err
+	}
 	number, _ := err.(syscall.Errno)
 	k.send(Reply{Step: step, Errno: int(number)}, -1)
 	exit(125)
@@ -164,6 +185,7 @@ func (k *keeper) start() started {
 	for i := range files {
 		files[i] = uintptr(i)
 	}
+	closeOnExec(k.setup.Files)
 	pid, err := syscall.ForkExec(k.setup.Path, k.setup.Args, &syscall.ProcAttr{
 		Dir: k.setup.Dir, Env: k.setup.Env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: k.setup.Group, Pdeathsig: syscall.SIGKILL},
@@ -269,6 +291,21 @@ func end(status syscall.WaitStatus) {
 func exit(status int) {
 	for {
 		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
+	}
+}
+
+// closeOnExec keeps descriptors from a number on from the program: this process may have inherited some from whatever
+// started the engine.
+func closeOnExec(first int) {
+	const sysCloseRange, onExec = 436, 4
+	if _, _, errno := syscall.RawSyscall(sysCloseRange, uintptr(first), 1<<32-1, onExec); errno == 0 {
+		return
+	}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd := number(e.Name()); fd >= first {
+			syscall.CloseOnExec(fd)
+		}
 	}
 }
 

@@ -5,6 +5,9 @@ import "strconv"
 // Name is argument zero of a keeper. The number of the descriptor of the control socket is argument one.
 const Name = "xstate-keeper"
 
+// Thread stands for the keeper's filtered thread in a filter: nobody knows its number before it runs.
+const Thread = 0x7e3a91c5
+
 // Setup says what the keeper starts.
 type Setup struct {
 	Path string   // of the program; absolute

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/sandbox"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+)
+
+func (a *app) doctorVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "show what this system can observe and enforce",
+		Long: `Doctor shows how exactly programs are observed here, and why not better; what the levels workspace and strict
+enforce; how limits are enforced; the policy and the store of this folder; and the interpreters that are found. It
+changes nothing.`,
+		Example: `  xstate doctor
+  xstate doctor --json`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	folder, err := a.here()
+	if err != nil {
+		return err
+	}
+	d := api.Doctor{
+		Version: api.Version, XState: buildVersion(), System: systemName(), Offers: sandbox.Offered(), Folder: folder,
+	}
+	level, why := sandbox.Probe()
+	d.Observe, d.Why = string(level), why
+	dir, found, err := a.storeDir(folder)
+	if err == nil && found {
+		d.Store = dir
+	}
+	for _, l := range []policy.Level{policy.Workspace, policy.Strict} {
+		lacks := sandbox.Enforceable(sandbox.Spec{Folder: folder, Store: dir, Bounds: &sandbox.Bounds{}})
+		d.Levels = append(d.Levels, api.LevelReport{Level: l, Runs: l != policy.Strict || len(lacks) == 0, Lacks: list(lacks)})
+	}
+	d.Limits = limitReports()
+	if d.Store != "" {
+		if client := serve.Find(dir); client != nil && client.Alive(ctx) {
+			d.Server = client.Info.PID
+		}
+	}
+	if o, err := a.policyOptions(folder, ""); err != nil {
+		d.Policy = err.Error()
+	} else if _, err := policy.Read(o); err != nil {
+		d.Policy = err.Error()
+	}
+	d.Interpreters = a.interpreters(ctx, folder)
+	if a.ui.json {
+		return a.ui.document(d)
+	}
+	a.printDoctor(d)
+	return nil
+}
+
+// systemName names the system and its version.
+func systemName() string {
+	name := runtime.GOOS + " " + runtime.GOARCH
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		name += " " + strings.TrimSpace(string(release))
+	}
+	return name
+}
+
+// limitReports says how each limit is enforced.
+func limitReports() []api.LimitReport {
+	if runtime.GOOS != "linux" {
+		return []api.LimitReport{}
+	}
+	processes := "the system's limit for a user, and a count of the tree"
+	if os.Geteuid() == 0 {
+		processes = "a count of the tree: the system's limit does not count for root"
+	}
+	return []api.LimitReport{
+		{Limit: "cpu", By: "a sum over the tree"}, {Limit: "wall", By: "a clock"},
+		{Limit: "memory", By: "a sum over the tree, and the system's limit for each process"},
+		{Limit: "processes", By: processes}, {Limit: "file_size", By: "the system's limit for each process"},
+		{Limit: "files", By: "a count of the files made"}, {Limit: "output", By: "a count of the bytes"},
+	}
+}
+
+// interpreters returns what is found for a program in a folder, the one that is used first. Of those on the path each
+// version counts once, and only if it starts.
+func (a *app) interpreters(ctx context.Context, folder string) []api.DoctorPython {
+	found := []api.DoctorPython{}
+	seen := map[string]bool{}
+	add := func(path string, used bool) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || seen[real] {
+			return
+		}
+		seen[real] = true
+		p := api.DoctorPython{Path: path, Used: used}
+		i, err := python.Identify(ctx, a.tempDir(), path, folder, a.environ)
+		if p.Python = i.String(); err != nil {
+			p.Python, p.Problem = "", errorDocument(err).Message
+		}
+		if used || err == nil {
+			found = append(found, p)
+		}
+	}
+	if used, err := python.Find("", folder, a.env); err == nil {
+		add(used, true)
+	}
+	for _, name := range []string{"python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"} {
+		if path, err := kernel.LookPath(name, a.env("PATH")); err == nil {
+			add(path, false)
+		}
+	}
+	return found
+}
+
+func (a *app) printDoctor(d api.Doctor) {
+	a.ui.print("xstate %s on %s\n\n", d.XState, d.System)
+	yes := func(ok bool, otherwise string) string {
+		if ok {
+			return "yes"
+		}
+		return strings.TrimRight("no: "+otherwise, ": ")
+	}
+	observed := d.Observe
+	if d.Why != "" {
+		observed += ": " + d.Why
+	}
+	rows := [][]string{
+		{"observation", observed},
+		{"Landlock", yes(d.Landlock > 0, "Linux 5.13 and later have it")},
+		{"namespaces", yes(d.Namespaces, "this user may not make them")},
+		{"sockets of programs", yes(d.Sockets, "the system denies pidfd_getfd")},
+		{"bwrap", yes(d.Bubblewrap != "", "it is not on the path")},
+	}
+	if d.Landlock > 0 {
+		rows[1][1] = fmt.Sprintf("version %d", d.Landlock)
+	}
+	if d.Bubblewrap != "" {
+		rows[4][1] = d.Bubblewrap
+	}
+	for _, l := range d.Levels {
+		text := "enforces files, network, environment and limits"
+		if len(l.Lacks) > 0 {
+			var why []string
+			for _, x := range l.Lacks {
+				why = append(why, x.String())
+			}
+			text = "does not enforce " + strings.Join(why, "; ")
+			if !l.Runs {
+				text = "refuses to run: it cannot enforce " + strings.Join(why, "; ")
+			}
+		}
+		rows = append(rows, []string{"--sandbox " + string(l.Level), text})
+	}
+	for _, l := range d.Limits {
+		rows = append(rows, []string{"limits." + l.Limit, l.By})
+	}
+	rows = append(rows, []string{"folder", d.Folder}, []string{"policy", "in order: xstate policy shows it"})
+	if d.Policy != "" {
+		rows[len(rows)-1][1] = d.Policy
+	}
+	store := "none yet"
+	if d.Store != "" {
+		store = a.fromHere(d.Store)
+	}
+	if d.Server > 0 {
+		store += fmt.Sprintf(", served by process %d", d.Server)
+	}
+	rows = append(rows, []string{"store", store})
+	for _, p := range d.Interpreters {
+		text := p.Path + "  " + p.Python + p.Problem
+		if p.Used {
+			text += "  (used here)"
+		}
+		rows = append(rows, []string{"interpreter", text})
+	}
+	a.ui.table(rows)
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+)
+
+func (a *app) policyVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "show what programs may do here",
+		Long: `Policy shows the bounds of a program in this folder, and the line of each setting. They come from the file
+xstate.toml of the user (~/.config/xstate/) and from those at and above the program. The file of a folder only narrows,
+unless that of the user names the folder in sandbox.trust. docs/sandbox.md describes levels and files.`,
+		Example: `  xstate policy
+  xstate policy --sandbox strict
+  xstate policy check xstate.toml`,
+		Args: takes(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error { return a.showPolicy() },
+	}
+	a.sandboxFlag(cmd.Flags(), "policy")
+	check := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "check a policy file",
+		Long: `Check reads a policy file (default: the files that count here) and shows what it makes where it is trusted.
+It exits with 2 if the file is malformed or contradicts itself, and with 3 if this system cannot enforce it.`,
+		Example: `  xstate policy check
+  xstate policy check ~/.config/xstate/xstate.toml
+  xstate policy check xstate.toml --sandbox strict`,
+		Args: takes(0, 1, "one FILE"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.checkPolicy(args) },
+	}
+	a.sandboxFlag(check.Flags(), "policy")
+	cmd.AddCommand(check)
+	return cmd
+}
+
+// showPolicy shows the policy of programs in the caller's folder.
+func (a *app) showPolicy() error {
+	folder, err := a.here()
+	if err != nil {
+		return err
+	}
+	o, err := a.policyOptions(folder, "")
+	if err != nil {
+		return err
+	}
+	p, err := policy.Read(o)
+	if err != nil {
+		return err
+	}
+	return a.printPolicy(p, folder)
+}
+
+func (a *app) checkPolicy(args []string) error {
+	if len(args) == 0 {
+		return a.showPolicy()
+	}
+	name, err := a.abs(args[0])
+	if err != nil {
+		return err
+	}
+	if _, err := a.stat(args[0]); err != nil {
+		return &usageError{err: err, hint: "xstate policy check [FILE]"}
+	}
+	folder := filepath.Dir(name)
+	o, err := a.policyOptions(folder, "")
+	if err != nil {
+		return err
+	}
+	p, err := policy.Check(a.fromHere(name), sameFile(name, o.User), o)
+	if err != nil {
+		return err
+	}
+	return a.printPolicy(p, folder)
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, bad := os.Stat(b)
+	return err == nil && bad == nil && os.SameFile(x, y)
+}
+
+func (a *app) printPolicy(p *policy.Policy, folder string) error {
+	if a.ui.json {
+		return a.ui.document(policyDocument(p, folder))
+	}
+	from := "default"
+	if p.LevelFrom != from {
+		from = a.shortPlace(p.LevelFrom)
+	}
+	rows := [][]string{{"level", string(p.Level), from}}
+	if p.Level == policy.Off {
+		rows[0][2] += "; run --sandbox, exec and serve bound what they run"
+	} else {
+		rows = append(rows, []string{"files.write", folder, "the folder of the program"})
+	}
+	for i := range p.Settings {
+		s := &p.Settings[i]
+		if s.Field == "sandbox.level" && s.Ignored == "" {
+			continue
+		}
+		place := a.shortPlace(s.Place())
+		if s.Ignored != "" {
+			place += "  no effect: " + s.Ignored
+		}
+		rows = append(rows, []string{s.Field, s.Value, place})
+	}
+	a.ui.table(rows)
+	for _, l := range p.Lacks {
+		a.ui.print("not enforced: %s\n", l)
+	}
+	if d := p.Digest(); d != "" {
+		a.ui.print("digest %s\n", d[:16])
+	}
+	return nil
+}
+
+// shortPlace is a place in a file as people write it.
+func (a *app) shortPlace(place string) string {
+	file, rest, found := strings.Cut(place, ":")
+	if !found {
+		return place
+	}
+	home := a.env("HOME")
+	if below, ok := strings.CutPrefix(file, home+"/"); ok && home != "" && a.fromHere(file) == file {
+		return "~/" + below + ":" + rest
+	}
+	return a.fromHere(file) + ":" + rest
+}
+
+func policyDocument(p *policy.Policy, folder string) api.Policy {
+	d := api.Policy{
+		Version: api.Version, Level: p.Level, LevelFrom: p.LevelFrom, Launcher: p.Launcher, Workspace: folder,
+		Read: list(p.Read), Write: list(p.Write), Deny: list(p.Deny), Hosts: list(p.Hosts), Pass: list(p.Pass),
+		Secrets: list(p.Secrets), Limits: p.LimitTexts(), Files: list(p.Files), Settings: list(p.Settings),
+		Lacks: list(p.Lacks), Digest: p.Digest(),
+	}
+	return d
+}
+
+// list is a list that is not nil, for a document.
+func list[T any](values []T) []T {
+	if values == nil {
+		return []T{}
+	}
+	return values
+}

@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// kernelFolders are views of the system itself. They are read only.
+var kernelFolders = []string{"/proc", "/sys"}
+
+// systemFiles are single files elsewhere that libraries need.
+var systemFiles = []string{"/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf",
+	"/run/resolvconf/resolv.conf", "/run/nscd", "/var/cache/fontconfig", "/var/lib/dpkg/status", "/run/current-system",
+	"/etc/localtime"}
+
+// devices may be read and written.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"}
+
+// terminals are the devices of terminals, which are new ones in namespaces alone.
+var terminals = []string{"/dev/ptmx", "/dev/pts"}
+
+// PolicyName is the name of files that a box must not write, because they say what boxes may do.
+const PolicyName = "xstate.toml"
+
+// allowed says what the processes of a box may do with files. All paths are canonical.
+type allowed struct {
+	write []string // may be read, written and executed
+	read  []string // may be read and executed
+	kept  []string // must not be written, whatever is above
+	deny  []string // must not be used, whatever is above
+	again []string // inside of deny, and writable
+	// secret are files of the system that not everybody may read: a box that runs as root may not, either.
+	secret []string
+}
+
+// allowing works out what the bounds of a box allow.
+func allowing(s Spec, offers Offers, temp string) allowed {
+	b := s.Bounds
+	a := allowed{deny: slices.Clone(b.Deny), again: []string{s.Spool}}
+	if s.Store != "" {
+		a.deny = append(a.deny, s.Store)
+	}
+	a.write = append(append([]string{s.Folder, temp}, b.Write...), devices...)
+	if offers.Namespaces {
+		a.write = append(a.write, terminals...)
+	}
+	a.read = slices.Concat(SystemFolders, kernelFolders, systemFiles, s.System, b.Read, []string{"/dev"})
+	a.kept = append([]string{filepath.Join(s.Folder, PolicyName)}, b.ReadOnly...)
+	a.write, a.read = canonical(a.write), canonical(a.read)
+	a.secret = secrets("/etc")
+	return a
+}
+
+// canonical resolves the links of paths, leaves out what is not there, and sorts parents before what lies in them.
+func canonical(paths []string) []string {
+	var all []string
+	for _, p := range paths {
+		if p == "" {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(p); err == nil && real != "/" && !slices.Contains(all, real) {
+			all = append(all, real)
+		}
+	}
+	slices.SortFunc(all, func(x, y string) int {
+		return cmp.Or(cmp.Compare(strings.Count(x, "/"), strings.Count(y, "/")), cmp.Compare(x, y))
+	})
+	return all
+}
+
+// secrets are the files and folders below a folder of the system that not everybody may read.
+func secrets(folder string) []string {
+	var found []string
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		p := filepath.Join(folder, e.Name())
+		switch {
+		case err != nil || info.Mode()&os.ModeSymlink != 0:
+		case info.Mode().Perm()&0o004 == 0:
+			found = append(found, p)
+		case info.IsDir():
+			found = append(found, secrets(p)...)
+		}
+	}
+	return found
+}
+
+func inAny(p string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return within(p, folder) })
+}
+
+// verb is what a call does with a path, as far as bounds are concerned.
+type verb string
+
+const (
+	verbRead    verb = "read"
+	verbWrite   verb = "write"
+	verbExecute verb = "execute"
+)
+
+// denial returns why a canonical path may not be used; nil: it may.
+func (a *allowed) denial(v verb, p string) *Denial {
+	written := inAny(p, a.again) || inAny(p, a.write) && !inAny(p, a.deny)
+	switch {
+	case written && v != verbWrite, written && !inAny(p, a.kept) && filepath.Base(p) != PolicyName:
+		return nil
+	case inAny(p, a.deny) || inAny(p, a.secret) || written:
+		return &Denial{Action: string(v), Target: p} // no line would allow it
+	case v != verbWrite && inAny(p, a.read):
+		return nil
+	}
+	return &Denial{Action: string(v), Target: p, Rule: ruleFor(v, p)}
+}
+
+// ruleFor is the line of a policy file that would allow what was denied. It names the folder: programs rarely want one
+// file alone.
+func ruleFor(v verb, p string) string {
+	if info, err := os.Stat(p); err != nil || !info.IsDir() {
+		p = filepath.Dir(p)
+	}
+	if home, err := os.UserHomeDir(); err == nil && (p == "/" || p == home) {
+		return "" // nobody should allow that much
+	}
+	name := "read"
+	if v == verbWrite {
+		name = "write"
+	}
+	return fmt.Sprintf("files.%s = [%q]", name, p)
+}

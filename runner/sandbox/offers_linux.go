@@ -1,0 +1,82 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC
+
+// Capabilities that a keeper needs to make namespaces as an ordinary user.
+var keeperCapabilities = []uintptr{unix.CAP_SETPCAP, unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN}
+
+func offered() (o Offers) {
+	if version, err := landlock.LandlockGetABIVersion(); err == nil && version > 0 {
+		o.Landlock = version
+	}
+	o.Namespaces = canUnshare()
+	if !o.Namespaces {
+		o.User = canUnshareAsUser()
+		o.Namespaces = o.User
+	}
+	o.Sockets = canTakeSockets()
+	return o
+}
+
+// canUnshare tries on a thread that ends with it.
+func canUnshare() bool {
+	done := make(chan bool)
+	go func() {
+		runtime.LockOSThread() // the thread is not used again: the goroutine ends locked
+		err := unix.Unshare(namespaces)
+		if err == nil {
+			err = unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil { // what the keeper does first
+			err = unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		}
+		done <- err == nil
+	}()
+	return <-done
+}
+
+// canUnshareAsUser tries in a process: one with several threads cannot enter a namespace of users. Some systems allow
+// the namespace and then no mount in it.
+func canUnshareAsUser() bool {
+	program, err := exec.LookPath("true")
+	if err != nil {
+		return false
+	}
+	cmd := exec.Command(program)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: namespaces}
+	asUser(cmd.SysProcAttr)
+	return cmd.Run() == nil
+}
+
+// asUser makes a process start in a namespace of users in which it keeps its ids, with the capabilities of a keeper.
+func asUser(attr *syscall.SysProcAttr) {
+	attr.Cloneflags |= syscall.CLONE_NEWUSER
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+	attr.AmbientCaps = keeperCapabilities
+}
+
+// canTakeSockets takes a descriptor of this process, which shows that no outer filter forbids the call.
+func canTakeSockets() bool {
+	p, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(p)
+	fd, err := unix.PidfdGetfd(p, p, 0)
+	if err != nil {
+		return false
+	}
+	unix.Close(fd)
+	return true
+}

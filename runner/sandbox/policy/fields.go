@@ -1,0 +1,225 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kind is what a field of a policy file holds.
+type kind int
+
+const (
+	words    kind = iota // a list of strings
+	word                 // a string
+	duration             // a string such as "60s"
+	size                 // a string such as "4GiB"
+	count                // a whole number above 0
+)
+
+// String names a kind as messages do.
+func (k kind) String() string {
+	return [...]string{"a list of strings", "a string", "a duration in quotes", "a size in quotes", "a whole number"}[k]
+}
+
+// example is a value of a kind, as a file has it.
+func (k kind) example() string {
+	return [...]string{`["…"]`, `"…"`, `"60s"`, `"4GiB"`, `64`}[k]
+}
+
+// field is one key that a policy file may have.
+type field struct {
+	kind  kind
+	check func(text string) error // of each string; nil: any will do
+	hint  string                  // what would work instead of what check refuses
+}
+
+// Names of fields.
+const (
+	fieldLevel    = "sandbox.level"
+	fieldLauncher = "sandbox.launcher"
+	fieldTrust    = "sandbox.trust"
+	fieldRead     = "files.read"
+	fieldWrite    = "files.write"
+	fieldDeny     = "files.deny"
+	fieldHosts    = "network.hosts"
+	fieldPass     = "environment.pass"
+	fieldSecrets  = "environment.secrets"
+	fieldCPU      = "limits.cpu"
+	fieldWall     = "limits.wall"
+	fieldMemory   = "limits.memory"
+	fieldProcs    = "limits.processes"
+	fieldFileSize = "limits.file_size"
+	fieldFiles    = "limits.files"
+	fieldOutput   = "limits.output"
+)
+
+const pathHint = "write a path such as \"data\", \"/srv/data\" or \"~/data\"; a folder stands for all that is in it"
+
+// fields are all that a policy file may have.
+var fields = map[string]field{
+	fieldLevel:    {word, checkLevel, "write one of " + Levels()},
+	fieldLauncher: {word, checkLauncher, "write \"bwrap\", or leave it out"},
+	fieldTrust:    {words, checkPath, "write the path of a folder, such as \"~/analysis\""},
+	fieldRead:     {words, checkPath, pathHint},
+	fieldWrite:    {words, checkPath, pathHint},
+	fieldDeny:     {words, checkPath, pathHint},
+	fieldHosts:    {words, checkHost, "write a name such as \"pypi.org\", \"*.example.com\" or \"10.0.0.1:8080\""},
+	fieldPass:     {words, checkVariable, "write a name such as \"LANG\", or the beginning of names: \"HF_*\""},
+	fieldSecrets:  {words, checkSecret, "write the name of the variable that holds it, such as \"OPENAI_API_KEY\""},
+	fieldCPU:      {duration, checkDuration, "write a time above 0 with its unit, such as \"60s\" or \"5m\""},
+	fieldWall:     {duration, checkDuration, "write a time above 0 with its unit, such as \"60s\" or \"5m\""},
+	fieldMemory:   {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
+	fieldProcs:    {kind: count},
+	fieldFileSize: {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
+	fieldFiles:    {kind: count},
+	fieldOutput:   {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
+}
+
+// tables are the names of the tables of a policy file.
+var tables = func() []string {
+	names := map[string]bool{}
+	for name := range fields {
+		table, _, _ := strings.Cut(name, ".")
+		names[table] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}()
+
+func checkLevel(text string) error {
+	if _, ok := ParseLevel(text); !ok {
+		return errors.New("there is no such level")
+	}
+	return nil
+}
+
+func checkLauncher(text string) error {
+	if text != "" && text != "bwrap" {
+		return errors.New("there is no such launcher")
+	}
+	return nil
+}
+
+func checkPath(text string) error {
+	switch {
+	case text == "":
+		return errors.New("the path is empty")
+	case strings.ContainsAny(text, "*?["):
+		return errors.New("patterns are not understood here")
+	case strings.ContainsRune(text, 0):
+		return errors.New("a path has no zero byte")
+	}
+	return nil
+}
+
+var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
+
+func checkHost(text string) error {
+	host, port := text, ""
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && (strings.Count(text, ":") == 1 || strings.Contains(text, "]:")) {
+		host, port = text[:i], text[i+1:]
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return errors.New("the port is no number from 1 to 65535")
+		}
+	}
+	switch {
+	case strings.Contains(text, "/"):
+		return errors.New("this is no name of a host")
+	case host == "*":
+		return errors.New("all hosts at once cannot be allowed")
+	case net.ParseIP(strings.Trim(host, "[]")) == nil && !hostName.MatchString(host):
+		return errors.New("this is no name of a host")
+	}
+	return nil
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+
+func checkVariable(text string) error {
+	if !variableName.MatchString(text) {
+		return errors.New("this is no name of a variable")
+	}
+	return nil
+}
+
+func checkSecret(text string) error {
+	if err := checkVariable(text); err != nil || strings.HasSuffix(text, "*") {
+		return errors.New("this is no name of one variable")
+	}
+	return nil
+}
+
+func checkDuration(text string) error { _, err := parseDuration(text); return err }
+func checkSize(text string) error     { _, err := parseSize(text); return err }
+
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("this is no time")
+	}
+	return d, nil
+}
+
+// units are those of sizes: the decimal ones, and the powers of 1024.
+var units = map[string]float64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+	"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+
+func parseSize(text string) (int64, error) {
+	number := strings.TrimRight(text, "kKMGTiIbB ")
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	unit, known := units[strings.ToUpper(strings.TrimSpace(text[len(number):]))]
+	if err != nil || !known || n <= 0 || n*unit >= math.MaxInt64 || n*unit < 1 {
+		return 0, errors.New("this is no size")
+	}
+	return int64(n * unit), nil
+}
+
+// resolve returns the path that a setting means: absolute, and without symbolic links as far as it exists. A relative
+// path begins at folder; "": it may not be relative.
+func resolve(text, folder, home string) (string, error) {
+	switch {
+	case text == "~" || strings.HasPrefix(text, "~/"):
+		if home == "" {
+			return "", errors.New("the user's home is not known")
+		}
+		text = filepath.Join(home, text[1:])
+	case strings.HasPrefix(text, "~"):
+		return "", errors.New("the home of another user is not looked up")
+	case filepath.IsAbs(text):
+	case folder == "":
+		return "", errors.New("a relative path has no meaning in the file of the user")
+	case !filepath.IsLocal(text):
+		return "", fmt.Errorf("the path leaves the folder %s", folder)
+	default:
+		text = filepath.Join(folder, text)
+	}
+	return real(text), nil
+}
+
+// real resolves the symbolic links of a path, of which the end need not exist.
+func real(path string) string {
+	path = filepath.Clean(path)
+	rest := ""
+	for at := path; ; at = filepath.Dir(at) {
+		if found, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(found, rest)
+		}
+		if filepath.Dir(at) == at {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+func parseCount(text string) (int, error) {
+	n, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 32)
+	return int(n), err
+}

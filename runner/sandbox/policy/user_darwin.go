@@ -1,0 +1,4 @@
+package policy
+
+// userConfig is the user's folder of configurations, from the home.
+const userConfig = "Library/Application Support"

@@ -1,0 +1,232 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Address is where a box finds the proxy. It is the same in each box: programs look at the variables that name it, and
+// a changed value would make them run again.
+var Address = netip.MustParseAddrPort("127.0.0.2:3128")
+
+// Request is what a program asked for.
+type Request struct {
+	Host    string // with its port
+	Allowed bool
+	Reason  string // why it is not allowed, or was not reached
+}
+
+// Proxy serves one box.
+type Proxy struct {
+	hosts     []host
+	report    func(Request)
+	dial      func(ctx context.Context, network, address string) (net.Conn, error)
+	lookup    func(ctx context.Context, name string) ([]netip.Addr, error)
+	transport *http.Transport
+
+	mu       sync.Mutex
+	admitted map[netip.AddrPort]bool
+	changed  *sync.Cond
+	open     map[io.Closer]bool
+	closed   bool
+}
+
+// New returns a proxy for hosts: "pypi.org", "*.example.com", "10.0.0.1:8080". It reports each request.
+func New(hosts []string, report func(Request)) *Proxy {
+	dialer := net.Dialer{Timeout: 30 * time.Second}
+	p := &Proxy{
+		report: report, dial: dialer.DialContext, admitted: map[netip.AddrPort]bool{}, open: map[io.Closer]bool{},
+		lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		},
+	}
+	for _, text := range hosts {
+		p.hosts = append(p.hosts, parse(text))
+	}
+	p.changed = sync.NewCond(&p.mu)
+	p.transport = &http.Transport{
+		Proxy: nil, DisableCompression: true,
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return p.reach(ctx, address) },
+	}
+	return p
+}
+
+// Serve accepts connections until the listener is closed, or the proxy. With admission, it serves those alone that
+// Admit names.
+func (p *Proxy) Serve(l net.Listener, admission bool) {
+	if !p.keep(l) {
+		return
+	}
+	defer p.drop(l)
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if !p.keep(c) {
+			return
+		}
+		go func() {
+			defer p.drop(c)
+			if !admission || p.wasAdmitted(c) {
+				p.serve(c)
+			}
+		}()
+	}
+}
+
+// keep notes what Close is to close. It is false after Close.
+func (p *Proxy) keep(c io.Closer) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		c.Close()
+		return false
+	}
+	p.open[c] = true
+	return true
+}
+
+func (p *Proxy) drop(c io.Closer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, c)
+	c.Close()
+}
+
+// Close ends all connections.
+func (p *Proxy) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for c := range p.open {
+		c.Close()
+	}
+	p.transport.CloseIdleConnections()
+	p.changed.Broadcast()
+}
+
+// Admit lets a connection from an address be served.
+func (p *Proxy) Admit(from netip.AddrPort) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.admitted[from] = true
+	p.changed.Broadcast()
+}
+
+// wasAdmitted waits until a connection is admitted. The supervisor admits it right after it has connected.
+func (p *Proxy) wasAdmitted(c net.Conn) bool {
+	from, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.changed.Broadcast()
+	})()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for !p.admitted[from] && ctx.Err() == nil && !p.closed {
+		p.changed.Wait()
+	}
+	defer delete(p.admitted, from)
+	return p.admitted[from]
+}
+
+// serve answers the requests on one connection.
+func (p *Proxy) serve(c net.Conn) {
+	in := bufio.NewReader(c)
+	for {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		if r.Method == http.MethodConnect {
+			p.connect(c, in, r.Host)
+			return
+		}
+		if !p.forward(c, r) {
+			return
+		}
+	}
+}
+
+// connect joins the program and a host.
+func (p *Proxy) connect(c net.Conn, in *bufio.Reader, address string) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		address = net.JoinHostPort(address, "443")
+	}
+	up, err := p.reach(context.Background(), address)
+	if err != nil {
+		refuse(c, err)
+		return
+	}
+	if !p.keep(up) {
+		return
+	}
+	defer p.drop(up)
+	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	done := make(chan bool, 2)
+	go func() {
+		_, _ = io.Copy(up, in)
+		shut(up)
+		done <- true
+	}()
+	go func() {
+		_, _ = io.Copy(c, up)
+		shut(c)
+		done <- true
+	}()
+	<-done
+	<-done
+}
+
+// shut says that no more comes on a connection.
+func shut(c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// forward sends a plain request on. It reports whether another one may follow.
+func (p *Proxy) forward(c net.Conn, r *http.Request) bool {
+	if r.URL.Scheme != "http" || r.URL.Host == "" {
+		refuse(c, errRequest)
+		return false
+	}
+	r.RequestURI = ""
+	for _, name := range []string{"Proxy-Connection", "Proxy-Authorization", "Connection", "Upgrade"} {
+		r.Header.Del(name)
+	}
+	reply, err := p.transport.RoundTrip(r)
+	if err != nil {
+		refuse(c, err)
+		return false
+	}
+	defer reply.Body.Close()
+	reply.Close = r.Close || reply.ContentLength < 0
+	return reply.Write(c) == nil && !reply.Close
+}
+
+// refuse answers a request that is not allowed, or failed. The text comes into the errors of many programs.
+func refuse(c net.Conn, err error) {
+	status := http.StatusBadGateway
+	if _, ok := err.(*DeniedError); ok || unwraps(err) {
+		status = http.StatusForbidden
+	}
+	text := err.Error() + "\n"
+	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+		status, http.StatusText(status), len(text), text)
+}

@@ -1,0 +1,176 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+
+	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox/secret"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// The program may use secrets, and no record may hold one (Config.Secrets). Texts of records are scrubbed. A content
+// that holds a secret is not stored, and counts as collected: what needs it is computed again. A key whose digest would
+// tell a secret to those who guess has a digest that depends on a key of the user's.
+
+// withholds reports whether a content must not be stored.
+func (e *Engine) withholds(content []byte) bool { return e.cfg.Secrets.Has(content) }
+
+// withholdsFile is withholds for a file. One that cannot be read is left to its reader.
+func (e *Engine) withholdsFile(path string) bool {
+	if e.cfg.Secrets == nil {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	found, _ := e.cfg.Secrets.HasFrom(f)
+	return found
+}
+
+// withholdsValue is withholds for what the kernel made of a group.
+func (e *Engine) withholdsValue(v *kernel.Stored) bool {
+	if e.cfg.Secrets == nil {
+		return false
+	}
+	if e.withholds(v.Data) || v.Path != "" && e.withholdsFile(v.Path) {
+		return true
+	}
+	var before []byte // the end of the part before: a secret may lie across
+	for _, p := range v.Parts {
+		if p.Path != "" && e.withholdsFile(p.Path) || e.withholds(p.Data) {
+			return true
+		}
+		if len(p.Data) > 0 {
+			if e.withholds(append(before, p.Data[:min(len(p.Data), seam)]...)) {
+				return true
+			}
+			before = append([]byte{}, p.Data[max(0, len(p.Data)-seam):]...)
+		}
+	}
+	return false
+}
+
+// seam is how much of two neighbouring parts is looked at together, in bytes.
+const seam = 16 << 10
+
+// dropValue gives up what the kernel made of a group that is not stored.
+func (e *Engine) dropValue(v *kernel.Stored) {
+	if v.Path != "" {
+		_ = os.Remove(v.Path)
+	}
+	for i := range v.Parts {
+		p := &v.Parts[i]
+		if p.Path != "" {
+			_ = os.Remove(p.Path)
+		}
+		p.Release()
+		e.parts.Delete(p.Digest)
+	}
+}
+
+// putOutputs stores outputs without secrets.
+func (e *Engine) putOutputs(outputs []state.Output) (state.Digest, error) {
+	if e.cfg.Secrets != nil {
+		for i := range outputs {
+			scrubOutput(e.cfg.Secrets, &outputs[i])
+		}
+	}
+	return e.cfg.Store.PutOutputs(outputs)
+}
+
+func scrubOutput(s *secret.Set, o *state.Output) {
+	o.Text = s.Scrub(o.Text)
+	for media, data := range o.Data {
+		o.Data[media] = s.Scrub(data)
+	}
+}
+
+// scrubTrace takes secrets out of a trace. It reports false for one that holds a secret where it cannot be taken out,
+// such as in the name of a file.
+func (e *Engine) scrubTrace(t *state.Trace) (clean bool) {
+	s := e.cfg.Secrets
+	if s == nil {
+		return true
+	}
+	for k, info := range t.Info {
+		info.Repr = s.ScrubClipped(info.Repr)
+		t.Info[k] = info
+	}
+	scrubError(s, t.Err)
+	if t.Ending != nil {
+		scrubError(s, t.Ending.Err)
+	}
+	text, err := json.Marshal(t)
+	return err == nil && !s.Has(text)
+}
+
+func scrubError(s *secret.Set, e *state.ExecError) {
+	if e != nil {
+		e.Message = s.Scrub(e.Message)
+		s.ScrubAll(e.Traceback)
+	}
+}
+
+// scrubbed makes a sink show no secret. A text that may be the beginning of one is shown with what follows it.
+func (e *Engine) scrubbed(sink kernel.Sink) kernel.Sink {
+	s, show, end := e.cfg.Secrets, sink.Show, sink.End
+	if s == nil || show == nil {
+		return sink
+	}
+	held := map[string]string{}
+	sink.Show = func(o state.Output) {
+		if o.Data != nil {
+			scrubOutput(s, &o)
+			show(o)
+			return
+		}
+		text := s.Scrub(held[o.Kind] + o.Text)
+		n := len(text) - s.Held(text)
+		if held[o.Kind] = text[n:]; n > 0 {
+			o.Text = text[:n]
+			show(o)
+		}
+	}
+	if end != nil {
+		sink.End = func(r kernel.Result) {
+			for kind, text := range held {
+				if text != "" {
+					show(state.Output{Kind: kind, Text: text})
+				}
+			}
+			clear(held)
+			end(r)
+		}
+	}
+	return sink
+}
+
+// environDigest is the digest of the value of a variable.
+func (e *Engine) environDigest(value *string) state.Digest {
+	if value == nil {
+		return state.Absent
+	}
+	if d, ok := e.cfg.Secrets.Digest(*value); ok {
+		return state.Digest(d)
+	}
+	return basestate.EnvironDigest(*value)
+}
+
+// digestOfFile names the content of a file that is not stored.
+func digestOfFile(path string) (state.BlobRef, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return state.BlobRef{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return state.BlobRef{Digest: state.Digest(hex.EncodeToString(h.Sum(nil))), Size: n}, err
+}
