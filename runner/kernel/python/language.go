@@ -204,6 +204,9 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string
 			add(filepath.Join(prefix, name))
 		}
 	}
+	if i.Launched() { // a script of pyenv's reads what else is there, to choose one
+		add(filepath.Dir(filepath.Dir(i.Path)))
+	}
 	if filepath.IsAbs(home) {
 		add(filepath.Join(home, ".local", "lib"))
 	}
