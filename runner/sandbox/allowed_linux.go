@@ -44,6 +44,9 @@ func allowing(s Spec, offers Offers, temp string) allowed {
 	if s.Store != "" {
 		a.deny = append(a.deny, s.Store)
 	}
+	if within(s.Folder, s.Store) { // a private folder
+		a.again = append(a.again, s.Folder)
+	}
 	a.write = append(append([]string{s.Folder, temp}, b.Write...), devices...)
 	if offers.Namespaces {
 		a.write = append(a.write, terminals...)

@@ -244,7 +244,7 @@ func present(p string) bool {
 // count counts the files that a node creates.
 func (g *guard) count(c *call) (unix.Errno, *Denial) {
 	most := g.spec.Bounds.Limits.Files
-	if most == 0 || inAny(c.to.path, g.allowed.again) {
+	if most == 0 || within(c.to.path, g.spec.Spool) {
 		return 0, nil
 	}
 	f := &c.to
