@@ -24,11 +24,6 @@ func worthy(p string) bool {
 	return !within(p, "/proc") && !within(p, "/sys") && (!within(p, "/dev") || within(p, "/dev/shm"))
 }
 
-// private reports whether a path is none of the program's. The workspace may lie in the store.
-func (s *Spec) private(p string) bool {
-	return within(p, s.Spool) || within(p, s.Store) && !(within(s.Folder, s.Store) && within(p, s.Folder))
-}
-
 // of describes what is there, without its content.
 func imageOf(f *found) *Image {
 	if !f.ok {
