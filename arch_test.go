@@ -83,18 +83,19 @@ var layers = []layer{
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.
 var owners = map[string][]string{
-	"go.etcd.io/bbolt":                  {"state"},
-	"github.com/fxamacker/cbor":         {"state"},
-	"github.com/dominikbraun/graph":     {"depgraph"},
-	"github.com/smacker/go-tree-sitter": {"patch", "depgraph/python/pytree"},
-	"github.com/spf13/cobra":            {"cmd/xstate"},
-	"github.com/google/cel-go":          {"state/query"},
-	"github.com/secure-systems-lab":     {"state/provenance"},
-	"golang.org/x/crypto":               {"state/provenance"},
-	"github.com/modelcontextprotocol":   {"internal/serve/mcp"},
-	"github.com/yuin/goldmark":          {"patch", "state/provenance"},
-	"connectrpc.com/connect":            {"api/xstate/v1", "internal/serve/rpc"},
-	"github.com/pelletier/go-toml":      {"runner/sandbox/policy"},
+	"go.etcd.io/bbolt":                    {"state"},
+	"github.com/fxamacker/cbor":           {"state"},
+	"github.com/dominikbraun/graph":       {"depgraph"},
+	"github.com/smacker/go-tree-sitter":   {"patch", "depgraph/python/pytree"},
+	"github.com/spf13/cobra":              {"cmd/xstate"},
+	"github.com/google/cel-go":            {"state/query"},
+	"github.com/secure-systems-lab":       {"state/provenance"},
+	"golang.org/x/crypto":                 {"state/provenance"},
+	"github.com/modelcontextprotocol":     {"internal/serve/mcp"},
+	"github.com/yuin/goldmark":            {"patch", "state/provenance"},
+	"connectrpc.com/connect":              {"api/xstate/v1", "internal/serve/rpc"},
+	"github.com/pelletier/go-toml":        {"runner/sandbox/policy"},
+	"github.com/landlock-lsm/go-landlock": {"runner/sandbox"},
 }
 
 // impure are the packages, with those below them, that a pure one must not import.

@@ -26,6 +26,7 @@ var limits = struct {
 		"patch":           4,
 		"depgraph/python": 14,
 		"state":           19,
+		"runner/sandbox":  5,
 		"runner":          33,
 		"runner/suite":    7,
 		".":               0,

@@ -376,10 +376,14 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	}, nil
 }
 
-// relatives returns the file records of the other versions of the program in this workspace. Versions in other
-// folders, private ones, share with it only what lies outside of both.
+// relatives returns the file records of the other versions of the program in this workspace. A version in another folder,
+// a private one, shares with it only what both write outside of their folders.
 func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord, error) {
 	family, err := s.store.Family(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.history.Files(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -394,8 +398,8 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord,
 		}
 		if x.Workspace != s.options.Workspace {
 			maps.DeleteFunc(files, func(name string, _ state.FileRecord) bool {
-				rel, err := filepath.Rel(s.options.Workspace, name)
-				return !filepath.IsAbs(name) || err == nil && filepath.IsLocal(rel)
+				_, both := own[name]
+				return !both || !filepath.IsAbs(name)
 			})
 		}
 		found = append(found, files)

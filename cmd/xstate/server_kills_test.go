@@ -86,6 +86,8 @@ func TestServerKills(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	a.runFile(next()) // each session takes over what its killed runs left
+	a.runTree(next())
 	acknowledged := 0
 	for _, d := range adders {
 		acknowledged += len(d.acknowledged)

@@ -163,7 +163,11 @@ func (c *copying) finishFolders() error {
 		if err := os.Chtimes(path, time.Time{}, l.info.ModTime()); err != nil {
 			return err
 		}
-		if err := os.Chmod(path, l.info.Mode()&modeBits); err != nil {
+		mode := l.info.Mode() & modeBits
+		if l.closed {
+			mode = 0 // whoever runs here can read neither
+		}
+		if err := os.Chmod(path, mode); err != nil {
 			return err
 		}
 	}

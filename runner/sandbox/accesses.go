@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"slices"
-	"strings"
 )
 
 // notes are what has been seen of one node so far.
@@ -64,7 +63,7 @@ func addOnce(list *[]string, name string) {
 // unseen notes what could not be followed.
 func (n *notes) unseen(what string) { addOnce(&n.report.Unseen, what) }
 
-// within reports whether a path is a folder or below it.
-func within(p, folder string) bool {
-	return folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
+// private reports whether a path is none of the program's. The workspace may lie in the store.
+func (s *Spec) private(p string) bool {
+	return within(p, s.Spool) || within(p, s.Store) && !(within(s.Folder, s.Store) && within(p, s.Folder))
 }

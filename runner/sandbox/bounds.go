@@ -1,6 +1,9 @@
 package sandbox
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Bounds are what a box may do. Paths are absolute, without symbolic links; a folder means all that is in it.
 type Bounds struct {
@@ -29,4 +32,9 @@ type Limits struct {
 	FileSize  int64         // bytes of one file
 	Files     int           // that one node creates
 	Output    int64         // bytes that one node puts out
+}
+
+// within reports whether a path is a folder, or lies in it.
+func within(p, folder string) bool {
+	return folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
 }

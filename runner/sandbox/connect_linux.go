@@ -15,9 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inode is a file, whatever its name.
-type inode struct{ device, number uint64 }
-
 // The supervisor connects the sockets of a bounded program itself. If it let the call go on, another thread could
 // change the address, or put another socket in its place, after the decision. So it works on copies of both.
 
@@ -193,7 +190,7 @@ func (g *guard) listens(port uint16) bool {
 
 // holds reports whether a process of the box holds one of some sockets.
 func (g *guard) holds(sockets map[string]bool) bool {
-	for _, pid := range keeper.Descendants(g.box.cmd.Process.Pid, nil) {
+	for _, pid := range keeper.Descendants(g.keeper, nil) {
 		folder := "/proc/" + strconv.Itoa(pid) + "/fd"
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {

@@ -101,17 +101,6 @@ func refuse(s Spec, offers Offers, level Level, e *enforcement) error {
 	return nil
 }
 
-// UnenforceableError says that a box was not started, because this system cannot enforce its bounds.
-type UnenforceableError struct{ Lacks []Lack }
-
-func (e *UnenforceableError) Error() string {
-	var all []string
-	for _, l := range e.Lacks {
-		all = append(all, l.String())
-	}
-	return "these bounds cannot be enforced: " + strings.Join(all, "; ")
-}
-
 // view works out what the box sees of the folders: what is written stays writable, all else becomes readable alone, and
 // what is denied is covered.
 func (e *enforcement) view(s Spec) {
@@ -249,18 +238,18 @@ func (e *enforcement) installed() error {
 // attach tells the guard which box it decides for, before there is a call to decide about.
 func (e *enforcement) attach(b *Box) {
 	if e.guard != nil {
-		e.guard.box = b
+		e.guard.keeper = b.cmd.Process.Pid
 	}
 }
 
 // started begins to watch the box, when its interpreter runs.
-func (e *enforcement) started() {
+func (e *enforcement) started(b *Box) {
 	for _, f := range e.files {
 		f.Close()
 	}
 	e.files = nil
 	if e.guard != nil {
-		e.guard.watch.start(e.guard.box)
+		e.guard.watch.start(b.cmd.Process.Pid, b.Kill)
 	}
 }
 

@@ -22,7 +22,7 @@ type guard struct {
 	offers  Offers
 	allowed allowed
 	temp    string
-	box     *Box
+	keeper  int // its process; 0: the box has not started
 
 	// Where there is no network namespace, the supervisor connects to the proxy instead of to its address.
 	proxy   *proxy.Proxy
@@ -38,6 +38,9 @@ type guard struct {
 	refused  []Denial // by the proxy
 	watch    watch
 }
+
+// inode is a file, whatever its name.
+type inode struct{ device, number uint64 }
 
 func newGuard(s Spec, offers Offers, temp string) *guard {
 	g := &guard{spec: s, offers: offers, allowed: allowing(s, offers, temp), temp: temp, sockets: map[inode]int{}}
@@ -173,7 +176,7 @@ func (g *guard) open(c *call) *Denial {
 // process denies what /proc tells of processes outside of the box.
 func (g *guard) process(p string) *Denial {
 	rest, ok := strings.CutPrefix(p, "/proc/")
-	if !ok || g.box == nil {
+	if !ok || g.keeper == 0 {
 		return nil
 	}
 	first, _, below := strings.Cut(rest, "/")
@@ -226,7 +229,7 @@ func (g *guard) groupBelongs(group int) bool {
 // belongs reports whether a process is one of the box. All of them descend from the keeper.
 func (g *guard) belongs(pid int) bool {
 	for at := keeper.Parent(groupOf(pid)); at > 1; at = keeper.Parent(at) {
-		if at == g.box.cmd.Process.Pid {
+		if at == g.keeper {
 			return true
 		}
 	}
@@ -241,7 +244,7 @@ func present(p string) bool {
 // count counts the files that a node creates.
 func (g *guard) count(c *call) (unix.Errno, *Denial) {
 	most := g.spec.Bounds.Limits.Files
-	if most == 0 || inAny(c.to.path, g.allowed.again) {
+	if most == 0 || within(c.to.path, g.spec.Spool) {
 		return 0, nil
 	}
 	f := &c.to
@@ -269,21 +272,16 @@ func (g *guard) count(c *call) (unix.Errno, *Denial) {
 // library starts as many as there are processors.
 func (g *guard) fork(c *call) (unix.Errno, *Denial) {
 	most := g.spec.Bounds.Limits.Processes
-	if most == 0 || g.box == nil || c.Number == unix.SYS_CLONE && c.Args[0]&unix.CLONE_THREAD != 0 {
+	if most == 0 || g.keeper == 0 || c.Number == unix.SYS_CLONE && c.Args[0]&unix.CLONE_THREAD != 0 {
 		return 0, nil
 	}
 	if g.live++; g.live > most {
-		g.live = len(keeper.Descendants(g.box.cmd.Process.Pid, nil)) + 1
+		g.live = len(keeper.Descendants(g.keeper, nil)) + 1
 	}
 	if g.live > most {
 		return unix.EAGAIN, limitDenial("processes", strconv.Itoa(most))
 	}
 	return 0, nil
-}
-
-// limitDenial is the denial by a limit.
-func limitDenial(name, amount string) *Denial {
-	return &Denial{Action: name, Target: amount, Rule: "limits." + name}
 }
 
 // reached takes a request that the proxy served.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os/exec"
+	"strings"
 	"sync"
 )
 
@@ -89,4 +90,15 @@ func (o Offers) lacks(s Spec) []Lack {
 			"do could be observed", b.Launcher)
 	}
 	return all
+}
+
+// UnenforceableError says that a box was not started, because this system cannot enforce its bounds.
+type UnenforceableError struct{ Lacks []Lack }
+
+func (e *UnenforceableError) Error() string {
+	var all []string
+	for _, l := range e.Lacks {
+		all = append(all, l.String())
+	}
+	return "these bounds cannot be enforced: " + strings.Join(all, "; ")
 }

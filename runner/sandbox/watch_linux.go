@@ -15,7 +15,8 @@ import (
 // watch ends a box whose processes use more than they may. It looks ten times a second while a node runs.
 type watch struct {
 	limits Limits
-	box    *Box
+	top    int    // the keeper's process
+	kill   func() // ends the box
 	done   chan bool
 
 	mu       sync.Mutex
@@ -30,12 +31,12 @@ type watch struct {
 const lookEvery = 100 * time.Millisecond
 
 // start begins to look, if there is something to look for.
-func (w *watch) start(b *Box) {
+func (w *watch) start(top int, end func()) {
 	l := w.limits
 	if l.CPU == 0 && l.Wall == 0 && l.Memory == 0 {
 		return
 	}
-	w.box, w.done = b, make(chan bool)
+	w.top, w.kill, w.done = top, end, make(chan bool)
 	go w.run(w.done)
 }
 
@@ -68,24 +69,23 @@ func (w *watch) run(done chan bool) {
 		case <-done:
 			return
 		case <-ticker.C:
-			if d := w.look(); d != nil {
-				w.box.exceed(*d)
+			if w.look() {
+				w.kill()
 				return
 			}
 		}
 	}
 }
 
-// look returns the limit that is exceeded; nil: none.
-func (w *watch) look() *Denial {
+// look reports whether a limit is exceeded, and notes which.
+func (w *watch) look() bool {
 	var used time.Duration
 	var resident int64
-	top := w.box.cmd.Process.Pid
-	all := append([]int{top}, keeper.Descendants(top, nil)...)
+	all := append([]int{w.top}, keeper.Descendants(w.top, nil)...)
 	for _, pid := range all {
 		t, r := usage(pid)
 		used += t
-		if pid != top {
+		if pid != w.top {
 			resident += r
 		}
 	}
@@ -95,14 +95,14 @@ func (w *watch) look() *Denial {
 	l := w.limits
 	switch {
 	case l.Memory > 0 && resident > l.Memory && shared(all[1:]) > l.Memory:
-		return limitDenial("memory", strconv.FormatInt(l.Memory, 10))
+		w.exceeded = limitDenial("memory", strconv.FormatInt(l.Memory, 10))
 	case !w.inside:
 	case l.CPU > 0 && w.used-w.before > l.CPU:
-		return limitDenial("cpu", l.CPU.String())
+		w.exceeded = limitDenial("cpu", l.CPU.String())
 	case l.Wall > 0 && time.Since(w.since) > l.Wall:
-		return limitDenial("wall", l.Wall.String())
+		w.exceeded = limitDenial("wall", l.Wall.String())
 	}
-	return nil
+	return w.exceeded != nil
 }
 
 // tick is the unit of times in /proc. It is the same on all systems: the system call interface fixes it.
@@ -145,21 +145,9 @@ func shared(pids []int) (sum int64) {
 	return sum
 }
 
-// exceed ends a box because of a limit.
-func (b *Box) exceed(d Denial) {
-	w := &b.bounds.guard.watch
-	w.mu.Lock()
-	w.exceeded = &d
-	w.mu.Unlock()
-	b.Kill()
-}
-
-// Exceeded says which limit ended the box; nil: none did.
-func (b *Box) Exceeded() *Denial {
-	if b.bounds == nil || b.bounds.guard == nil {
-		return nil
-	}
-	return b.bounds.guard.watch.why()
+// limitDenial is the denial by a limit.
+func limitDenial(name, amount string) *Denial {
+	return &Denial{Action: name, Target: amount, Rule: "limits." + name}
 }
 
 // why says which limit ended the box; nil: none did.

@@ -8,18 +8,6 @@ import (
 	"unsafe"
 )
 
-// Constants that package syscall does not have. This package does without golang.org/x/sys, see doc.go.
-const (
-	prSetName           = 15
-	prSetDumpable       = 4
-	prSetNoNewPrivs     = 38
-	prSetChildSubreaper = 36
-
-	setModeFilter = 1
-	newListener   = 1 << 3
-	waitKillable  = 1 << 5
-)
-
 func init() {
 	if len(os.Args) == 2 && os.Args[0] == Name {
 		// The system starts threads that the runtime needs from a template thread, which the filter does not reach.
@@ -287,13 +275,6 @@ func end(status syscall.WaitStatus) {
 	exit(status.ExitStatus())
 }
 
-// exit ends this process at once. What os.Exit does first takes a second where the race detector is on.
-func exit(status int) {
-	for {
-		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
-	}
-}
-
 // closeOnExec keeps descriptors from a number on from the program: this process may have inherited some from whatever
 // started the engine.
 func closeOnExec(first int) {
@@ -309,11 +290,6 @@ func closeOnExec(first int) {
 	}
 }
 
-func prctl(option, argument uintptr) syscall.Errno {
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, argument, 0, 0, 0, 0)
-	return errno
-}
-
 // seccomp puts a filter on this thread.
 func seccomp(filter []byte, flags uintptr) (int, syscall.Errno) {
 	program := struct {
@@ -323,11 +299,4 @@ func seccomp(filter []byte, flags uintptr) (int, syscall.Errno) {
 	fd, _, errno := syscall.RawSyscall(sysSeccomp, setModeFilter, flags, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(filter)
 	return int(fd), errno
-}
-
-func asError(errno syscall.Errno) error {
-	if errno == 0 {
-		return nil
-	}
-	return errno
 }

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -59,61 +58,6 @@ func unwraps(err error) bool {
 	return errors.As(err, &denied)
 }
 
-// reach connects to a host that is allowed, and reports it.
-func (p *Proxy) reach(ctx context.Context, address string) (net.Conn, error) {
-	c, err := p.reachOne(ctx, address)
-	r := Request{Host: address, Allowed: !unwraps(err)}
-	if err != nil {
-		r.Reason = err.Error()
-	}
-	p.report(r)
-	return c, err
-}
-
-func (p *Proxy) reachOne(ctx context.Context, address string) (net.Conn, error) {
-	name, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, errRequest
-	}
-	if addr, err := netip.ParseAddr(name); err == nil {
-		if !p.allowsAddr(addr.Unmap(), port) {
-			return nil, &DeniedError{address, "the policy does not name it"}
-		}
-		return p.dial(ctx, "tcp", address)
-	}
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	if !p.allowsName(name, port) {
-		return nil, &DeniedError{address, "the policy does not name it"}
-	}
-	addrs, err := p.lookup(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("%s was not found: %w", name, err)
-	}
-	return p.first(ctx, address, port, addrs)
-}
-
-// first connects to the first address that answers. One that is not public was allowed by nobody.
-func (p *Proxy) first(ctx context.Context, address, port string, addrs []netip.Addr) (net.Conn, error) {
-	var last error
-	for _, addr := range addrs {
-		addr = addr.Unmap()
-		if !public(addr) && !p.allowsAddr(addr, port) {
-			last = &DeniedError{address, "it leads to " + addr.String() + ", which is not public; the policy may name the " +
-				"address itself"}
-			continue
-		}
-		c, err := p.dial(ctx, "tcp", netip.AddrPortFrom(addr, number(port)).String())
-		if err == nil {
-			return c, nil
-		}
-		last = err
-	}
-	if last == nil {
-		last = errors.New("it has no address")
-	}
-	return nil, last
-}
-
 func number(port string) uint16 {
 	n, err := net.LookupPort("tcp", port)
 	if err != nil {
@@ -122,8 +66,11 @@ func number(port string) uint16 {
 	return uint16(n)
 }
 
-func (p *Proxy) allowsName(name, port string) bool {
-	for _, h := range p.hosts {
+// hosts are all that are allowed.
+type hosts []host
+
+func (all hosts) allowsName(name, port string) bool {
+	for _, h := range all {
 		if h.allows(name, port) {
 			return true
 		}
@@ -131,8 +78,8 @@ func (p *Proxy) allowsName(name, port string) bool {
 	return false
 }
 
-func (p *Proxy) allowsAddr(addr netip.Addr, port string) bool {
-	for _, h := range p.hosts {
+func (all hosts) allowsAddr(addr netip.Addr, port string) bool {
+	for _, h := range all {
 		if h.allowsAddr(addr, port) {
 			return true
 		}
@@ -161,18 +108,18 @@ func public(addr netip.Addr) bool {
 	return true
 }
 
-// Allows reports whether hosts, as a policy file has them, allow an address: HOST or HOST:PORT.
-func Allows(hosts []string, address string) bool {
-	p := &Proxy{}
-	for _, text := range hosts {
-		p.hosts = append(p.hosts, parse(text))
+// Allows reports whether listed hosts, as a policy file has them, allow an address: HOST or HOST:PORT.
+func Allows(listed []string, address string) bool {
+	var all hosts
+	for _, text := range listed {
+		all = append(all, parse(text))
 	}
 	name, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp:"))
 	if err != nil {
 		name, port = strings.TrimPrefix(address, "tcp:"), ""
 	}
 	if addr, err := netip.ParseAddr(name); err == nil {
-		return p.allowsAddr(addr.Unmap(), port)
+		return all.allowsAddr(addr.Unmap(), port)
 	}
-	return p.allowsName(strings.ToLower(strings.TrimSuffix(name, ".")), port)
+	return all.allowsName(strings.ToLower(strings.TrimSuffix(name, ".")), port)
 }

@@ -3,11 +3,13 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,7 +27,7 @@ type Request struct {
 
 // Proxy serves one box.
 type Proxy struct {
-	hosts     []host
+	hosts     hosts
 	report    func(Request)
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	lookup    func(ctx context.Context, name string) ([]netip.Addr, error)
@@ -39,7 +41,7 @@ type Proxy struct {
 }
 
 // New returns a proxy for hosts: "pypi.org", "*.example.com", "10.0.0.1:8080". It reports each request.
-func New(hosts []string, report func(Request)) *Proxy {
+func New(allowed []string, report func(Request)) *Proxy {
 	dialer := net.Dialer{Timeout: 30 * time.Second}
 	p := &Proxy{
 		report: report, dial: dialer.DialContext, admitted: map[netip.AddrPort]bool{}, open: map[io.Closer]bool{},
@@ -47,7 +49,7 @@ func New(hosts []string, report func(Request)) *Proxy {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 		},
 	}
-	for _, text := range hosts {
+	for _, text := range allowed {
 		p.hosts = append(p.hosts, parse(text))
 	}
 	p.changed = sync.NewCond(&p.mu)
@@ -229,4 +231,59 @@ func refuse(c net.Conn, err error) {
 	text := err.Error() + "\n"
 	fmt.Fprintf(c, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, http.StatusText(status), len(text), text)
+}
+
+// reach connects to a host that is allowed, and reports it.
+func (p *Proxy) reach(ctx context.Context, address string) (net.Conn, error) {
+	c, err := p.reachOne(ctx, address)
+	r := Request{Host: address, Allowed: !unwraps(err)}
+	if err != nil {
+		r.Reason = err.Error()
+	}
+	p.report(r)
+	return c, err
+}
+
+func (p *Proxy) reachOne(ctx context.Context, address string) (net.Conn, error) {
+	name, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, errRequest
+	}
+	if addr, err := netip.ParseAddr(name); err == nil {
+		if !p.hosts.allowsAddr(addr.Unmap(), port) {
+			return nil, &DeniedError{address, "the policy does not name it"}
+		}
+		return p.dial(ctx, "tcp", address)
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if !p.hosts.allowsName(name, port) {
+		return nil, &DeniedError{address, "the policy does not name it"}
+	}
+	addrs, err := p.lookup(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s was not found: %w", name, err)
+	}
+	return p.first(ctx, address, port, addrs)
+}
+
+// first connects to the first address that answers. One that is not public was allowed by nobody.
+func (p *Proxy) first(ctx context.Context, address, port string, addrs []netip.Addr) (net.Conn, error) {
+	var last error
+	for _, addr := range addrs {
+		addr = addr.Unmap()
+		if !public(addr) && !p.hosts.allowsAddr(addr, port) {
+			last = &DeniedError{address, "it leads to " + addr.String() + ", which is not public; the policy may name the " +
+				"address itself"}
+			continue
+		}
+		c, err := p.dial(ctx, "tcp", netip.AddrPortFrom(addr, number(port)).String())
+		if err == nil {
+			return c, nil
+		}
+		last = err
+	}
+	if last == nil {
+		last = errors.New("it has no address")
+	}
+	return nil, last
 }
