@@ -289,7 +289,7 @@ func (e *Engine) choose(p place, n *node, g given) (choice, error) {
 			moved = true
 			continue
 		}
-		if !e.usable(&t.Trace) {
+		if !e.usable(&t.Trace) || e.boundary.forbidden(&t.Trace, e.baseState.Path) != "" {
 			continue
 		}
 		if t.Limit > 0 {
@@ -381,7 +381,10 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 		return c
 	}
 	access, now, ok := firstChangedRead(p, c.last)
+	forbidden := e.boundary.forbidden(c.last, e.baseState.Path)
 	switch {
+	case ok && forbidden != "":
+		c.reason = state.Reason{Code: state.ReasonInput, Key: forbidden, Now: "denied"}
 	case ok:
 		c.reason.Code = state.ReasonLost
 	case access.Key == "":

@@ -1,8 +1,11 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
@@ -14,6 +17,55 @@ import (
 
 // markDenied marks a node that went on after a denial. Its result depends on the policy.
 const markDenied = "denied"
+
+// boundsDigest names bounds.
+func boundsDigest(b *sandbox.Bounds) state.Digest {
+	if b == nil {
+		return ""
+	}
+	return state.DigestOf(fmt.Appendf(nil, "bounds %+v", *b))
+}
+
+// forbidden returns what the present bounds forbid of what a trace did under other bounds, as a policy: key; "": nothing
+// is known. A fresh run would be denied it.
+func (x *boundary) forbidden(t *state.Trace, path func(name string) string) depgraph.Key {
+	if x.digest == "" || t.Bounds == x.digest {
+		return ""
+	}
+	try := func(action, target string) depgraph.Key {
+		if x.forbids(action, target) == "" {
+			return ""
+		}
+		known := func(d state.Denial) bool { return d.Action == action && d.Target == target }
+		if slices.ContainsFunc(t.Denied, known) {
+			return "" // it was denied then, too
+		}
+		return basestate.PolicyKey(state.Denial{Action: action, Target: target})
+	}
+	for _, list := range []struct {
+		action   string
+		accesses []state.Access
+	}{{"read", t.Reads}, {"write", t.Writes}} {
+		for _, a := range list.accesses {
+			if s := a.Key.Space(); s != "file" || list.action == "read" && a.Digest == state.Absent {
+				continue
+			}
+			if k := try(list.action, path(a.Key.Name())); k != "" {
+				return k
+			}
+		}
+	}
+	if slices.Contains(t.Marks, "network") {
+		return try("connect", "another machine")
+	}
+	return ""
+}
+
+// boundary are the bounds of an engine.
+type boundary struct {
+	digest  state.Digest // "": there are none
+	forbids func(action, target string) string
+}
 
 // denialsOf returns what a report says was denied, each once and without secrets.
 func denialsOf(denied []sandbox.Denial, secrets *secret.Set) (all []state.Denial) {

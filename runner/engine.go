@@ -75,6 +75,7 @@ type Engine struct {
 	stale       bool      // of one of these: a run has begun since it executed last
 	isolated    bool      // files are restored after the runs, see Isolated
 
+	boundary  boundary
 	spoolLock *state.Lock
 	saved     map[string]state.FileRecord // cfg.Files as it is kept
 	compared  int                         // traces, see Work
@@ -109,11 +110,13 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Files == nil {
 		cfg.Files = map[string]state.FileRecord{}
 	}
+	forbids := sandbox.Forbidding(sandbox.Spec{Folder: workspace, Bounds: cfg.Bounds})
 	return &Engine{
-		cfg:     cfg,
-		options: keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
+		cfg:      cfg,
+		boundary: boundary{boundsDigest(cfg.Bounds), forbids},
+		options:  keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
-			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: sandbox.Forbidding(sandbox.Spec{Folder: workspace, Bounds: cfg.Bounds}), Seed: cfg.Seed, Records: cfg.Files,
+			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: forbids, Seed: cfg.Seed, Records: cfg.Files,
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		keys:    map[unitPlace][]nodeKeys{},

@@ -289,7 +289,7 @@ func (x *execution) undo() error {
 // recordTrace makes a trace of the observation and stores it with the values that the node wrote. The model of the
 // kernel follows.
 func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error) {
-	t := state.Trace{Code: x.node.code, Seconds: x.seen.Seconds, At: time.Now().UTC()}
+	t := state.Trace{Code: x.node.code, Seconds: x.seen.Seconds, At: time.Now().UTC(), Bounds: x.walk.e.boundary.digest}
 	writes, err := x.fileWrites()
 	if err != nil {
 		return nil, err

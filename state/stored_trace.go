@@ -79,6 +79,8 @@ type Trace struct {
 	CitedBlocks []string `cbor:"cites,omitempty"`
 	CitedSource Digest   `cbor:"layout,omitempty"`
 
+	// Bounds is the digest of the bounds under which it was executed; "": it had none.
+	Bounds Digest `cbor:"bounds,omitempty"`
 	// Denied is what the program tried and its bounds forbade, in order.
 	Denied []Denial `cbor:"denied,omitempty"`
 

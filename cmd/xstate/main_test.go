@@ -22,6 +22,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -61,6 +62,9 @@ func runScripts(t *testing.T, prepare func(*testscript.Env) error) {
 			switch cond {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "bounded": // the system observes and enforces everything
+				level, _ := sandbox.Probe()
+				return level == sandbox.LevelCalls && len(sandbox.Enforceable(sandbox.Spec{Bounds: &sandbox.Bounds{}})) == 0, nil
 			case "served": // see TestScriptsServed
 				return t.Name() == "TestScriptsServed", nil
 			}
@@ -81,6 +85,7 @@ func runScripts(t *testing.T, prepare func(*testscript.Env) error) {
 //	cutfile FILE N       cuts a file after N bytes
 //	garble FILE          overwrites the middle of a file
 //	hex FILE TEXT        writes a file from hex digits
+//	holds [SECRET]       the store holds no $API_KEY, or SECRET, neither in its files nor in what they decompress to
 //	substitute FILE OLD NEW   replaces a text in a file, which must be there
 var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
 	"exit":     verbExit,
@@ -93,6 +98,7 @@ var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
 	"cutfile":  verbCutFile,
 	"garble":   verbGarble,
 	"hex":      verbHex,
+	"holds":    verbHolds,
 
 	"substitute": verbSubstitute,
 }

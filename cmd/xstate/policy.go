@@ -74,7 +74,7 @@ func (a *app) checkPolicy(args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := policy.Check(a.fromHere(name), sameFile(name, o.User), o)
+	p, err := policy.Check(name, sameFile(name, o.User), o)
 	if err != nil {
 		return err
 	}
@@ -91,14 +91,11 @@ func (a *app) printPolicy(p *policy.Policy, folder string) error {
 	if a.ui.json {
 		return a.ui.document(policyDocument(p, folder))
 	}
-	from := "default"
-	if p.LevelFrom != from {
-		from = a.shortPlace(p.LevelFrom)
-	}
-	rows := [][]string{{"level", string(p.Level), from}}
-	if p.Level == policy.Off {
+	rows := [][]string{{"level", string(p.Level), a.shortPlace(p.LevelFrom)}}
+	if p.Level == policy.Off && p.LevelFrom == "default" {
 		rows[0][2] += "; run --sandbox, exec and serve bound what they run"
-	} else {
+	}
+	if p.Level != policy.Off {
 		rows = append(rows, []string{"files.write", folder, "the folder of the program"})
 	}
 	for i := range p.Settings {

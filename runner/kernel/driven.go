@@ -109,11 +109,11 @@ func (d *Driven) report(node int, seen *Observation) error {
 	return nil
 }
 
-// denied returns what the bounds denied to the program. That a library is not compiled to disk is no matter of the
-// program's: the interpreter tries, and goes on.
+// denied returns what the bounds denied to the program. That a library is not compiled to disk, and that a shell has no
+// terminal, is no matter of the program's: they try, and go on.
 func denied(r sandbox.Report) []sandbox.Denial {
 	return slices.DeleteFunc(slices.Clone(r.Denied), func(d sandbox.Denial) bool {
-		return d.Action == "write" && (strings.Contains(d.Target, "__pycache__") || strings.HasSuffix(d.Target, ".pyc"))
+		return d.Action == "write" && (d.Target == "/dev/tty" || strings.Contains(d.Target, "__pycache__") || strings.HasSuffix(d.Target, ".pyc"))
 	})
 }
 

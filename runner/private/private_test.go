@@ -69,8 +69,8 @@ func applyAll(ctx context.Context, v *View, paths ...string) (state.StepNumber, 
 // write makes files of a folder: "-" is none, "/" a folder, "> TARGET" a link, "! TEXT" an executable file.
 func write(t *testing.T, root string, files map[string]string) {
 	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(root, name)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path, text := filepath.Join(root, name), files[name]
 		err := os.RemoveAll(path)
 		if text != "-" {
 			err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -20,6 +20,22 @@
 // path that was written it has the image from before the first intent to write. What could not be followed is in
 // Report.Unseen, so a report that has none is complete.
 //
+// # What could not be followed
+//
+// Report.Unseen has one word for each of these:
+//
+//   - "process left running": a child made calls between two nodes.
+//   - "foreign": a call in the numbering of another processor, such as int 0x80.
+//   - "shared memory": a segment, semaphore or queue that others may hold, or a file in /dev/shm that was there before.
+//   - "hard link": a file was written that has other names, which change with it.
+//   - "mount", "file handle": files may be elsewhere than their paths say.
+//   - "removed folder": a path was relative to a folder without a name.
+//   - "unreadable": the memory of a process could not be read.
+//   - "image": what was at a path could not be saved.
+//
+// Two things are not seen, and not said. A stat of a path with no other flag than AT_EMPTY_PATH on an open folder passes
+// the filter, because the same call without a path is the most frequent one. And a message of sendmsg to an address.
+//
 // # Marks
 //
 // The driver of a language brackets a node by two calls of access(2), on "/.xstate/begin/N" and "/.xstate/end/N". The

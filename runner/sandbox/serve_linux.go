@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"time"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
@@ -226,10 +227,9 @@ func (s *supervisor) mark(c *call, text []byte) unix.Errno {
 }
 
 // endRest ends what a killed keeper left: every process that made a call, with those below it, and every one that makes
-// a call from now on.
+// a call from now on. It waits until there are none, but not for ever: a process that never makes a call is not known.
 func (s *supervisor) endRest() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.ending = true
 	s.seen[s.main] = true
 	for pid := range s.seen {
@@ -240,6 +240,15 @@ func (s *supervisor) endRest() {
 			_ = unix.Kill(below, unix.SIGKILL)
 		}
 		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	s.mu.Unlock()
+	for range 100 {
+		s.nudge()
+		select {
+		case <-s.ended:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 

@@ -26,9 +26,10 @@ type Box struct {
 	pid      int
 	program  string
 	control  *os.File
-	unread   []byte      // of the keeper's replies
-	super    *supervisor // nil: the box is not observed
-	ended    atomic.Bool // the interpreter has been reaped
+	unread   []byte        // of the keeper's replies
+	super    *supervisor   // nil: the box is not observed
+	ended    atomic.Bool   // the interpreter has been reaped
+	followed chan struct{} // closed when nothing of the box is left
 	once     sync.Once
 	exit     error
 }
@@ -85,6 +86,7 @@ func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 		_ = b.cmd.Process.Kill()
 		_ = b.cmd.Wait()
 		bounds.close()
+		b.endRest()
 		return nil, err
 	}
 	return b, nil
@@ -158,18 +160,25 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 	}
 	b.pid = r.Pid
 	bounds.started(b)
+	b.followed = make(chan struct{})
 	go b.follow()
 	return nil
 }
 
 // follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait reads.
 func (b *Box) follow() {
+	defer close(b.followed)
 	_, _ = b.control.Read(make([]byte, 1))
 	b.ended.Store(true)
-	if b.super != nil {
+	b.endRest()
+}
+
+// endRest ends what a keeper left.
+func (b *Box) endRest() {
+	switch {
+	case b.super != nil:
 		b.super.endRest()
-		b.super.nudge()
-	} else {
+	case b.pid != 0:
 		_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 	}
 }
@@ -263,6 +272,7 @@ func (b *Box) Wait() error {
 		b.exit = b.cmd.Wait()
 		b.ended.Store(true)
 		if b.kept {
+			<-b.followed
 			b.control.Close()
 		}
 		if b.bounds != nil {

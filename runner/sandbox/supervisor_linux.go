@@ -35,7 +35,8 @@ type supervisor struct {
 	ending   bool         // every caller is killed
 	over     bool         // there are no processes any more
 	done     map[int]*Report
-	taken    *sync.Cond // waits for a report, or the end
+	taken    *sync.Cond    // waits for a report, or the end
+	ended    chan struct{} // closed with over
 }
 
 func newSupervisor(spec Spec, calls callers, guard *guard, keeperPid int) *supervisor {
@@ -43,6 +44,7 @@ func newSupervisor(spec Spec, calls callers, guard *guard, keeperPid int) *super
 		spec: spec, calls: calls, guard: guard, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
+		ended: make(chan struct{}),
 	}
 	s.taken = sync.NewCond(&s.mu)
 	return s
@@ -140,6 +142,7 @@ func (s *supervisor) finish() {
 	defer s.mu.Unlock()
 	s.over, s.tid = true, 0
 	s.calls.close()
+	close(s.ended)
 	s.taken.Broadcast()
 }
 

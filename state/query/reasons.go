@@ -118,6 +118,8 @@ func keyText(k depgraph.Key) string {
 		return "the program " + name
 	case "order":
 		return "the order in which files were written: " + strings.ReplaceAll(k.Name(), "\n", ", ")
+	case "policy":
+		return "what the policy says of: " + k.Name()
 	case "rng":
 		return "the state of " + k.Name()
 	case "cwd":

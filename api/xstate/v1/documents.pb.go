@@ -609,6 +609,7 @@ type Block struct {
 	SavedSeconds  float64                `protobuf:"fixed64,11,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	Nodes         *NodeCounts            `protobuf:"bytes,12,opt,name=nodes,proto3" json:"nodes,omitempty"`
 	Marks         []string               `protobuf:"bytes,13,rep,name=marks,proto3" json:"marks,omitempty"`
+	Denied        []*Denial              `protobuf:"bytes,15,rep,name=denied,proto3" json:"denied,omitempty"`
 	Outputs       []*Output              `protobuf:"bytes,14,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -731,6 +732,13 @@ func (x *Block) GetNodes() *NodeCounts {
 func (x *Block) GetMarks() []string {
 	if x != nil {
 		return x.Marks
+	}
+	return nil
+}
+
+func (x *Block) GetDenied() []*Denial {
+	if x != nil {
+		return x.Denied
 	}
 	return nil
 }
@@ -1694,6 +1702,66 @@ func (x *Decision) GetRunnerUpScore() float64 {
 	return 0
 }
 
+type Denial struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Action        string                 `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
+	Target        string                 `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	Rule          string                 `protobuf:"bytes,3,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Denial) Reset() {
+	*x = Denial{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Denial) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Denial) ProtoMessage() {}
+
+func (x *Denial) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Denial.ProtoReflect.Descriptor instead.
+func (*Denial) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Denial) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *Denial) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *Denial) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
 type Dependent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         string                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
@@ -1708,7 +1776,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1788,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1801,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -1792,7 +1860,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +1872,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +1885,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -1875,7 +1943,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1887,7 +1955,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1900,7 +1968,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Difference) GetBlock() string {
@@ -1957,7 +2025,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2037,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2050,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -2073,7 +2141,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2153,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2166,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -2132,7 +2200,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +2212,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,7 +2225,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EditedFile) GetName() string {
@@ -2184,7 +2252,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2196,7 +2264,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2209,7 +2277,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Ended) GetBy() string {
@@ -2254,7 +2322,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2334,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2347,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -2435,7 +2503,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2447,7 +2515,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2460,7 +2528,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Error) GetCode() string {
@@ -2515,7 +2583,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2527,7 +2595,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2540,7 +2608,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -2633,7 +2701,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2713,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2726,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -2806,7 +2874,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2818,7 +2886,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2831,7 +2899,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -2883,7 +2951,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2895,7 +2963,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2908,7 +2976,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -3013,7 +3081,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3025,7 +3093,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3038,7 +3106,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -3074,6 +3142,8 @@ type Exec struct {
 	Text          string                 `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	Result        *string                `protobuf:"bytes,9,opt,name=result,proto3,oneof" json:"result,omitempty"`
 	Error         *ExecError             `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
+	Denied        []*Denial              `protobuf:"bytes,28,rep,name=denied,proto3" json:"denied,omitempty"`
+	Sandbox       string                 `protobuf:"bytes,29,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	Others        []*ExecBlock           `protobuf:"bytes,11,rep,name=others,proto3" json:"others,omitempty"`
 	Files         []*ExecFile            `protobuf:"bytes,12,rep,name=files,proto3" json:"files,omitempty"`
 	Clipped       bool                   `protobuf:"varint,13,opt,name=clipped,proto3" json:"clipped,omitempty"`
@@ -3097,7 +3167,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3109,7 +3179,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3122,7 +3192,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -3193,6 +3263,20 @@ func (x *Exec) GetError() *ExecError {
 		return x.Error
 	}
 	return nil
+}
+
+func (x *Exec) GetDenied() []*Denial {
+	if x != nil {
+		return x.Denied
+	}
+	return nil
+}
+
+func (x *Exec) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
 }
 
 func (x *Exec) GetOthers() []*ExecBlock {
@@ -3328,7 +3412,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +3424,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +3437,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -3405,6 +3489,7 @@ type ExecError struct {
 	Traceback     []string               `protobuf:"bytes,3,rep,name=traceback,proto3" json:"traceback,omitempty"`
 	Block         string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
 	Line          int32                  `protobuf:"varint,5,opt,name=line,proto3" json:"line,omitempty"`
+	Denied        []*Denial              `protobuf:"bytes,8,rep,name=denied,proto3" json:"denied,omitempty"`
 	Frames        []*Frame               `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
 	Hint          string                 `protobuf:"bytes,7,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3413,7 +3498,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3425,7 +3510,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3438,7 +3523,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ExecError) GetType() string {
@@ -3476,6 +3561,13 @@ func (x *ExecError) GetLine() int32 {
 	return 0
 }
 
+func (x *ExecError) GetDenied() []*Denial {
+	if x != nil {
+		return x.Denied
+	}
+	return nil
+}
+
 func (x *ExecError) GetFrames() []*Frame {
 	if x != nil {
 		return x.Frames
@@ -3503,7 +3595,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3607,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3620,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -3582,7 +3674,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3594,7 +3686,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3607,7 +3699,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Exercised) GetFile() string {
@@ -3682,7 +3774,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3694,7 +3786,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3707,7 +3799,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -3777,7 +3869,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3789,7 +3881,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3802,7 +3894,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -3839,7 +3931,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3851,7 +3943,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3864,7 +3956,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Frame) GetFile() string {
@@ -3914,7 +4006,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3926,7 +4018,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3939,7 +4031,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -3999,7 +4091,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4011,7 +4103,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4024,7 +4116,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -4185,7 +4277,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4197,7 +4289,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4210,7 +4302,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Lost) GetKey() string {
@@ -4245,7 +4337,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4257,7 +4349,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4270,7 +4362,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -4305,7 +4397,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4317,7 +4409,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4330,7 +4422,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Need) GetArtifact() string {
@@ -4364,7 +4456,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4376,7 +4468,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4389,7 +4481,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -4420,7 +4512,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4432,7 +4524,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4445,7 +4537,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -4507,7 +4599,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4519,7 +4611,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4532,7 +4624,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *NodeView) GetNode() string {
@@ -4610,7 +4702,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4622,7 +4714,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4635,7 +4727,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Output) GetKind() string {
@@ -4686,7 +4778,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4698,7 +4790,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4711,7 +4803,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -4810,7 +4902,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4822,7 +4914,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4835,7 +4927,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -4881,7 +4973,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4893,7 +4985,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4906,7 +4998,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -4974,7 +5066,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4986,7 +5078,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4999,7 +5091,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Placement) GetBlock() string {
@@ -5081,7 +5173,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5185,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5198,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -5231,7 +5323,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5243,7 +5335,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5256,7 +5348,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -5334,7 +5426,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5346,7 +5438,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5359,7 +5451,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -5403,7 +5495,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5415,7 +5507,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5428,7 +5520,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -5477,7 +5569,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5489,7 +5581,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5502,7 +5594,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -5541,7 +5633,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5553,7 +5645,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5566,7 +5658,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -5631,7 +5723,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5643,7 +5735,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5656,7 +5748,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -5706,7 +5798,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5718,7 +5810,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5731,7 +5823,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -5776,7 +5868,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5788,7 +5880,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5801,7 +5893,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -5857,7 +5949,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5869,7 +5961,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5882,7 +5974,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -5918,7 +6010,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5930,7 +6022,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5943,7 +6035,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -5988,7 +6080,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6000,7 +6092,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6013,7 +6105,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -6071,7 +6163,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6083,7 +6175,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6096,7 +6188,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -6153,7 +6245,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6165,7 +6257,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6178,7 +6270,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -6269,7 +6361,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6281,7 +6373,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6294,7 +6386,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -6330,7 +6422,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6342,7 +6434,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6355,7 +6447,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -6402,7 +6494,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6414,7 +6506,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6427,7 +6519,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -6497,7 +6589,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6509,7 +6601,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6522,7 +6614,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -6560,7 +6652,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6572,7 +6664,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6585,7 +6677,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Reason) GetCode() string {
@@ -6647,7 +6739,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6659,7 +6751,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6672,7 +6764,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -6749,7 +6841,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6761,7 +6853,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6774,7 +6866,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -6810,7 +6902,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6822,7 +6914,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6835,7 +6927,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -6876,7 +6968,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6888,7 +6980,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6901,7 +6993,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -6935,7 +7027,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6947,7 +7039,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6960,7 +7052,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -7039,7 +7131,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7051,7 +7143,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7064,7 +7156,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -7121,6 +7213,9 @@ type Run struct {
 	File             string                 `protobuf:"bytes,15,opt,name=file,proto3" json:"file,omitempty"`
 	Notices          []string               `protobuf:"bytes,16,rep,name=notices,proto3" json:"notices,omitempty"`
 	OverwrittenFiles []string               `protobuf:"bytes,17,rep,name=overwritten_files,json=overwrittenFiles,proto3" json:"overwritten_files,omitempty"`
+	Sandbox          string                 `protobuf:"bytes,22,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	Policy           string                 `protobuf:"bytes,23,opt,name=policy,proto3" json:"policy,omitempty"`
+	Unenforced       []string               `protobuf:"bytes,24,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
 	NotReached       int32                  `protobuf:"varint,18,opt,name=not_reached,json=notReached,proto3" json:"not_reached,omitempty"`
 	EndedBy          string                 `protobuf:"bytes,19,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	ExitCode         *int32                 `protobuf:"varint,20,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
@@ -7131,7 +7226,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7143,7 +7238,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7156,7 +7251,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -7278,6 +7373,27 @@ func (x *Run) GetOverwrittenFiles() []string {
 	return nil
 }
 
+func (x *Run) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
+}
+
+func (x *Run) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *Run) GetUnenforced() []string {
+	if x != nil {
+		return x.Unenforced
+	}
+	return nil
+}
+
 func (x *Run) GetNotReached() int32 {
 	if x != nil {
 		return x.NotReached
@@ -7324,7 +7440,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7336,7 +7452,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7349,7 +7465,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -7431,6 +7547,9 @@ type RunSummary struct {
 	Interpreter   string                 `protobuf:"bytes,5,opt,name=interpreter,proto3" json:"interpreter,omitempty"`
 	Arguments     []string               `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	Stdin         string                 `protobuf:"bytes,7,opt,name=stdin,proto3" json:"stdin,omitempty"`
+	Sandbox       string                 `protobuf:"bytes,11,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	Policy        string                 `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
+	Unenforced    []string               `protobuf:"bytes,13,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
 	Observed      string                 `protobuf:"bytes,10,opt,name=observed,proto3" json:"observed,omitempty"`
 	Ended         *Ended                 `protobuf:"bytes,8,opt,name=ended,proto3" json:"ended,omitempty"`
 	Interrupted   bool                   `protobuf:"varint,9,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
@@ -7440,7 +7559,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7452,7 +7571,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7465,7 +7584,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -7517,6 +7636,27 @@ func (x *RunSummary) GetStdin() string {
 	return ""
 }
 
+func (x *RunSummary) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
+}
+
+func (x *RunSummary) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *RunSummary) GetUnenforced() []string {
+	if x != nil {
+		return x.Unenforced
+	}
+	return nil
+}
+
 func (x *RunSummary) GetObserved() string {
 	if x != nil {
 		return x.Observed
@@ -7549,7 +7689,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7561,7 +7701,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7574,7 +7714,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -7613,7 +7753,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7625,7 +7765,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7638,7 +7778,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -7700,7 +7840,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7712,7 +7852,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7725,7 +7865,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -7754,7 +7894,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7766,7 +7906,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7779,7 +7919,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -7825,7 +7965,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7837,7 +7977,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7850,7 +7990,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -7914,7 +8054,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7926,7 +8066,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7939,7 +8079,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -7981,7 +8121,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7993,7 +8133,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8006,7 +8146,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -8044,7 +8184,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8056,7 +8196,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8069,7 +8209,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -8129,7 +8269,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8141,7 +8281,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8154,7 +8294,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -8219,7 +8359,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8231,7 +8371,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8244,7 +8384,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -8295,7 +8435,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8307,7 +8447,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8320,7 +8460,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -8370,7 +8510,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8382,7 +8522,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8395,7 +8535,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -8438,7 +8578,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8450,7 +8590,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8463,7 +8603,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Variation) GetNode() string {
@@ -8506,7 +8646,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8518,7 +8658,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8531,7 +8671,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -8575,7 +8715,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8587,7 +8727,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8600,7 +8740,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -8655,7 +8795,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8667,7 +8807,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8680,7 +8820,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -8758,7 +8898,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8770,7 +8910,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8783,7 +8923,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -8824,7 +8964,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8836,7 +8976,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8849,7 +8989,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Via) GetFrom() string {
@@ -8878,7 +9018,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8890,7 +9030,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8903,7 +9043,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -8953,7 +9093,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8965,7 +9105,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8978,7 +9118,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -9111,7 +9251,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tartifacts\x18\x04 \x03(\v2\x17.xstate.v1.ArtifactViewR\tartifacts\x12\x1e\n" +
 	"\n" +
 	"unrecorded\x18\x05 \x03(\tR\n" +
-	"unrecorded\"\xb9\x03\n" +
+	"unrecorded\"\xe4\x03\n" +
 	"\x05Block\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
@@ -9126,7 +9266,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	" \x01(\x01R\aseconds\x12#\n" +
 	"\rsaved_seconds\x18\v \x01(\x01R\fsavedSeconds\x12+\n" +
 	"\x05nodes\x18\f \x01(\v2\x15.xstate.v1.NodeCountsR\x05nodes\x12\x14\n" +
-	"\x05marks\x18\r \x03(\tR\x05marks\x12+\n" +
+	"\x05marks\x18\r \x03(\tR\x05marks\x12)\n" +
+	"\x06denied\x18\x0f \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12+\n" +
 	"\aoutputs\x18\x0e \x03(\v2\x11.xstate.v1.OutputR\aoutputsB\t\n" +
 	"\a_result\"\xaf\x01\n" +
 	"\vBlockChange\x12\x0e\n" +
@@ -9217,7 +9358,11 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12\x14\n" +
 	"\x05score\x18\x03 \x01(\x01R\x05score\x12\x1b\n" +
 	"\trunner_up\x18\x04 \x01(\tR\brunnerUp\x12&\n" +
-	"\x0frunner_up_score\x18\x05 \x01(\x01R\rrunnerUpScore\"\xad\x01\n" +
+	"\x0frunner_up_score\x18\x05 \x01(\x01R\rrunnerUpScore\"L\n" +
+	"\x06Denial\x12\x16\n" +
+	"\x06action\x18\x01 \x01(\tR\x06action\x12\x16\n" +
+	"\x06target\x18\x02 \x01(\tR\x06target\x12\x12\n" +
+	"\x04rule\x18\x03 \x01(\tR\x04rule\"\xad\x01\n" +
 	"\tDependent\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
@@ -9348,7 +9493,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xc1\x06\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\x86\a\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9360,7 +9505,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04text\x18\b \x01(\tR\x04text\x12\x1b\n" +
 	"\x06result\x18\t \x01(\tH\x00R\x06result\x88\x01\x01\x12*\n" +
 	"\x05error\x18\n" +
-	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12,\n" +
+	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12)\n" +
+	"\x06denied\x18\x1c \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12\x18\n" +
+	"\asandbox\x18\x1d \x01(\tR\asandbox\x12,\n" +
 	"\x06others\x18\v \x03(\v2\x14.xstate.v1.ExecBlockR\x06others\x12)\n" +
 	"\x05files\x18\f \x03(\v2\x13.xstate.v1.ExecFileR\x05files\x12\x18\n" +
 	"\aclipped\x18\r \x01(\bR\aclipped\x12\x18\n" +
@@ -9389,13 +9536,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\x12\x12\n" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x12*\n" +
 	"\x05error\x18\x05 \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12\x18\n" +
-	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\xbf\x01\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\xea\x01\n" +
 	"\tExecError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
 	"\ttraceback\x18\x03 \x03(\tR\ttraceback\x12\x14\n" +
 	"\x05block\x18\x04 \x01(\tR\x05block\x12\x12\n" +
-	"\x04line\x18\x05 \x01(\x05R\x04line\x12(\n" +
+	"\x04line\x18\x05 \x01(\x05R\x04line\x12)\n" +
+	"\x06denied\x18\b \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12(\n" +
 	"\x06frames\x18\x06 \x03(\v2\x10.xstate.v1.FrameR\x06frames\x12\x12\n" +
 	"\x04hint\x18\a \x01(\tR\x04hint\"r\n" +
 	"\bExecFile\x12\x14\n" +
@@ -9716,7 +9864,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\x05R\x02to\x12\x12\n" +
-	"\x04file\x18\x05 \x01(\tR\x04file\"\x98\x05\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\"\xea\x05\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9735,7 +9883,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\bverified\x18\x0e \x01(\v2\x13.xstate.v1.VerifiedR\bverified\x12\x12\n" +
 	"\x04file\x18\x0f \x01(\tR\x04file\x12\x18\n" +
 	"\anotices\x18\x10 \x03(\tR\anotices\x12+\n" +
-	"\x11overwritten_files\x18\x11 \x03(\tR\x10overwrittenFiles\x12\x1f\n" +
+	"\x11overwritten_files\x18\x11 \x03(\tR\x10overwrittenFiles\x12\x18\n" +
+	"\asandbox\x18\x16 \x01(\tR\asandbox\x12\x16\n" +
+	"\x06policy\x18\x17 \x01(\tR\x06policy\x12\x1e\n" +
+	"\n" +
+	"unenforced\x18\x18 \x03(\tR\n" +
+	"unenforced\x12\x1f\n" +
 	"\vnot_reached\x18\x12 \x01(\x05R\n" +
 	"notReached\x12\x19\n" +
 	"\bended_by\x18\x13 \x01(\tR\aendedBy\x12 \n" +
@@ -9754,7 +9907,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06served\x18\b \x03(\v2\x15.xstate.v1.ServedNodeR\x06served\x127\n" +
 	"\vdivergences\x18\t \x03(\v2\x15.xstate.v1.DivergenceR\vdivergences\x12\x18\n" +
 	"\aseconds\x18\n" +
-	" \x01(\x01R\aseconds\"\xdb\x02\n" +
+	" \x01(\x01R\aseconds\"\xad\x03\n" +
 	"\n" +
 	"RunSummary\x12)\n" +
 	"\x06blocks\x18\x01 \x01(\v2\x11.xstate.v1.CountsR\x06blocks\x12'\n" +
@@ -9763,7 +9916,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rsaved_seconds\x18\x04 \x01(\x01R\fsavedSeconds\x12 \n" +
 	"\vinterpreter\x18\x05 \x01(\tR\vinterpreter\x12\x1c\n" +
 	"\targuments\x18\x06 \x03(\tR\targuments\x12\x14\n" +
-	"\x05stdin\x18\a \x01(\tR\x05stdin\x12\x1a\n" +
+	"\x05stdin\x18\a \x01(\tR\x05stdin\x12\x18\n" +
+	"\asandbox\x18\v \x01(\tR\asandbox\x12\x16\n" +
+	"\x06policy\x18\f \x01(\tR\x06policy\x12\x1e\n" +
+	"\n" +
+	"unenforced\x18\r \x03(\tR\n" +
+	"unenforced\x12\x1a\n" +
 	"\bobserved\x18\n" +
 	" \x01(\tR\bobserved\x12&\n" +
 	"\x05ended\x18\b \x01(\v2\x10.xstate.v1.EndedR\x05ended\x12 \n" +
@@ -9903,7 +10061,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 103)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -9924,241 +10082,245 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*Counts)(nil),          // 16: xstate.v1.Counts
 	(*Coverage)(nil),        // 17: xstate.v1.Coverage
 	(*Decision)(nil),        // 18: xstate.v1.Decision
-	(*Dependent)(nil),       // 19: xstate.v1.Dependent
-	(*Diff)(nil),            // 20: xstate.v1.Diff
-	(*Difference)(nil),      // 21: xstate.v1.Difference
-	(*Divergence)(nil),      // 22: xstate.v1.Divergence
-	(*Edit)(nil),            // 23: xstate.v1.Edit
-	(*EditedFile)(nil),      // 24: xstate.v1.EditedFile
-	(*Ended)(nil),           // 25: xstate.v1.Ended
-	(*Entry)(nil),           // 26: xstate.v1.Entry
-	(*Error)(nil),           // 27: xstate.v1.Error
-	(*Event)(nil),           // 28: xstate.v1.Event
-	(*Evidence)(nil),        // 29: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 30: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 31: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 32: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 33: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 34: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 35: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 36: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 37: xstate.v1.Exercised
-	(*Fork)(nil),            // 38: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 39: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 40: xstate.v1.Frame
-	(*Log)(nil),             // 41: xstate.v1.Log
-	(*LogStep)(nil),         // 42: xstate.v1.LogStep
-	(*Lost)(nil),            // 43: xstate.v1.Lost
-	(*Missing)(nil),         // 44: xstate.v1.Missing
-	(*Need)(nil),            // 45: xstate.v1.Need
-	(*NodeCounts)(nil),      // 46: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 47: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 48: xstate.v1.NodeView
-	(*Output)(nil),          // 49: xstate.v1.Output
-	(*Patch)(nil),           // 50: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 51: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 52: xstate.v1.PatchView
-	(*Placement)(nil),       // 53: xstate.v1.Placement
-	(*Plan)(nil),            // 54: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 55: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 56: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 57: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 58: xstate.v1.PrivateRun
-	(*Query)(nil),           // 59: xstate.v1.Query
-	(*QueryBlock)(nil),      // 60: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 61: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 62: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 63: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 64: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 65: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 66: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 67: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 68: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 69: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 70: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 71: xstate.v1.RanBlock
-	(*Reason)(nil),          // 72: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 73: xstate.v1.ReferenceView
-	(*Repeat)(nil),          // 74: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 75: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 76: xstate.v1.Repetition
-	(*Replay)(nil),          // 77: xstate.v1.Replay
-	(*Rollback)(nil),        // 78: xstate.v1.Rollback
-	(*Run)(nil),             // 79: xstate.v1.Run
-	(*RunReport)(nil),       // 80: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 81: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 82: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 83: xstate.v1.SessionStatus
-	(*Span)(nil),            // 84: xstate.v1.Span
-	(*Status)(nil),          // 85: xstate.v1.Status
-	(*StepPlacement)(nil),   // 86: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 87: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 88: xstate.v1.Symbols
-	(*Testing)(nil),         // 89: xstate.v1.Testing
-	(*Undo)(nil),            // 90: xstate.v1.Undo
-	(*UndoStep)(nil),        // 91: xstate.v1.UndoStep
-	(*ValueChange)(nil),     // 92: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 93: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 94: xstate.v1.Variation
-	(*Verification)(nil),    // 95: xstate.v1.Verification
-	(*Verified)(nil),        // 96: xstate.v1.Verified
-	(*Verify)(nil),          // 97: xstate.v1.Verify
-	(*VersionView)(nil),     // 98: xstate.v1.VersionView
-	(*Via)(nil),             // 99: xstate.v1.Via
-	(*Volatile)(nil),        // 100: xstate.v1.Volatile
-	(*Why)(nil),             // 101: xstate.v1.Why
-	nil,                     // 102: xstate.v1.Output.DataEntry
-	(*structpb.Struct)(nil), // 103: google.protobuf.Struct
+	(*Denial)(nil),          // 19: xstate.v1.Denial
+	(*Dependent)(nil),       // 20: xstate.v1.Dependent
+	(*Diff)(nil),            // 21: xstate.v1.Diff
+	(*Difference)(nil),      // 22: xstate.v1.Difference
+	(*Divergence)(nil),      // 23: xstate.v1.Divergence
+	(*Edit)(nil),            // 24: xstate.v1.Edit
+	(*EditedFile)(nil),      // 25: xstate.v1.EditedFile
+	(*Ended)(nil),           // 26: xstate.v1.Ended
+	(*Entry)(nil),           // 27: xstate.v1.Entry
+	(*Error)(nil),           // 28: xstate.v1.Error
+	(*Event)(nil),           // 29: xstate.v1.Event
+	(*Evidence)(nil),        // 30: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 31: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 32: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 33: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 34: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 35: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 36: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 37: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 38: xstate.v1.Exercised
+	(*Fork)(nil),            // 39: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 40: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 41: xstate.v1.Frame
+	(*Log)(nil),             // 42: xstate.v1.Log
+	(*LogStep)(nil),         // 43: xstate.v1.LogStep
+	(*Lost)(nil),            // 44: xstate.v1.Lost
+	(*Missing)(nil),         // 45: xstate.v1.Missing
+	(*Need)(nil),            // 46: xstate.v1.Need
+	(*NodeCounts)(nil),      // 47: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 48: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 49: xstate.v1.NodeView
+	(*Output)(nil),          // 50: xstate.v1.Output
+	(*Patch)(nil),           // 51: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 52: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 53: xstate.v1.PatchView
+	(*Placement)(nil),       // 54: xstate.v1.Placement
+	(*Plan)(nil),            // 55: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 56: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 57: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 58: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 59: xstate.v1.PrivateRun
+	(*Query)(nil),           // 60: xstate.v1.Query
+	(*QueryBlock)(nil),      // 61: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 62: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 63: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 64: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 65: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 66: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 67: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 68: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 69: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 70: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 71: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 72: xstate.v1.RanBlock
+	(*Reason)(nil),          // 73: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 74: xstate.v1.ReferenceView
+	(*Repeat)(nil),          // 75: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 76: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 77: xstate.v1.Repetition
+	(*Replay)(nil),          // 78: xstate.v1.Replay
+	(*Rollback)(nil),        // 79: xstate.v1.Rollback
+	(*Run)(nil),             // 80: xstate.v1.Run
+	(*RunReport)(nil),       // 81: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 82: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 83: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 84: xstate.v1.SessionStatus
+	(*Span)(nil),            // 85: xstate.v1.Span
+	(*Status)(nil),          // 86: xstate.v1.Status
+	(*StepPlacement)(nil),   // 87: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 88: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 89: xstate.v1.Symbols
+	(*Testing)(nil),         // 90: xstate.v1.Testing
+	(*Undo)(nil),            // 91: xstate.v1.Undo
+	(*UndoStep)(nil),        // 92: xstate.v1.UndoStep
+	(*ValueChange)(nil),     // 93: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 94: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 95: xstate.v1.Variation
+	(*Verification)(nil),    // 96: xstate.v1.Verification
+	(*Verified)(nil),        // 97: xstate.v1.Verified
+	(*Verify)(nil),          // 98: xstate.v1.Verify
+	(*VersionView)(nil),     // 99: xstate.v1.VersionView
+	(*Via)(nil),             // 100: xstate.v1.Via
+	(*Volatile)(nil),        // 101: xstate.v1.Volatile
+	(*Why)(nil),             // 102: xstate.v1.Why
+	nil,                     // 103: xstate.v1.Output.DataEntry
+	(*structpb.Struct)(nil), // 104: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	93,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	43,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	75,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	94,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	44,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	76,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	5,   // 4: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	45,  // 5: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	73,  // 6: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	103, // 7: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	46,  // 5: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	74,  // 6: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	104, // 7: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	6,   // 8: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	72,  // 9: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	35,  // 10: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	46,  // 11: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	49,  // 12: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	92,  // 13: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	72,  // 14: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
-	0,   // 15: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
-	0,   // 16: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	103, // 17: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	48,  // 18: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	49,  // 19: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	35,  // 20: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	37,  // 21: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	14,  // 22: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	99,  // 23: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	9,   // 24: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	103, // 25: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	81,  // 26: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	39,  // 27: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	95,  // 28: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	89,  // 29: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	2,   // 30: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	76,  // 31: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	86,  // 32: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	4,   // 33: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	12,  // 34: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	15,  // 35: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	49,  // 36: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	27,  // 37: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	33,  // 38: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	79,  // 39: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	0,   // 40: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	31,  // 41: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	30,  // 42: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	32,  // 43: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	26,  // 44: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	13,  // 45: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	17,  // 46: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	99,  // 47: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	72,  // 48: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 49: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 50: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	26,  // 51: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	18,  // 52: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	35,  // 53: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	34,  // 54: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	36,  // 55: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	72,  // 56: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	35,  // 57: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	40,  // 58: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	39,  // 59: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	42,  // 60: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	103, // 61: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	81,  // 62: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	39,  // 63: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	95,  // 64: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	89,  // 65: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 66: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	76,  // 67: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	86,  // 68: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	4,   // 69: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	93,  // 70: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	99,  // 71: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	72,  // 72: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	93,  // 73: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	93,  // 74: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	72,  // 75: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 76: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 77: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	102, // 78: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	51,  // 79: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	53,  // 80: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	74,  // 81: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	79,  // 82: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	54,  // 83: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	26,  // 84: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	71,  // 85: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	88,  // 86: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 87: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	57,  // 88: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	55,  // 89: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	24,  // 90: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	43,  // 91: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	75,  // 92: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	72,  // 93: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	35,  // 94: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	56,  // 95: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	72,  // 96: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	88,  // 97: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	26,  // 98: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	11,  // 99: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	26,  // 100: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	11,  // 101: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	11,  // 102: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	19,  // 103: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	52,  // 104: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	87,  // 105: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	87,  // 106: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	11,  // 107: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	17,  // 108: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	98,  // 109: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	100, // 110: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	11,  // 111: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	10,  // 112: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	26,  // 113: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	72,  // 114: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	80,  // 115: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	22,  // 116: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	44,  // 117: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	23,  // 118: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	8,   // 119: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	96,  // 120: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	58,  // 121: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	82,  // 122: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	22,  // 123: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	16,  // 124: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	16,  // 125: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	25,  // 126: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	26,  // 127: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	26,  // 128: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	83,  // 129: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	93,  // 130: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	91,  // 131: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	9,   // 132: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	93,  // 133: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	93,  // 134: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	21,  // 135: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	21,  // 136: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	94,  // 137: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	84,  // 138: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	103, // 139: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	47,  // 140: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	47,  // 141: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	35,  // 142: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	143, // [143:143] is the sub-list for method output_type
-	143, // [143:143] is the sub-list for method input_type
-	143, // [143:143] is the sub-list for extension type_name
-	143, // [143:143] is the sub-list for extension extendee
-	0,   // [0:143] is the sub-list for field type_name
+	73,  // 9: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	36,  // 10: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	47,  // 11: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	19,  // 12: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	50,  // 13: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	93,  // 14: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	73,  // 15: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	0,   // 16: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
+	0,   // 17: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
+	104, // 18: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	49,  // 19: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	50,  // 20: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	36,  // 21: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	38,  // 22: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	14,  // 23: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	100, // 24: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	9,   // 25: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	104, // 26: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	82,  // 27: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	40,  // 28: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	96,  // 29: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	90,  // 30: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	2,   // 31: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	77,  // 32: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	87,  // 33: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	4,   // 34: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	12,  // 35: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	15,  // 36: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	50,  // 37: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	28,  // 38: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	34,  // 39: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	80,  // 40: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	0,   // 41: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	32,  // 42: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	31,  // 43: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	33,  // 44: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	27,  // 45: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	13,  // 46: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	17,  // 47: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	100, // 48: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	73,  // 49: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 50: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 51: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	27,  // 52: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	18,  // 53: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	36,  // 54: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	19,  // 55: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	35,  // 56: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	37,  // 57: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	73,  // 58: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	36,  // 59: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	19,  // 60: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	41,  // 61: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	40,  // 62: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	43,  // 63: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	104, // 64: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	82,  // 65: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	40,  // 66: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	96,  // 67: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	90,  // 68: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 69: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	77,  // 70: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	87,  // 71: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	4,   // 72: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	94,  // 73: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	100, // 74: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	73,  // 75: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	94,  // 76: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	94,  // 77: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	73,  // 78: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 79: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 80: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	103, // 81: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	52,  // 82: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	54,  // 83: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	75,  // 84: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	80,  // 85: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	55,  // 86: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	27,  // 87: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	72,  // 88: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	89,  // 89: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 90: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	58,  // 91: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	56,  // 92: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	25,  // 93: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	44,  // 94: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	76,  // 95: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	73,  // 96: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	36,  // 97: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	57,  // 98: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	73,  // 99: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	89,  // 100: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	27,  // 101: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	11,  // 102: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	27,  // 103: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	11,  // 104: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	11,  // 105: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	20,  // 106: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	53,  // 107: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	88,  // 108: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	88,  // 109: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	11,  // 110: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	17,  // 111: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	99,  // 112: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	101, // 113: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	11,  // 114: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	10,  // 115: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	27,  // 116: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	73,  // 117: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	81,  // 118: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	23,  // 119: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	45,  // 120: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	24,  // 121: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	8,   // 122: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	97,  // 123: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	59,  // 124: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	83,  // 125: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	23,  // 126: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	16,  // 127: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	16,  // 128: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	26,  // 129: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	27,  // 130: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	27,  // 131: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	84,  // 132: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	94,  // 133: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	92,  // 134: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	9,   // 135: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	94,  // 136: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	94,  // 137: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	22,  // 138: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	22,  // 139: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	95,  // 140: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	85,  // 141: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	104, // 142: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	48,  // 143: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	48,  // 144: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	36,  // 145: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	146, // [146:146] is the sub-list for method output_type
+	146, // [146:146] is the sub-list for method input_type
+	146, // [146:146] is the sub-list for extension type_name
+	146, // [146:146] is the sub-list for extension extendee
+	0,   // [0:146] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -10167,15 +10329,15 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[8].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[33].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[79].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[34].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[80].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   103,
+			NumMessages:   104,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -168,7 +168,8 @@ type options struct {
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Driver),
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
+		Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Environ["PYTHONPATH"], l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
 			Script:    l.Script,
@@ -187,7 +188,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 
 // sandboxed returns how a kernel is observed: files of the interpreter, its packages and the driver are tools. An
 // environment may lie in a folder with the workspace, or be one above it: so its own folders are named.
-func (i Interpreter) sandboxed(asked *sandbox.Spec, home, driver string) *sandbox.Spec {
+func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string) *sandbox.Spec {
 	if asked == nil {
 		return nil
 	}
@@ -203,8 +204,18 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, driver string) *sandbo
 			add(filepath.Join(prefix, name))
 		}
 	}
+	if i.Launched() { // a script of pyenv's reads what else is there, to choose one
+		add(filepath.Dir(filepath.Dir(i.Path)))
+	}
 	if filepath.IsAbs(home) {
 		add(filepath.Join(home, ".local", "lib"))
+	}
+	if s.Bounds != nil { // modules that lie elsewhere are not tools: what they hold is followed
+		b := *s.Bounds
+		b.Read = slices.Concat(b.Read, slices.DeleteFunc(filepath.SplitList(modules), func(folder string) bool {
+			return !filepath.IsAbs(folder)
+		}))
+		s.Bounds = &b
 	}
 	if folder, err := installDriver(driver); err == nil {
 		add(folder)
@@ -216,7 +227,8 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, driver string) *sandbo
 func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kernel.Process, error) {
 	return i.start(ctx, "suite_main", l.Driver, kernel.Command{
 		Environ: l.Environ, Folder: l.Folder, Spool: l.Spool, Options: l.Options,
-		Sandbox: i.sandboxed(l.Sandbox, kernel.Getenv(l.Environ, "HOME"), l.Driver),
+		Sandbox: i.sandboxed(l.Sandbox, kernel.Getenv(l.Environ, "HOME"), kernel.Getenv(l.Environ, "PYTHONPATH"),
+			l.Driver),
 	})
 }
 
@@ -229,6 +241,12 @@ func (i Interpreter) start(ctx context.Context, module, install string, c kernel
 	folder, err := installDriver(install)
 	if err != nil {
 		return nil, err
+	}
+	if c.Sandbox != nil && c.Sandbox.Bounds != nil && i.Launched() {
+		// The files of a launcher are out of bounds. It would have put the interpreter's folder on the path, too.
+		i.Path = i.Executable
+		path := filepath.Dir(i.Path) + string(filepath.ListSeparator) + kernel.Getenv(c.Environ, "PATH")
+		c.Environ = append(slices.Clone(c.Environ), "PATH="+path)
 	}
 	c.Args = []string{i.Path, "-c", fmt.Sprintf(bootstrap, module), folder}
 	p, err := kernel.StartProcess(ctx, c)

@@ -275,13 +275,6 @@ func end(status syscall.WaitStatus) {
 	exit(status.ExitStatus())
 }
 
-// exit ends this process at once. What os.Exit does first takes a second where the race detector is on.
-func exit(status int) {
-	for {
-		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
-	}
-}
-
 // closeOnExec keeps descriptors from a number on from the program: this process may have inherited some from whatever
 // started the engine.
 func closeOnExec(first int) {

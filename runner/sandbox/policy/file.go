@@ -136,6 +136,9 @@ func (r *reader) keyValue(table []string, e *unstable.Node) error {
 		return at.refuse(CodeInvalid, nearestField(at.Field), "there is no key %s", at.Field)
 	}
 	if (f.kind == words) != (value.Kind == unstable.Array) {
+		if value.Raw.Length > 0 { // that of a list is not known
+			at.Line, at.Column = r.at(value).Line, r.at(value).Column
+		}
 		return r.wrongType(at, f)
 	}
 	if f.kind != words {

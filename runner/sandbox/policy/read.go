@@ -144,7 +144,7 @@ func (m *merge) folder(name string) error {
 	}
 	for i := range found {
 		if s := &found[i]; s.Field == fieldTrust {
-			return s.refuse(CodeInvalid, "write it into the file of the user: "+cmp.Or(m.User, "~/.config/xstate/"+FileName),
+			return s.refuse(CodeInvalid, "write it into the file of the user: ~/"+userConfig+"/xstate/"+FileName,
 				"sandbox.trust: a folder cannot trust itself")
 		}
 	}

@@ -91,6 +91,7 @@ class Block(TypedDict):
     saved_seconds: float
     nodes: NodeCounts
     marks: NotRequired[list[str]]
+    denied: NotRequired[list[Denial]]
     outputs: list[Output]
 
 
@@ -196,6 +197,12 @@ class Decision(TypedDict):
     score: float
     runner_up: NotRequired[str]
     runner_up_score: NotRequired[float]
+
+
+class Denial(TypedDict):
+    action: str
+    target: NotRequired[str]
+    rule: NotRequired[str]
 
 
 class Dependent(TypedDict):
@@ -367,6 +374,8 @@ class Exec(TypedDict):
     text: str
     result: str | None
     error: ExecError | None
+    denied: NotRequired[list[Denial]]
+    sandbox: NotRequired[str]
     others: list[ExecBlock]
     files: list[ExecFile]
     clipped: bool
@@ -401,6 +410,7 @@ class ExecError(TypedDict):
     traceback: NotRequired[list[str]]
     block: NotRequired[str]
     line: NotRequired[int]
+    denied: NotRequired[list[Denial]]
     frames: NotRequired[list[Frame]]
     hint: NotRequired[str]
 
@@ -822,6 +832,9 @@ class Run(TypedDict):
     file: NotRequired[str]
     notices: NotRequired[list[str]]
     overwritten_files: NotRequired[list[str]]
+    sandbox: NotRequired[str]
+    policy: NotRequired[str]
+    unenforced: NotRequired[list[str]]
     not_reached: int
     ended_by: NotRequired[str]
     exit_code: NotRequired[int]
@@ -849,6 +862,9 @@ class RunSummary(TypedDict):
     interpreter: str
     arguments: NotRequired[list[str]]
     stdin: NotRequired[str]
+    sandbox: NotRequired[str]
+    policy: NotRequired[str]
+    unenforced: NotRequired[list[str]]
     observed: NotRequired[str]
     ended: NotRequired[Ended]
     interrupted: NotRequired[bool]
