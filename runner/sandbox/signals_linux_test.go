@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -104,4 +105,19 @@ func signalled(t *testing.T, level Level, cmd *exec.Cmd) (string, string) {
 	}
 	err = box.Wait()
 	return out.String(), fmt.Sprint(err)
+}
+
+// nestedProbe names a variable with which this program says what level it could have, in the place of its tests.
+const nestedProbe = "XSTATE_NESTED_PROBE"
+
+// TestNested starts a box in a box. The inner one would get nothing to see, or take it from the outer one.
+func TestNested(t *testing.T) {
+	for _, level := range []Level{LevelCalls, LevelTrace} {
+		cmd := exec.Command("/proc/self/exe")
+		cmd.Env = append(os.Environ(), nestedProbe+"=1")
+		out, end := signalled(t, level, cmd)
+		if out != string(LevelHooks) || end != "<nil>" {
+			t.Errorf("Probe in a box of level %s = %s (%s), want %s", level, out, end, LevelHooks)
+		}
+	}
 }

@@ -130,6 +130,9 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 	}
 	if b.level != LevelHooks {
 		setup.Listen, setup.Trace = b.level == LevelCalls, b.level == LevelTrace
+		if setup.Trace {
+			bounds.filter = append(noListener(), bounds.filter...)
+		}
 		setup.Filter = encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, bounds.filter))
 	} else if bounds.filter != nil {
 		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))

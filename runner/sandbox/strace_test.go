@@ -299,6 +299,12 @@ func init() {
 		runKilledEngine(Level(level))
 		os.Exit(0)
 	}
+	if _, ok := os.LookupEnv(nestedProbe); ok {
+		os.Unsetenv(nestedProbe)
+		level, _ := Probe()
+		fmt.Print(level)
+		os.Exit(0)
+	}
 	script, ok := os.LookupEnv(boxedScript)
 	if !ok {
 		return
