@@ -103,6 +103,9 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 		}
 		return 0, nil
 	}
+	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.offers.Namespaces && g.listsDenied(c)) {
+		return unix.EACCES, nil // programs that list processes, or the workspace, come by: this is no event
+	}
 	if d := g.onPaths(c); d != nil {
 		return unix.EACCES, d
 	}
@@ -136,7 +139,8 @@ func (g *guard) onPaths(c *call) *Denial {
 		}
 		return write(&c.to2)
 	case actLook:
-		if c.to.ok && inAny(c.to.path, g.allowed.deny) && !inAny(c.to.path, g.allowed.again) && !g.above(c.to.path) {
+		if !g.offers.Namespaces && c.to.ok && inAny(c.to.path, g.allowed.deny) && !inAny(c.to.path, g.allowed.again) &&
+			!g.above(c.to.path) {
 			return g.allowed.denial(verbRead, c.to.path)
 		}
 	}
@@ -167,24 +171,27 @@ func (g *guard) open(c *call) *Denial {
 	case !c.to.ok:
 		return nil
 	}
-	if d := g.process(c.to.path); d != nil {
-		return d
+	if g.offers.Namespaces && g.listsDenied(c) {
+		return nil // it is empty there
 	}
 	return g.allowed.denial(verbRead, c.to.path)
 }
 
-// process denies what /proc tells of processes outside of the box.
-func (g *guard) process(p string) *Denial {
+// listsDenied reports whether a call opens a folder that is denied inside of one that is allowed, such as the store.
+func (g *guard) listsDenied(c *call) bool {
+	return c.to.kind() == unix.S_IFDIR && inAny(c.to.path, g.allowed.deny) && inAny(c.to.path, g.allowed.write)
+}
+
+// foreignArguments reports whether a path leads to the arguments of a process outside of the box, which may hold
+// secrets. What else /proc tells of such a process, Landlock forbids, or everybody may know.
+func (g *guard) foreignArguments(p string) bool {
 	rest, ok := strings.CutPrefix(p, "/proc/")
-	if !ok || g.keeper == 0 {
-		return nil
+	if !ok || !strings.HasSuffix(p, "/cmdline") || g.keeper == 0 {
+		return false
 	}
-	first, _, below := strings.Cut(rest, "/")
+	first, _, _ := strings.Cut(rest, "/")
 	pid, err := strconv.Atoi(first)
-	if err != nil || !below || g.belongs(pid) {
-		return nil
-	}
-	return &Denial{Action: "read", Target: p}
+	return err == nil && !g.belongs(pid)
 }
 
 // onProcess decides about a call that does something to a process.
