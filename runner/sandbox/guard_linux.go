@@ -107,6 +107,9 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 		return unix.EACCES, nil // programs that list processes, or the workspace, come by: this is no event
 	}
 	if d := g.onPaths(c); d != nil {
+		if d.Action == string(verbRead) && hiddenAtHome(d.Target) {
+			return unix.ENOENT, d
+		}
 		return unix.EACCES, d
 	}
 	return g.count(c)
@@ -175,6 +178,13 @@ func (g *guard) open(c *call) *Denial {
 		return nil // it is empty there
 	}
 	return g.allowed.denial(verbRead, c.to.path)
+}
+
+// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it where it is not
+// there, and stop where it is and cannot be read.
+func hiddenAtHome(p string) bool {
+	home, err := os.UserHomeDir()
+	return err == nil && home != "/" && within(p, home) && strings.HasPrefix(p[len(home):], "/.")
 }
 
 // listsDenied reports whether a call opens a folder that is denied inside of one that is allowed, such as the store.
