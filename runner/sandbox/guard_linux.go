@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -106,6 +107,9 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.offers.Namespaces && g.listsDenied(c)) {
 		return unix.EACCES, nil // programs that list processes, or the workspace, come by: this is no event
 	}
+	if c.act == actLook && hiddenAtHome(c.to.path) && g.allowed.denial(verbRead, c.to.path) != nil && !g.above(c.to.path) {
+		return unix.ENOENT, nil
+	}
 	if d := g.onPaths(c); d != nil {
 		if d.Action == string(verbRead) && hiddenAtHome(d.Target) {
 			return unix.ENOENT, d
@@ -152,12 +156,9 @@ func (g *guard) onPaths(c *call) *Denial {
 
 // above reports whether something allowed lies below a path that is not: programs look at each folder on the way.
 func (g *guard) above(p string) bool {
-	for _, in := range g.allowed.again {
-		if within(in, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(g.allowed.again, g.allowed.read, g.allowed.write), func(in string) bool {
+		return within(in, p)
+	})
 }
 
 // open decides by the flags of an open. One that only names a file opens no content.
