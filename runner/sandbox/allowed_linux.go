@@ -25,9 +25,6 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // terminals are the devices of terminals, which are new ones in namespaces alone.
 var terminals = []string{"/dev/ptmx", "/dev/pts"}
 
-// PolicyName is the name of files that a box must not write, because they say what boxes may do.
-const PolicyName = "xstate.toml"
-
 // allowed says what the processes of a box may do with files. All paths are canonical.
 type allowed struct {
 	write []string // may be read, written and executed

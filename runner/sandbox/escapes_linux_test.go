@@ -54,6 +54,7 @@ var variants = []variant{
 	{name: "strict", boxed: true, strict: true},
 	{name: "no-namespaces", boxed: true, without: func(o *sandbox.Offers) { o.Namespaces, o.User = false, false }},
 	{name: "old-landlock", boxed: true, without: func(o *sandbox.Offers) { o.Landlock, o.Namespaces, o.User = 3, false, false }},
+	{name: "traced", boxed: true, observe: sandbox.LevelTrace},
 	{name: "unobserved", boxed: true, observe: sandbox.LevelHooks},
 }
 
@@ -257,8 +258,11 @@ func tryAll(t *testing.T) {
 		}
 		table.WriteByte('\n')
 	}
-	t.Logf("\n%-36s %-14s %-14s %-14s %-14s %-14s\n%s", fmt.Sprintf("escape, as user %d", os.Getuid()), "off",
-		"workspace", "strict", "no-namespaces", "unobserved", table.String())
+	head := fmt.Sprintf("%-36s", fmt.Sprintf("escape, as user %d", os.Getuid()))
+	for _, v := range variants {
+		head += fmt.Sprintf(" %-14s", v.name)
+	}
+	t.Logf("\n%s\n%s", head, table.String())
 }
 
 // tryOne runs an escape in one variant, and says what came of it.

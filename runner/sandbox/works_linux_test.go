@@ -1,8 +1,12 @@
 package sandbox_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +132,48 @@ func BenchmarkBoundedStart(b *testing.B) {
 					b.Fatal(err)
 				}
 				_ = box.Wait()
+			}
+		})
+	}
+}
+
+// TestProxy reaches an allowed address through the proxy, and no other one.
+func TestProxy(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "served") }))
+	defer server.Close()
+	address := server.Listener.Addr().String()
+	for _, v := range variants {
+		if !v.boxed || v.name == "traced" {
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			sandbox.Without(v.without)
+			defer sandbox.Without(nil)
+			b := bounded(t, sandbox.Bounds{Strict: v.strict, Hosts: []string{address}}, `
+import socket, urllib.request
+begin(1)
+assert os.environ["https_proxy"] == "http://127.0.0.2:3128", os.environ
+def get(address):
+    request = urllib.request.Request("http://%s/" % address)
+    request.set_proxy("127.0.0.2:3128", "http")
+    try: return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5).read()
+    except Exception as e: return e
+print(get("`+address+`"), get("127.0.0.1:1"))
+try: print(socket.create_connection(("127.0.0.1", `+strings.Split(address, ":")[1]+`), 2))
+except OSError as e: print(e)
+end(1)
+`)
+			r := b.take(1)
+			if err := b.Wait(); err != nil {
+				t.Error(err)
+			}
+			want := "b'served' HTTP Error 403: Forbidden\n[Errno 13] Permission denied\n"
+			if got := strings.Replace(b.out.String(), "[Errno 111] Connection refused", "[Errno 13] Permission denied", 1); got != want {
+				t.Errorf("got %q, want %q; denied %v", got, want, r.Denied)
+			}
+			if v.observe == "" && (!slices.Contains(r.Sockets, "tcp:"+address) ||
+				!slices.Contains(r.Denied, sandbox.Denial{Action: "connect", Target: "127.0.0.1:1", Rule: `network.hosts = ["127.0.0.1:1"]`})) {
+				t.Errorf("sockets %v, denied %v", r.Sockets, r.Denied)
 			}
 		})
 	}
