@@ -101,7 +101,7 @@ if shutil.which("node"):
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, v := range variants {
-				if !v.boxed || name == "pty" && v.name != "workspace" || v.observe != "" && name != "pool" && name != "sqlite" {
+				if !v.boxed || !v.always && v.name != "unobserved" && v.name != "old-landlock" || name == "pty" && v.name != "workspace" || v.observe != "" && name != "pool" && name != "sqlite" {
 					continue
 				}
 				t.Run(v.name, func(t *testing.T) {
