@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // kernelFolders are views of the system itself. They are read only.
@@ -22,9 +24,6 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 
 // terminals are the devices of terminals, which are new ones in namespaces alone.
 var terminals = []string{"/dev/ptmx", "/dev/pts"}
-
-// PolicyName is the name of files that a box must not write, because they say what boxes may do.
-const PolicyName = "xstate.toml"
 
 // allowed says what the processes of a box may do with files. All paths are canonical.
 type allowed struct {
@@ -54,7 +53,7 @@ func allowing(s Spec, offers Offers, temp string) allowed {
 	a.read = slices.Concat(SystemFolders, kernelFolders, systemFiles, s.System, b.Read, []string{"/dev"})
 	a.kept = append([]string{filepath.Join(s.Folder, PolicyName)}, b.ReadOnly...)
 	a.write, a.read = canonical(a.write), canonical(a.read)
-	a.secret = secrets("/etc")
+	a.secret = secretsOfSystem()
 	return a
 }
 
@@ -73,6 +72,22 @@ func canonical(paths []string) []string {
 		return cmp.Or(cmp.Compare(strings.Count(x, "/"), strings.Count(y, "/")), cmp.Compare(x, y))
 	})
 	return all
+}
+
+// secretsOfSystem looks again after a minute: a walk takes milliseconds, and a server starts many boxes.
+func secretsOfSystem() []string {
+	lastSecrets.Lock()
+	defer lastSecrets.Unlock()
+	if time.Since(lastSecrets.at) > time.Minute {
+		lastSecrets.found, lastSecrets.at = secrets("/etc"), time.Now()
+	}
+	return lastSecrets.found
+}
+
+var lastSecrets struct {
+	sync.Mutex
+	found []string
+	at    time.Time
 }
 
 // secrets are the files and folders below a folder of the system that not everybody may read.

@@ -52,6 +52,24 @@
 //     filters on numbers, or by the supervisor, which makes the call itself. Reading arguments serves observation and
 //     messages.
 //
+// # What holds the bounds
+//
+//   - Files: Landlock, whose rules the engine makes and the keeper puts on. In a mount namespace all that is not written
+//     is mounted readable alone, for Landlock does not know permissions, owners and times. There, the store and what is
+//     denied are covered, because Landlock cannot take a folder out of another one.
+//   - Network: an empty network namespace. Without one, internet sockets are streams only, and the supervisor connects
+//     them. The proxy alone reaches hosts.
+//   - Sockets in files: the supervisor connects them, too, to what the box itself listens on. Landlock does not, before
+//     version 9. So there are no local datagram sockets, which name their target in each message.
+//   - Processes: Landlock keeps signals and tracing inside of a box. What it does not know, such as priorities and limits
+//     of others, is refused by number or asked about.
+//   - The system: calls that change it are refused by their numbers, capabilities are given up, and programs cannot
+//     raise privileges.
+//   - Limits: of one process by the system, of all together by the supervisor, which counts, and by a watch that looks.
+//
+// A denial of the supervisor comes before that of the system, and says which line of a policy would allow the call. It
+// is a message. What it misses in a race is stopped by the others, but where docs/limits.md says otherwise.
+//
 // # Failures
 //
 // Where the system does not offer the listener (an outer filter has one, an old system), ptrace does the same, slower.

@@ -69,6 +69,13 @@ func number(port string) uint16 {
 // hosts are all that are allowed.
 type hosts []host
 
+func parseAll(names []string) (all hosts) {
+	for _, text := range names {
+		all = append(all, parse(text))
+	}
+	return all
+}
+
 func (all hosts) allowsName(name, port string) bool {
 	for _, h := range all {
 		if h.allows(name, port) {
@@ -108,12 +115,9 @@ func public(addr netip.Addr) bool {
 	return true
 }
 
-// Allows reports whether listed hosts, as a policy file has them, allow an address: HOST or HOST:PORT.
-func Allows(listed []string, address string) bool {
-	var all hosts
-	for _, text := range listed {
-		all = append(all, parse(text))
-	}
+// Allows reports whether hosts, as a policy file has them, allow an address: HOST or HOST:PORT.
+func Allows(names []string, address string) bool {
+	all := parseAll(names)
 	name, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp:"))
 	if err != nil {
 		name, port = strings.TrimPrefix(address, "tcp:"), ""
