@@ -33,8 +33,7 @@ type Interpreter struct {
 	Machine        string `json:"machine"`
 	Major          int    `json:"major"`
 	Minor          int    `json:"minor"`
-	Prefix         string `json:"prefix"`     // of the environment: two of them may hold different packages
-	Executable     string `json:"executable"` // what runs in the end; Path may be a launcher
+	Prefix         string `json:"prefix"` // of the environment: two of them may hold different packages
 }
 
 // String returns the text that people see: "cpython 3.12.1".
@@ -93,7 +92,7 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 
 // probe imports nothing that Python does not import when it starts: platform and json would take as long as the start.
 const probe = `import os, sys
-print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sys.executable, sys.prefix, sep="\n")`
+print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sys.prefix, sep="\n")`
 
 // Identify returns the interpreter at path. The answer is cached, in the user's cache or else in folder, for as long as
 // the file at path stays the same; where that is only a launcher, also what the launcher decides by. So a command that
@@ -106,7 +105,7 @@ func Identify(ctx context.Context, folder, path, workspace string, environ []str
 	memo := filepath.Join(folder, "python-"+string(key[:16]))
 	if data, err := os.ReadFile(memo); err == nil {
 		found := Interpreter{}
-		if json.Unmarshal(data, &found) == nil && found.Executable != "" {
+		if json.Unmarshal(data, &found) == nil && found.Major > 0 {
 			found.Path = path
 			return found, found.check()
 		}
@@ -129,9 +128,7 @@ func Identify(ctx context.Context, folder, path, workspace string, environ []str
 			&found.Major,
 			&found.Minor,
 		)
-		if lines := strings.Split(stdout.String(), "\n"); len(lines) >= 7 {
-			found.Executable, found.Prefix = lines[5], lines[6]
-		}
+		found.Prefix = kernel.LastLine(stdout.String())
 	}
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {

@@ -242,12 +242,6 @@ func (i Interpreter) start(ctx context.Context, module, install string, c kernel
 	if err != nil {
 		return nil, err
 	}
-	if c.Sandbox != nil && c.Sandbox.Bounds != nil && i.Launched() {
-		// The files of a launcher are out of bounds. It would have put the interpreter's folder on the path, too.
-		i.Path = i.Executable
-		path := filepath.Dir(i.Path) + string(filepath.ListSeparator) + kernel.Getenv(c.Environ, "PATH")
-		c.Environ = append(slices.Clone(c.Environ), "PATH="+path)
-	}
 	c.Args = []string{i.Path, "-c", fmt.Sprintf(bootstrap, module), folder}
 	p, err := kernel.StartProcess(ctx, c)
 	var bad *kernel.StartError

@@ -237,7 +237,11 @@ class Workspace:
         for folder in sys.path:
             if not os.path.isdir(folder) or code_owner.is_library_path(os.path.join(os.path.abspath(folder), "x")):
                 continue
-            for entry in os.listdir(folder):
+            try:
+                entries = os.listdir(folder)
+            except OSError:  # nothing is imported from there, either
+                continue
+            for entry in entries:
                 name = entry[:-3] if entry.endswith(".py") else entry
                 if (
                     name in sys.modules
