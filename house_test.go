@@ -23,15 +23,16 @@ var limits = struct {
 }{
 	doorFiles: 10, doorNames: 80,
 	back: map[string]int{
-		"patch":           4,
-		"depgraph/python": 14,
-		"state":           19,
-		"runner/sandbox":  5,
-		"runner":          32,
-		"runner/suite":    7,
-		".":               0,
-		"bench":           7,
-		"cmd/xstate":      5,
+		"patch":                 4,
+		"depgraph/python":       14,
+		"state":                 19,
+		"runner/sandbox":        2,
+		"runner/sandbox/keeper": 1,
+		"runner":                33,
+		"runner/suite":          7,
+		".":                     0,
+		"bench":                 7,
+		"cmd/xstate":            6,
 	},
 }
 

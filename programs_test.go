@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
 // TestPrograms gives every session of testdata/programs and testdata/hazards to two judges after each of its steps.
@@ -51,7 +52,7 @@ func TestPrograms(t *testing.T) {
 					if before != nil && i%2 == 1 && !everything() {
 						t.Skip("another interpreter runs every second session; XSTATE_TEST_ALL=1 runs all")
 					}
-					options := xstate.SessionOptions{Python: way.python, Seed: 7, Observe: way.observe}
+					options := xstate.SessionOptions{Python: way.python, Seed: 7, Observe: way.observe, Policy: bounded()}
 					judge := newOracle(steps, options)
 					if before != nil {
 						before.lend(judge)
@@ -72,6 +73,15 @@ func TestPrograms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// bounded is the policy of the level that XSTATE_TEST_SANDBOX names; nil: there are no bounds. Results must not differ
+// by level.
+func bounded() *policy.Policy {
+	if level := os.Getenv("XSTATE_TEST_SANDBOX"); level != "" {
+		return &policy.Policy{Level: policy.Level(level)}
+	}
+	return nil
 }
 
 // observer is an interpreter to test with, and a way to observe names.

@@ -376,20 +376,31 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	}, nil
 }
 
-// relatives returns the file records of the other versions of the program in this workspace.
+// relatives returns the file records of the other versions of the program in this workspace. A version in another folder,
+// a private one, shares with it only what both write outside of their folders.
 func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord, error) {
 	family, err := s.store.Family(ctx, s.name)
 	if err != nil {
 		return nil, err
 	}
+	own, err := s.history.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []map[string]state.FileRecord
 	for _, x := range family {
-		if x.Name == s.name || x.Workspace != s.options.Workspace {
+		if x.Name == s.name {
 			continue
 		}
 		files, err := query.New(s.store.state, x, "").Files(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if x.Workspace != s.options.Workspace {
+			maps.DeleteFunc(files, func(name string, _ state.FileRecord) bool {
+				_, both := own[name]
+				return !both || !filepath.IsAbs(name)
+			})
 		}
 		found = append(found, files)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -99,6 +100,10 @@ func (s *Store) FindPython(
 			return "", err
 		}
 		asked = remembered
+	}
+	// A virtual environment beside a program is that of its private versions, too.
+	if v, err := private.Of(ctx, s.state, session); err == nil && v != nil {
+		folder = v.Original
 	}
 	path, err := python.Find(asked, folder, environ)
 	if err != nil && remembered != "" {

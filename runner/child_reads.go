@@ -1,12 +1,11 @@
 package runner
 
 import (
-	"os"
 	"slices"
+	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
-	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -61,22 +60,24 @@ func (x *execution) learn(t *state.Trace, k depgraph.Key, files string) {
 // markSubprocess marks a node that started a process of which not all is known.
 const markSubprocess = "subprocess"
 
-// untouched reports whether a file is as it was, though native code or a child process opened it to write: then it is
-// no result of the node. Another time is a change, for a process may compare it. Whether the file was there counts as
-// read, also where the node removed it: on a file that is not there, the same call fails.
-func (x *execution) untouched(path string, before *kernel.FileBefore, fw fileWrite) bool {
-	f := &x.seen.Files
-	if before == nil || !slices.Contains(f.Maybe, path) {
-		return false
-	}
-	info, err := os.Lstat(path)
-	same := err == nil && fw.before == fw.after && uint32(info.Mode().Perm()) == before.Mode&0o777 &&
-		(!basestate.IsFile(fw.after) || info.ModTime().UnixNano() == before.Time)
-	if same || err != nil {
-		if _, read := f.Reads[path]; !read {
-			how := "presence"
-			f.Reads[path] = &how
+// noteOrder notes the order of the times of the files that the node wrote, for programs that compare times.
+func (x *execution) noteOrder(t *state.Trace, files map[string]fileWrite) {
+	var paths []string
+	for name, fw := range files {
+		if basestate.IsFile(fw.after) {
+			paths = append(paths, x.walk.e.baseState.Path(name))
 		}
 	}
-	return same
+	if len(paths) < 2 {
+		return
+	}
+	for _, path := range fileOrder(paths) {
+		t.FileOrder = append(t.FileOrder, x.walk.e.baseState.Short(path))
+	}
+}
+
+// orderKey names the order in which files were written, as a child process that compares their times reads it.
+func orderKey(names []string) depgraph.Key {
+	slices.Sort(names)
+	return depgraph.Key("order:" + strings.Join(names, "\n"))
 }

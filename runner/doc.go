@@ -71,6 +71,11 @@
 //     to its target, and the symbolic links on the way are read. A node that uses an open handle or a memory map reads
 //     its file. Where a library asks whether the file that it replaces exists, only to remove what a failure leaves,
 //     the answer counts as read after a failure alone.
+//   - Files of native code and of child processes, by system calls (package sandbox). What these read, look up, list or
+//     lack counts as a read; what they write is restored before they run again. Files of the system that they use are
+//     one key, compared by identity. A process that looks at a file may compare times: so these are put in the order of
+//     the nodes that wrote the files, and that order is a read. kernel.reporting and file_times.go have the arguments.
+//     A node of whose processes not all is known is marked and reads all that the program wrote.
 //   - Files that stay open between nodes, as states of their own: on which inode a handle is, which paths lead there,
 //     where it stands, and what its buffer holds. The states are named by lineage, and are reached by executing the
 //     nodes that made them, in order, in one interpreter. open_files.go has the argument.
@@ -133,9 +138,9 @@
 // # What cannot be seen
 //
 // For clocks, entropy, the network, other processes and threads left running, the node is marked, and so is every node
-// that depends on it. Not seen and not marked are: state inside native libraries that no pickle shows; files that
-// native code reads or writes without an audit event; and what a library's own functions do to module globals of that
-// library.
+// that depends on it. Not seen and not marked are: state inside native libraries that no pickle shows; the clock and
+// randomness of child processes; what a library's own functions do to module globals of that library; and, where the
+// sandbox does not observe system calls, files that native code reads or writes without an audit event.
 //
 // # Failure
 //

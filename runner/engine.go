@@ -268,7 +268,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		Imports: e.cfg.Imports, Script: e.cfg.Script,
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
 		Sandbox: &sandbox.Spec{
-			Observe: e.cfg.Level, Folder: e.cfg.Workspace, Store: store, Spool: e.spool,
+			Observe: debugLevel(e.cfg.Level), Folder: e.cfg.Workspace, Store: store, Spool: e.spool,
 			Journal: filepath.Join(e.spool, journalName), Bounds: e.cfg.Bounds,
 		},
 	})

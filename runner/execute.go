@@ -538,7 +538,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	for name, fw := range files {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
-	t.FileOrder = x.fileOrder(files)
+	x.noteOrder(t, files)
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	t.Writes = append(t.Writes, x.heldWrites()...)
 	t.Writes = append(t.Writes, x.openWrites(t)...)

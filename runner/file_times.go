@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
-	"github.com/xstate-engine/xstate/state"
 )
 
 // Programs such as make compare the times of files. In a whole run, a file has the time at which its last writer ran,
@@ -145,48 +145,20 @@ func dropCompiled(path string) {
 	}
 }
 
-// fileOrder returns the files that a node wrote in the order of their times.
-func (x *execution) fileOrder(files map[string]fileWrite) []string {
+// fileOrder returns the paths in the order of the times of the files.
+func fileOrder(paths []string) []string {
 	times := map[string]time.Time{}
-	var names []string
-	for name, fw := range files {
-		if info, err := os.Lstat(x.walk.e.baseState.Path(name)); err == nil && basestate.IsFile(fw.after) {
-			times[name] = info.ModTime()
-			names = append(names, name)
+	for _, path := range paths {
+		if info, err := os.Lstat(path); err == nil {
+			times[path] = info.ModTime()
 		}
 	}
-	if len(names) < 2 {
-		return nil
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(times[a].Compare(times[b]), cmp.Compare(a, b)) })
-	return names
+	slices.SortFunc(paths, func(a, b string) int { return cmp.Or(times[a].Compare(times[b]), cmp.Compare(a, b)) })
+	return paths
 }
 
-// ageOf returns the place of a file in the order of what t wrote.
-func ageOf(t *state.Trace, k depgraph.Key) int {
-	if len(t.FileOrder) == 0 || k.Space() != "file" {
-		return 0
-	}
-	return slices.Index(t.FileOrder, k.Name())
-}
-
-// orderKey names the order in which files were written, as a child process that compares their times reads it.
-func orderKey(names []string) depgraph.Key {
-	slices.Sort(names)
-	return depgraph.Key("order:" + strings.Join(names, "\n"))
-}
-
-// writeOrder returns the order of the files that a key names: by their last writers, and what each left.
-func (p *programState) writeOrder(k depgraph.Key) entry {
-	names := strings.Split(k.Name(), "\n")
-	last := -1
-	of := func(name string) entry { return p.keys[depgraph.Key("file:"+name)] }
-	for _, name := range names {
-		last = max(last, of(name).writer)
-	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		x, y := of(a), of(b)
-		return cmp.Or(cmp.Compare(x.writer, y.writer), cmp.Compare(x.age, y.age))
-	})
-	return entry{digest: state.DigestOf(fmt.Appendf(nil, "order %q", names)), writer: last}
+// linked reports whether a file has several names.
+func linked(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && st.Nlink > 1
 }

@@ -294,11 +294,6 @@ func (e *Engine) tied(name string) bool {
 	return err == nil && linked(info) && len(e.linkGroups()[name]) > 0
 }
 
-func linked(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode().IsRegular() && st.Nlink > 1
-}
-
 // linkGroups returns, of each file of the program's that is one with another, the name that comes first.
 func (e *Engine) linkGroups() map[string]string {
 	type inode struct{ dev, ino uint64 }
@@ -448,6 +443,26 @@ func (x *execution) fileWrite(path string, before *kernel.FileBefore) (fileWrite
 	}
 	fw.after = x.walk.e.baseState.OnDisk(x.walk.e.baseState.Short(path))
 	return fw, nil
+}
+
+// untouched reports whether a file is as it was, though native code or a child process opened it to write: then it is
+// no result of the node. Another time is a change, for a process may compare it. Whether the file was there counts as
+// read, also where the node removed it: on a file that is not there, the same call fails.
+func (x *execution) untouched(path string, before *kernel.FileBefore, fw fileWrite) bool {
+	f := &x.seen.Files
+	if before == nil || !slices.Contains(f.Maybe, path) {
+		return false
+	}
+	info, err := os.Lstat(path)
+	same := err == nil && fw.before == fw.after && uint32(info.Mode().Perm()) == before.Mode&0o777 &&
+		(!basestate.IsFile(fw.after) || info.ModTime().UnixNano() == before.Time)
+	if same || err != nil {
+		if _, read := f.Reads[path]; !read {
+			how := "presence"
+			f.Reads[path] = &how
+		}
+	}
+	return same
 }
 
 // beforeWrite stores what was at a path before a node wrote there.

@@ -202,6 +202,29 @@ func (p *programState) presence(name string) entry {
 	return e
 }
 
+// ageOf returns the place of a file in the order of what t wrote.
+func ageOf(t *state.Trace, k depgraph.Key) int {
+	if len(t.FileOrder) == 0 || k.Space() != "file" {
+		return 0
+	}
+	return slices.Index(t.FileOrder, k.Name())
+}
+
+// writeOrder returns the order of the files that a key names: by their last writers, and what each left.
+func (p *programState) writeOrder(k depgraph.Key) entry {
+	names := strings.Split(k.Name(), "\n")
+	last := -1
+	of := func(name string) entry { return p.keys[depgraph.Key("file:"+name)] }
+	for _, name := range names {
+		last = max(last, of(name).writer)
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		x, y := of(a), of(b)
+		return cmp.Or(cmp.Compare(x.writer, y.writer), cmp.Compare(x.age, y.age))
+	})
+	return entry{digest: state.DigestOf(fmt.Appendf(nil, "order %q", names)), writer: last}
+}
+
 // listing returns what a directory holds here: its content at the base, with the files written or deleted so far.
 func (p *programState) listing(dir depgraph.Key) state.Digest {
 	changed := map[string]bool{}

@@ -21,6 +21,7 @@ type Draft struct {
 	Verified  *Verification // for KindDeclare
 	Repeated  *Repetition   // for KindDeclare
 	Tested    *Testing      // for KindDeclare
+	Applied   *Application  // for KindDeclare
 	Placement *Placement    // when a patch made it
 
 	Artifact *Artifact // for KindDeclare: declared in place of one of the same name
@@ -281,6 +282,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		Verified: d.Verified,
 		Repeated: d.Repeated,
 		Tested:   d.Tested,
+		Applied:  d.Applied,
 		Placed:   d.Placement,
 		Prev:     w.head.Hash,
 		Body:     DigestOf(packed),

@@ -142,6 +142,15 @@ func fileError(what string, err error) error {
 	return &Error{Code: CodeIO, Message: what, Err: err}
 }
 
+// SessionExists returns the error of a session that is to be made and is there.
+func SessionExists(name string) *Error {
+	return &Error{
+		Code:    CodeSessionExists,
+		Message: fmt.Sprintf("the session %q exists already", name),
+		Hint:    "choose another name, or continue that session",
+	}
+}
+
 // NoWorkspace returns the error of a folder that a session's program runs in, and that is gone.
 func NoWorkspace(folder string, err error) *Error {
 	return &Error{

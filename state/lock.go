@@ -155,6 +155,17 @@ func LockFolder(path string) (*Lock, bool, error) {
 // the other, below the folder that holds the store: each run puts files in place for its own program, and the other
 // would read them as its own. It waits as long as Options.Wait; then the error has CodeBusy and names the holder.
 func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, error) {
+	return s.lockSession(ctx, session, workspace, true)
+}
+
+// LockCopy gives the caller a session to make, and keeps programs from running in a folder that it is to be copied from.
+// It waits as LockRun does. Several callers may copy a folder at the same time.
+func (s *Store) LockCopy(ctx context.Context, session, folder string) (*Lock, error) {
+	return s.lockSession(ctx, session, folder, false)
+}
+
+// lockSession locks a session exclusively, and its workspace exclusively or not.
+func (s *Store) lockSession(ctx context.Context, session, workspace string, exclusive bool) (*Lock, error) {
 	dir := filepath.Join(s.dir, locksDir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fileError("lock session "+session, err)
@@ -165,7 +176,11 @@ func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, 
 	}
 	var l Lock
 	if err = l.add(ctx, f, true, s.options.Wait, fmt.Sprintf("the session %q is being run", session)); err == nil {
-		err = l.workspace(ctx, workspace, filepath.Dir(s.dir), s.options.Wait)
+		top := filepath.Dir(s.dir)
+		if rel, bad := filepath.Rel(s.dir, workspace); bad == nil && filepath.IsLocal(rel) {
+			top = workspace // a private folder: what is above it is another session's
+		}
+		err = l.workspace(ctx, workspace, top, exclusive, s.options.Wait)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Release())
@@ -173,9 +188,9 @@ func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, 
 	return &l, nil
 }
 
-// workspace locks a folder exclusively, and every folder above it up to top as a shared lock. So runs in sibling
-// folders proceed together, and a run in a parent folder excludes both.
-func (l *Lock) workspace(ctx context.Context, folder, top string, limit time.Duration) error {
+// workspace locks a folder, and every folder above it up to top as a shared lock. So runs in sibling folders proceed
+// together, and a run in a parent folder excludes both.
+func (l *Lock) workspace(ctx context.Context, folder, top string, exclusive bool, limit time.Duration) error {
 	named := folder
 	folder, err := filepath.EvalSymlinks(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +208,7 @@ func (l *Lock) workspace(ctx context.Context, folder, top string, limit time.Dur
 	for dir := folder; ; dir = filepath.Dir(dir) {
 		f, err := os.Open(dir)
 		if err == nil {
-			err = l.add(ctx, f, dir == folder, limit, "the folder "+dir+" is in use")
+			err = l.add(ctx, f, exclusive && dir == folder, limit, "the folder "+dir+" is in use")
 		}
 		if err != nil {
 			return fileError("lock workspace "+dir, err)

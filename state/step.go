@@ -113,6 +113,24 @@ type Testing struct {
 	Checks Digest `cbor:"checks,omitempty" json:"checks,omitempty"`
 }
 
+// Application says which files of a private folder were moved into the one that it is a view of.
+type Application struct {
+	From  string        `cbor:"from" json:"from"`             // the session with the private folder
+	Step  StepNumber    `cbor:"step,omitempty" json:"step"`   // its last step then
+	Count int           `cbor:"count" json:"count"`           // of the files
+	Files []AppliedFile `cbor:"files,omitempty" json:"files"` // the first MaxAppliedFiles of them
+	List  Digest        `cbor:"list" json:"list"`             // digest of the lines "DIGEST PATH" of all files
+}
+
+// MaxAppliedFiles bounds how many files a step names.
+const MaxAppliedFiles = 200
+
+// AppliedFile is a file that was moved.
+type AppliedFile struct {
+	Path   string `cbor:"path" json:"path"`
+	Digest Digest `cbor:"digest,omitempty" json:"digest,omitempty"` // as in FileRecord; Absent: it was removed
+}
+
 // Placement records how a patch found the block that it edits.
 type Placement struct {
 	Format string `cbor:"format" json:"format"` // of the patch
@@ -143,6 +161,7 @@ type Step struct {
 	Verified  *Verification // for KindDeclare, if it records this
 	Repeated  *Repetition   // likewise, about Block
 	Tested    *Testing      // likewise
+	Applied   *Application  // likewise
 	Placement *Placement    // when a patch made it
 	Declared  *Declaration  // for KindDeclare, if it declares or drops an artifact
 
@@ -168,6 +187,7 @@ type stepHeader struct {
 	Verified  *Verification `cbor:"verified,omitempty"`
 	Repeated  *Repetition   `cbor:"repeated,omitempty"`
 	Tested    *Testing      `cbor:"tested,omitempty"`
+	Applied   *Application  `cbor:"applied,omitempty"`
 	Placed    *Placement    `cbor:"placed,omitempty"`
 	Declared  *Declaration  `cbor:"declared,omitempty"`
 	Artifacts StepNumber    `cbor:"artifacts,omitempty"`
@@ -182,6 +202,7 @@ func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
 		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested,
+		Applied:   h.Applied,
 		Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
 		Prev: h.Prev, Hash: hash,
 	}

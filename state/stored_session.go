@@ -122,7 +122,14 @@ func (s *Store) CreateSession(ctx context.Context, name string, meta SessionMeta
 // Fork creates a session that shares the steps of from up to at. Its first own step has KindFork. Fork copies nothing
 // but the session's records, which are small.
 func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, origin Origin) (Session, error) {
+	return s.ForkIn(ctx, name, "", ForkPoint{Session: from, Step: at}, origin)
+}
+
+// ForkIn is Fork for a session that runs in a folder of its own; "" is that of the other session. The hash of the
+// point is not used.
+func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoint, origin Origin) (Session, error) {
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
+		from, at := from.Session, from.Step
 		parent, head, err := s.find(tx, from)
 		if err != nil {
 			return err
@@ -141,6 +148,9 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 		birth := parent.creation
 		birth.Name, birth.Created = name, s.options.Now().UnixNano()
 		birth.From = &ForkPoint{Session: from, Step: at, Hash: point.Hash}
+		if workspace != "" {
+			birth.Workspace = s.relative(workspace)
+		}
 		l, err := createSession(tx, birth, parent.id)
 		if err != nil {
 			return err
@@ -175,11 +185,7 @@ func createSession(tx *bbolt.Tx, birth creationRecord, parent sessionID) (*forkC
 	// new one.
 	b := tx.Bucket(bucketSessions)
 	if b.Get([]byte(birth.Name)) != nil {
-		return nil, &Error{
-			Code:    CodeSessionExists,
-			Message: fmt.Sprintf("the session %q exists already", birth.Name),
-			Hint:    "choose another name, or continue that session",
-		}
+		return nil, SessionExists(birth.Name)
 	}
 	n, err := b.NextSequence()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) diffVerb() *cobra.Command {
-	withOutputs, format := false, ""
+	withOutputs, files, format := false, false, ""
 	cmd := &cobra.Command{
 		Use:   "diff [SESSION] [STEP|SESSION[@STEP]]...",
 		Short: "show how blocks and outcomes differ between two steps, or two sessions",
@@ -24,17 +24,25 @@ func (a *app) diffVerb() *cobra.Command {
 block that was edited, added or deleted, each block whose outcome differs, and each value. With one STEP, the other is
 the last. With none, diff compares the last step that changed or ran anything with the run before it. SESSION means its
 last step, SESSION@STEP an earlier one. Blocks of two sessions are matched by their ids, which a fork shares with its
-parent.`,
+parent.
+
+With --files, diff compares the private folder of SESSION (see fork --private) with the original as it is now: what was
+added, changed and removed in the private one. A file that changed in the original, too, is in conflict.`,
 		Example: `  xstate diff
   xstate diff 5 12 --outputs
   xstate diff analysis.py 5
   xstate diff analysis.py trial.py
-  xstate diff trial.py@5 trial.py`,
+  xstate diff trial.py@5 trial.py
+  xstate diff --files variant-1`,
 		Args: takes(0, 3, "a SESSION and two STEPs, or two SESSIONs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if files {
+				return a.diffFiles(cmd, args)
+			}
 			return a.diff(cmd, args, withOutputs, patch.Format(format))
 		},
 	}
+	cmd.Flags().BoolVar(&files, "files", false, "compare the files of a private folder with those of the original")
 	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "also show how the output of blocks changed")
 	cmd.Flags().
 		StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this "+

@@ -188,7 +188,10 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 			return nil, err
 		}
 	}
-	file := sessionFile(store.State().Dir(), name)
+	file, err := fileOf(ctx, store, name)
+	if err != nil {
+		return nil, err
+	}
 	so := xstate.SessionOptions{Python: f.python, Environ: a.environ}
 	if filepath.Ext(file) == ".py" {
 		so.File = file // as a run of it has

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/runner/suite"
@@ -74,6 +75,8 @@ var exitCodes = map[state.Code]int{
 	query.CodeNoValue:                 exitUsage,
 	query.CodeExpression:              exitUsage,
 	suite.CodeNoTests:                 exitUsage,
+	private.CodeNotPrivate:            exitUsage,
+	private.CodeUnchanged:             exitUsage,
 	runner.CodeNotKept:                exitUsage,
 	runner.CodeNoStdin:                exitUsage,
 	kernel.CodeUnknownLanguage:        exitUsage,
@@ -103,6 +106,7 @@ var exitCodes = map[state.Code]int{
 	serve.CodeServed:       exitRefused,
 	serve.CodeServerSilent: exitRefused,
 	runner.CodeFileEdited:  exitRefused,
+	private.CodeConflict:   exitRefused,
 
 	state.Code(patch.CodePatch):     exitUsage,
 	state.Code(patch.CodeAbsent):    exitRefused,

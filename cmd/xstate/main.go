@@ -190,6 +190,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.graphVerb(),
 		a.patchVerb(),
 		a.forkVerb(),
+		a.applyVerb(),
 		a.rollbackVerb(),
 		a.undoVerb(),
 		a.blameVerb(),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -137,8 +138,12 @@ func (a *app) openBy(
 		return nil, err
 	}
 	name, err := a.choose(ctx, store)
+	file := ""
 	if err == nil {
-		file, so := sessionFile(dir, name), xstate.SessionOptions{Python: python, Environ: a.environ}
+		file, err = fileOf(ctx, store, name)
+	}
+	if err == nil {
+		so := xstate.SessionOptions{Python: python, Environ: a.environ}
 		if filepath.Ext(file) == ".py" {
 			so.File = file // as a run of it has
 		}
@@ -241,6 +246,9 @@ func (c caller) sessionOf(ctx context.Context, store *xstate.Store, called strin
 		name := sessionName(store.State().Dir(), path)
 		if slices.Contains(names, name) {
 			return name, nil
+		}
+		if held, err := private.Holding(ctx, store.State(), path); held != "" || err != nil {
+			return held, err
 		}
 		if c.isProgram(called) {
 			e.Message, e.Hint = called+" has no session yet", "xstate run "+quoted(called)+" makes it"

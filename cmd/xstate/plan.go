@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -30,7 +31,14 @@ the edits. Without a FILE, --session names a session that has none, as exec make
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if own, _ := programArguments(cmd, args); len(own) == 0 {
-				return a.planRecorded(cmd.Context(), python)
+				file, err := a.privateFile(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if file == "" {
+					return a.planRecorded(cmd.Context(), python)
+				}
+				return a.plan(cmd.Context(), file, python, nil)
 			}
 			return given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				return a.plan(cmd.Context(), name, python, in)
@@ -61,7 +69,7 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 		if err := a.findPython(python, filepath.Dir(src.path)); err != nil {
 			return err
 		}
-		return a.printPlan(planOfNew(a.runName(dir, src), blocks), "there is no store yet")
+		return a.printPlan(planOfNew(cmp.Or(a.session, sessionName(dir, src.path)), blocks), "there is no store yet")
 	}
 	store, err := a.openStore(ctx, dir, state.Options{})
 	if state.CodeOf(err) == state.CodeReadOnly {
@@ -84,7 +92,10 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 func (a *app) planIn(
 	ctx context.Context, store *xstate.Store, src *source, blocks []patch.Block, o xstate.SessionOptions,
 ) error {
-	name := a.runName(store.State().Dir(), src)
+	name, err := a.runName(ctx, store, src)
+	if err != nil {
+		return err
+	}
 	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, a.env); err != nil {
 		return err
 	}

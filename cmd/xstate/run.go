@@ -45,7 +45,14 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if own, _ := programArguments(cmd, args); len(own) == 0 {
-				return a.runRecorded(cmd.Context(), f)
+				file, err := a.privateFile(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if file == "" {
+					return a.runRecorded(cmd.Context(), f)
+				}
+				return a.run(cmd.Context(), file, f)
 			}
 			return f.given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				f.invocation = in
@@ -76,6 +83,8 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		false,
 		"overwrite results that were edited after the program wrote them",
 	)
+	flags.BoolVar(&f.private, "private", false, "run in a private copy of the folder first, and in the folder only "+
+		"if no block\nfails; else the folder stays as it was")
 	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
 	flags.BoolVar(&f.write, "write", false, "then write outputs and execution counts into the notebook FILE")
 	flags.DurationVar(
@@ -150,7 +159,11 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	err = a.runIn(ctx, store, src, f)
+	if f.private {
+		err = a.runPrivate(ctx, store, src, f)
+	} else {
+		err = a.runIn(ctx, store, src, f)
+	}
 	if f.budget != 0 {
 		if _, bad := store.State().Collect(ctx, state.CollectOptions{MaxBytes: f.budget.most()}); err == nil {
 			err = bad
@@ -170,6 +183,10 @@ func (f *runFlags) check() error {
 			err:  errors.New("--merge needs --expect STEP, the step that the file was made from"),
 			hint: "xstate run FILE --expect STEP --merge",
 		}
+	}
+	if f.private && f.expect.given {
+		return &usageError{err: errors.New("--private and --expect exclude each other"),
+			hint: "xstate fork --private NEW makes a private session for longer work"}
 	}
 	if f.jobs < 1 {
 		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate run FILE --jobs 2"}
@@ -199,17 +216,12 @@ func (c caller) findPython(asked, folder string) error {
 	return err
 }
 
-// runName names the session of a run.
-func (a *app) runName(storeDir string, src *source) string {
-	if a.session != "" {
-		return a.session
-	}
-	return sessionName(storeDir, src.path)
-}
-
 // runSession opens the session of a run; it makes one only for a file that is a program.
 func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
-	name := a.runName(store.State().Dir(), src)
+	name, err := a.runName(ctx, store, src)
+	if err != nil {
+		return nil, err
+	}
 	o, err := a.sessionOptions(ctx, store, src, f.python, f.workdir, f.invocation)
 	if err != nil {
 		return nil, err

@@ -54,6 +54,7 @@ type runFlags struct {
 	verify, fresh, all bool
 	merge, write       bool
 	restoreFiles       bool
+	private            bool
 	always, never      []string
 	timeout            time.Duration
 	jobs               int

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +20,8 @@ import (
 )
 
 // TestServerKills kills the server, interpreters and clients at random moments while several clients use several
-// sessions. Whatever was acknowledged is there, results equal those of a plain run, and nothing is left running.
+// sessions. Whatever was acknowledged is there, results equal those of a plain run, and nothing is left running: neither
+// interpreters nor what their programs started, not even daemons with a session of their own.
 // XSTATE_KILLS says how often.
 func TestServerKills(t *testing.T) {
 	kills, limit := 20, time.Minute
@@ -61,6 +63,10 @@ func TestServerKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(func() { a.runFile(next()) })
+	if err := os.Mkdir(filepath.Join(a.folder, "tree"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	until(func() { a.runTree(next()) })
 	until(func() { a.read(adders[0].session) })
 
 	done := map[string]int{}
@@ -80,6 +86,8 @@ func TestServerKills(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	a.runFile(next()) // each session takes over what its killed runs left
+	a.runTree(next())
 	acknowledged := 0
 	for _, d := range adders {
 		acknowledged += len(d.acknowledged)
@@ -102,26 +110,31 @@ func (a *agents) kill(what string, random *rand.Rand) bool {
 	if client := serve.Find(a.store); client != nil && client.Alive(a.t.Context()) {
 		server = client.Info.PID
 	}
-	kernels := []int{}
+	var started []int
 	if server != 0 {
-		kernels = xstatetest.Children(server)
+		started = xstatetest.Descendants(server)
 	}
 	switch what {
 	case "server":
 		if server == 0 || syscall.Kill(server, syscall.SIGKILL) != nil {
 			return false
 		}
-		a.wait("interpreters outlive their server", func() bool {
-			for _, pid := range kernels {
-				if xstatetest.Alive(pid) {
-					return false
-				}
-			}
-			return true
-		})
+		a.gone(started, "its server")
 		return true
 	case "kernel":
-		return len(kernels) > 0 && syscall.Kill(kernels[random.IntN(len(kernels))], syscall.SIGKILL) == nil
+		if len(started) == 0 {
+			return false
+		}
+		// A keeper, an interpreter, or what a program started. With a keeper all below it ends.
+		pid := started[random.IntN(len(started))]
+		below := xstatetest.Descendants(pid)
+		if syscall.Kill(pid, syscall.SIGKILL) != nil {
+			return false
+		}
+		if slices.Contains(xstatetest.Children(server), pid) {
+			a.gone(below, "its keeper")
+		}
+		return true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,6 +142,41 @@ func (a *agents) kill(what string, random *rand.Rand) bool {
 		return syscall.Kill(pid, syscall.SIGKILL) == nil
 	}
 	return false
+}
+
+// gone waits until processes have ended. A process that takes longer than two seconds outlives what it belongs to.
+func (a *agents) gone(processes []int, whose string) {
+	a.t.Helper()
+	began := time.Now()
+	a.wait("processes outlive "+whose, func() bool { return !slices.ContainsFunc(processes, xstatetest.Alive) })
+	if took := time.Since(began); took > 2*time.Second {
+		a.t.Errorf("processes outlive %s by %v", whose, took)
+	}
+}
+
+// runTree runs a program that starts a tree of processes: one ends, one is a daemon with a session of its own, and one
+// writes into a pipe that nobody reads.
+func (a *agents) runTree(n int) {
+	text := fmt.Sprintf(`# %%%% tree
+import subprocess
+subprocess.run(["sh", "-c", """
+	(setsid sleep 600 > /dev/null 2>&1 &)
+	(while :; do echo more; done | sleep 600) > /dev/null 2>&1 &
+	sleep 0.1; echo %d > tree.txt
+"""], check=True)
+# %%%% show
+print(open("tree.txt").read())
+`, n)
+	if err := os.WriteFile(filepath.Join(a.folder, "tree", "p.py"), []byte(text), 0o666); err != nil {
+		a.t.Error(err)
+	}
+	exit, out, errOut := a.command("tree", "run", "p.py", "--warm", "--json")
+	switch {
+	case exit == -1 || exit > 1 && lost(out):
+	case exit == 1 && (strings.Contains(string(out), `"KernelDied"`) || strings.Contains(string(out), "CalledProcessError")):
+	case exit != 0 || !strings.Contains(string(out), fmt.Sprintf(`"%d\n`, n)):
+		a.t.Errorf("run = %d: %s%s", exit, out, errOut)
+	}
 }
 
 // runFile runs an edited program, and runs it again: what was finished is not lost.

@@ -64,7 +64,10 @@ func (a *app) sessionsIn(ctx context.Context, dir string) (d api.Status, err err
 }
 
 func (c caller) sessionStatus(ctx context.Context, store *xstate.Store, name string) (*api.SessionStatus, error) {
-	file := sessionFile(store.State().Dir(), name)
+	file, err := fileOf(ctx, store, name)
+	if err != nil {
+		return nil, err
+	}
 	session, err := store.Existing(ctx, name, xstate.SessionOptions{Environ: c.environ})
 	if err != nil {
 		return nil, err

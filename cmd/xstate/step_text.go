@@ -37,6 +37,9 @@ func entryText(e query.Entry) string {
 		return verifiedText(e.Verified)
 	case e.Tested != nil:
 		return testedText(e.Tested)
+	case e.Applied != nil:
+		return fmt.Sprintf("applied %s of %s after its step %d", plural(e.Applied.Count, "file"), e.Applied.From,
+			e.Applied.Step)
 	case e.Repeated != nil && len(e.Repeated.Differs) > 0:
 		return fmt.Sprintf(
 			"%s executed %d times: not the same %s",

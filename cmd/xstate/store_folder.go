@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner/private"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // storeDir returns the store for files in folder, and whether it is there.
@@ -54,4 +58,25 @@ func sessionFile(storeDir, name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(storeDir), filepath.FromSlash(name))
+}
+
+// fileOf returns the file of a session. That of a private one lies in its folder.
+func fileOf(ctx context.Context, store *xstate.Store, name string) (string, error) {
+	v, err := private.Of(ctx, store.State(), name)
+	if err != nil && state.CodeOf(err) != state.CodeNoSession {
+		return "", err
+	}
+	if v == nil {
+		return sessionFile(store.State().Dir(), name), nil
+	}
+	return v.In(sessionFile(store.State().Dir(), v.Parent)), nil
+}
+
+// runName names the session of a run: as asked, else the one in whose private folder the file lies, else by the file.
+func (a *app) runName(ctx context.Context, store *xstate.Store, src *source) (string, error) {
+	if a.session != "" {
+		return a.session, nil
+	}
+	name, err := private.Holding(ctx, store.State(), src.path)
+	return cmp.Or(name, sessionName(store.State().Dir(), src.path)), err
 }

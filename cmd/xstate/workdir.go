@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -57,13 +58,21 @@ func (a *app) sessionOptions(
 	if filepath.Ext(src.path) == ".py" {
 		o.File = src.path
 	}
-	name := a.runName(store.State().Dir(), src)
+	name, err := a.runName(ctx, store, src)
+	if err != nil {
+		return o, err
+	}
 	begun, err := store.State().Session(ctx, name)
 	if state.CodeOf(err) == state.CodeNoSession {
 		return o, nil
 	}
 	if err != nil {
 		return o, err
+	}
+	if v, err := private.Of(ctx, store.State(), name); err != nil {
+		return o, err
+	} else if v != nil { // the program of a private session lies in its folder, wherever its text comes from
+		o.File = v.In(o.File)
 	}
 	switch {
 	case asked == "" && a.keepsFolder(store.State().Dir(), begun.Workspace, src.path):

@@ -21,7 +21,7 @@ var documents = []any{
 	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
 	Export{}, Failure{},
 	Figure{}, Figures{},
-	Fork{}, Freed{}, Head{},
+	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
 	Import{}, Init{}, Log{}, LogGraph{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
 	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{}, LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{},
 	Problem{}, Query{}, QueryBlock{},

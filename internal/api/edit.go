@@ -76,5 +76,8 @@ type Fork struct {
 	Session string           `json:"session"` // the new one
 	From    *state.ForkPoint `json:"from"`    // where it begins
 	Step    state.StepNumber `json:"step"`
-	File    string           `json:"file,omitempty"` // the file that was written
+	File    string           `json:"file,omitempty"`   // the file that was written
+	Folder  string           `json:"folder,omitempty"` // with --private: its own
+	Copied  int              `json:"copied,omitempty"` // files in it
+	Bytes   int64            `json:"bytes,omitempty"`  // in them
 }

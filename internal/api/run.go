@@ -38,6 +38,15 @@ type Run struct {
 	NotReached int           `json:"not_reached"`         // number of blocks
 	EndedBy    state.BlockID `json:"ended_by,omitempty"`  // the block that ended the program
 	ExitCode   *int          `json:"exit_code,omitempty"` // the program's own, where a block ended it
+
+	Private *PrivateRun `json:"private,omitempty"` // with --private: the run that was first
+}
+
+// PrivateRun is the run in a private folder that came before a run, or instead of it where it failed.
+type PrivateRun struct {
+	Session string           `json:"session"`
+	Folder  string           `json:"folder"`
+	Step    state.StepNumber `json:"step"`
 }
 
 // Edit is an edit of one block.

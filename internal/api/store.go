@@ -64,6 +64,8 @@ type Freed struct {
 	Version int    `json:"version"`
 	Store   string `json:"store"`
 	DryRun  bool   `json:"dry_run"` // nothing was done
+
+	Private state.Freed `json:"private"` // private folders
 	state.Collected
 }
 

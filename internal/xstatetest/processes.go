@@ -22,6 +22,15 @@ func Children(pid int) (all []int) {
 	return all
 }
 
+// Descendants returns the processes below a process, parents first.
+func Descendants(pid int) []int {
+	all := Children(pid)
+	for i := 0; i < len(all); i++ {
+		all = append(all, Children(all[i])...)
+	}
+	return all
+}
+
 // Alive reports whether a process runs. One that has ended and is not waited for does not.
 func Alive(pid int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

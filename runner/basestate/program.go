@@ -56,9 +56,8 @@ func folded(files []string) []string {
 	return slices.Compact(list)
 }
 
-// programs digests the identities of the files of a program: key.
-func (w *State) programs(k depgraph.Key) state.Digest {
-	files := w.versionFiles[k]
+// programDigest digests the identities of the files that a program: key stands for.
+func programDigest(files string) state.Digest {
 	if files == "" {
 		return state.Absent
 	}

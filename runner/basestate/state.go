@@ -169,7 +169,7 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 	case "policy":
 		return policyDigest(k, w.options.Forbids)
 	case "program":
-		return w.programs(k)
+		return programDigest(w.versionFiles[k])
 	case "rng":
 		return w.seed
 	case "stdin":
@@ -300,7 +300,9 @@ func (w *State) listing(name string) state.Digest {
 	parts := strings.Split(name, "\x00")
 	dir, counts := depgraph.Key("dir:" + parts[0]).Listing()
 	entries, err := os.ReadDir(w.Path(dir))
-	if err != nil && errors.Is(err, fs.ErrNotExist) && len(parts) == 1 {
+	r, recorded := w.records[dir]
+	removed := recorded && r.Base == Directory && w.OnDisk(dir) == r.Left // by the program
+	if err != nil && errors.Is(err, fs.ErrNotExist) && len(parts) == 1 && !removed {
 		return state.Absent
 	}
 	present := map[string]bool{}
@@ -324,7 +326,7 @@ func (w *State) listing(name string) state.Digest {
 			names = append(names, n)
 		}
 	}
-	if r, ok := w.records[dir]; ok && r.Base == state.Absent && len(parts) == 1 && len(names) == 0 {
+	if recorded && r.Base == state.Absent && len(parts) == 1 && len(names) == 0 {
 		return state.Absent // the program made it
 	}
 	slices.Sort(names)

@@ -58,8 +58,7 @@ const (
 
 // kind classifies a path. Of the workspace and the folders of the system that it lies in, the innermost decides.
 func (r *reporting) kind(path string) kind {
-	if strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/") || strings.HasPrefix(path, "/.xstate/") ||
-		strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/dev/shm/") ||
+	if within(path, "/proc") || within(path, "/sys") || within(path, "/dev") || within(path, "/.xstate") ||
 		strings.HasSuffix(path, ".pyc") || strings.Contains(path, "__pycache__") {
 		return kindNobody
 	}
@@ -190,6 +189,9 @@ func (r *reporting) changed(path string, a, other *sandbox.Access, f *Files) {
 		return
 	}
 	_, hooked := f.Writes[path]
+	if info, err := os.Lstat(path); err == nil && info.Mode()&(os.ModeSocket|os.ModeNamedPipe|os.ModeDevice) != 0 {
+		return // a process listens there, maybe for long: it has no content to restore
+	}
 	first, known := firstImage(path, a, other)
 	switch {
 	case hooked && known:

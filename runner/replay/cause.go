@@ -59,6 +59,9 @@ var causeOf = map[string]Cause{
 	"cwd":    CauseEnvironment,
 	"rng":    CauseRandomness,
 	"module": CausePackage,
+
+	"program": CausePackage,
+	"order":   CauseFile,
 }
 
 // causeOfMark maps marks to causes, the most specific first.
@@ -149,6 +152,11 @@ func (c *comparison) byInput(d *Divergence, reads []otherInput) {
 				"time": "the time of "}[r.Key.Space()]+r.Key.Name(),
 			text,
 		)
+	case r.Key.Space() == "program":
+		name, _, _ := strings.Cut(r.Key.Name(), "@")
+		d.Detail = fmt.Sprintf("the program %s, or a file of the system that it used, %s", name, text)
+	case r.Key.Space() == "order":
+		d.Detail = "the order differs in which files were written whose times a child process compares"
 	case d.Cause == CausePackage:
 		d.Detail = fmt.Sprintf("the version of package %s %s", r.Key.Name(), text)
 	case d.Cause == CauseRandomness:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/runner"
@@ -119,7 +120,18 @@ func (x *replaying) irreversible(t *state.Trace) []string {
 			found = append(found, effect)
 		}
 	}
+	if startedProcesses(t) && !slices.Contains(found, "subprocess") {
+		found = append(found, "subprocess") // a replay lets no block start one
+	}
 	return found
+}
+
+// startedProcesses reports whether an execution started processes: these read the environment that the program left,
+// or are programs that have a key.
+func startedProcesses(t *state.Trace) bool {
+	return slices.ContainsFunc(t.Reads, func(a state.Access) bool {
+		return a.Key == "env:+" || a.Key.Space() == "program"
+	})
 }
 
 // inside reports whether a path lies in a folder.

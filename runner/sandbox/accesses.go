@@ -1,6 +1,8 @@
 package sandbox
 
-import "slices"
+import (
+	"slices"
+)
 
 // notes are what has been seen of one node so far.
 type notes struct {
@@ -60,3 +62,8 @@ func addOnce(list *[]string, name string) {
 
 // unseen notes what could not be followed.
 func (n *notes) unseen(what string) { addOnce(&n.report.Unseen, what) }
+
+// private reports whether a path is none of the program's. The workspace may lie in the store.
+func (s *Spec) private(p string) bool {
+	return within(p, s.Spool) || within(p, s.Store) && !(within(s.Folder, s.Store) && within(p, s.Folder))
+}

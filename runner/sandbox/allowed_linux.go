@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // kernelFolders are views of the system itself. They are read only.
@@ -22,9 +24,6 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 
 // terminals are the devices of terminals, which are new ones in namespaces alone.
 var terminals = []string{"/dev/ptmx", "/dev/pts"}
-
-// PolicyName is the name of files that a box must not write, because they say what boxes may do.
-const PolicyName = "xstate.toml"
 
 // allowed says what the processes of a box may do with files. All paths are canonical.
 type allowed struct {
@@ -44,6 +43,9 @@ func allowing(s Spec, offers Offers, temp string) allowed {
 	if s.Store != "" {
 		a.deny = append(a.deny, s.Store)
 	}
+	if within(s.Folder, s.Store) { // a private folder
+		a.again = append(a.again, s.Folder)
+	}
 	a.write = append(append([]string{s.Folder, temp}, b.Write...), devices...)
 	if offers.Namespaces {
 		a.write = append(a.write, terminals...)
@@ -51,7 +53,7 @@ func allowing(s Spec, offers Offers, temp string) allowed {
 	a.read = slices.Concat(SystemFolders, kernelFolders, systemFiles, s.System, b.Read, []string{"/dev"})
 	a.kept = append([]string{filepath.Join(s.Folder, PolicyName)}, b.ReadOnly...)
 	a.write, a.read = canonical(a.write), canonical(a.read)
-	a.secret = secrets("/etc")
+	a.secret = secretsOfSystem()
 	return a
 }
 
@@ -70,6 +72,22 @@ func canonical(paths []string) []string {
 		return cmp.Or(cmp.Compare(strings.Count(x, "/"), strings.Count(y, "/")), cmp.Compare(x, y))
 	})
 	return all
+}
+
+// secretsOfSystem looks again after a minute: a walk takes milliseconds, and a server starts many boxes.
+func secretsOfSystem() []string {
+	lastSecrets.Lock()
+	defer lastSecrets.Unlock()
+	if time.Since(lastSecrets.at) > time.Minute {
+		lastSecrets.found, lastSecrets.at = secrets("/etc"), time.Now()
+	}
+	return lastSecrets.found
+}
+
+var lastSecrets struct {
+	sync.Mutex
+	found []string
+	at    time.Time
 }
 
 // secrets are the files and folders below a folder of the system that not everybody may read.
@@ -120,18 +138,23 @@ func (a *allowed) denial(v verb, p string) *Denial {
 	return &Denial{Action: string(v), Target: p, Rule: ruleFor(v, p)}
 }
 
-// ruleFor is the line of a policy file that would allow what was denied. It names the folder: programs rarely want one
-// file alone.
+// ruleFor is the line of a policy file that would allow what was denied. It names the folder, as programs rarely want
+// one file alone, unless that is the root or the home of the user.
 func ruleFor(v verb, p string) string {
+	folder := p
 	if info, err := os.Stat(p); err != nil || !info.IsDir() {
-		p = filepath.Dir(p)
+		folder = filepath.Dir(p)
 	}
-	if home, err := os.UserHomeDir(); err == nil && (p == "/" || p == home) {
+	home, _ := os.UserHomeDir()
+	if folder == "/" || folder == home {
+		folder = p
+	}
+	if folder == "/" || folder == home {
 		return "" // nobody should allow that much
 	}
 	name := "read"
 	if v == verbWrite {
 		name = "write"
 	}
-	return fmt.Sprintf("files.%s = [%q]", name, p)
+	return fmt.Sprintf("files.%s = [%q]", name, folder)
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// PolicyName is the name of files that a box must not write, because they say what boxes may do.
+const PolicyName = "xstate.toml"
+
 // Bounds are what a box may do. Paths are absolute, without symbolic links; a folder means all that is in it.
 type Bounds struct {
 	// Strict refuses to start where something below cannot be enforced. Otherwise Degraded of the box names it.

@@ -6,24 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notification and response are struct seccomp_notif and seccomp_notif_resp.
-type notification struct {
-	ID     uint64
-	Tid    uint32
-	Flags  uint32
-	Number int32
-	Arch   uint32
-	IP     uint64
-	Args   [6]uint64
-}
-
-type response struct {
-	ID    uint64
-	Value int64
-	Error int32
-	Flags uint32
-}
-
 // call is one call of a process of the box.
 type call struct {
 	notification

@@ -34,7 +34,7 @@ var shapes = table(map[int]shape{
 	unix.SYS_UNLINKAT:  at(actRemove, -1).link(),
 	unix.SYS_RENAMEAT2: two(actRename, 0, 1, 2, 3).withFlags(4),
 	unix.SYS_LINKAT:    two(actLink, 0, 1, 2, 3).withFlags(4),
-	unix.SYS_SYMLINKAT: at(actSymlink, -1).target(1, 2),
+	unix.SYS_SYMLINKAT: at(actSymlink, -1).target(1, 2).link(),
 
 	unix.SYS_TRUNCATE:      plain(actTruncate),
 	unix.SYS_FCHMODAT:      at(actMode, -1),

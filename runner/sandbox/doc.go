@@ -20,6 +20,22 @@
 // path that was written it has the image from before the first intent to write. What could not be followed is in
 // Report.Unseen, so a report that has none is complete.
 //
+// # What could not be followed
+//
+// Report.Unseen has one word for each of these:
+//
+//   - "process left running": a child made calls between two nodes.
+//   - "foreign": a call in the numbering of another processor, such as int 0x80.
+//   - "shared memory": a segment, semaphore or queue that others may hold, or a file in /dev/shm that was there before.
+//   - "hard link": a file was written that has other names, which change with it.
+//   - "mount", "file handle": files may be elsewhere than their paths say.
+//   - "removed folder": a path was relative to a folder without a name.
+//   - "unreadable": the memory of a process could not be read.
+//   - "image": what was at a path could not be saved.
+//
+// Two things are not seen, and not said. A stat of a path with no other flag than AT_EMPTY_PATH on an open folder passes
+// the filter, because the same call without a path is the most frequent one. And a message of sendmsg to an address.
+//
 // # Marks
 //
 // The driver of a language brackets a node by two calls of access(2), on "/.xstate/begin/N" and "/.xstate/end/N". The
@@ -35,6 +51,24 @@
 //     path meanwhile. So what must hold is enforced where no thread can interfere: by Landlock, by namespaces, by
 //     filters on numbers, or by the supervisor, which makes the call itself. Reading arguments serves observation and
 //     messages.
+//
+// # What holds the bounds
+//
+//   - Files: Landlock, whose rules the engine makes and the keeper puts on. In a mount namespace all that is not written
+//     is mounted readable alone, for Landlock does not know permissions, owners and times. There, the store and what is
+//     denied are covered, because Landlock cannot take a folder out of another one.
+//   - Network: an empty network namespace. Without one, internet sockets are streams only, and the supervisor connects
+//     them. The proxy alone reaches hosts.
+//   - Sockets in files: the supervisor connects them, too, to what the box itself listens on. Landlock does not, before
+//     version 9. So there are no local datagram sockets, which name their target in each message.
+//   - Processes: Landlock keeps signals and tracing inside of a box. What it does not know, such as priorities and limits
+//     of others, is refused by number or asked about.
+//   - The system: calls that change it are refused by their numbers, capabilities are given up, and programs cannot
+//     raise privileges.
+//   - Limits: of one process by the system, of all together by the supervisor, which counts, and by a watch that looks.
+//
+// A denial of the supervisor comes before that of the system, and says which line of a policy would allow the call. It
+// is a message. What it misses in a race is stopped by the others, but where docs/limits.md says otherwise.
 //
 // # Failures
 //

@@ -54,7 +54,7 @@ func (s *supervisor) use(c *call, f *found, use Use) {
 
 // note notes uses of a path, whatever is there, and saves what is about to change.
 func (s *supervisor) note(c *call, f *found, use Use) {
-	if within(f.path, s.spec.Store) || within(f.path, s.spec.Spool) {
+	if s.spec.private(f.path) {
 		return
 	}
 	name := s.nameOf(f)

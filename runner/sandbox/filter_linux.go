@@ -44,6 +44,14 @@ func onCall(number int, body ...unix.SockFilter) []unix.SockFilter {
 	return append([]unix.SockFilter{equal(uint32(number), 0, len(body))}, body...)
 }
 
+// noListener refuses a listener to the processes of a traced box, with the error that they get in any other box: where
+// two filters do not agree, the system asks a listener and not the tracer.
+func noListener() []unix.SockFilter {
+	return onCall(unix.SYS_SECCOMP, loadArg(0), equal(unix.SECCOMP_SET_MODE_FILTER, 0, 3),
+		loadArg(1), jump(unix.BPF_JSET, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, 0, 1), giveError(unix.EBUSY),
+		giveBack(unix.SECCOMP_RET_ALLOW))
+}
+
 // hottest are asked first: a program makes these calls most.
 var hottest = []int{unix.SYS_OPENAT, unix.SYS_READLINKAT}
 
@@ -72,8 +80,12 @@ func filter(ask uint32, keeperPid int, bounds []unix.SockFilter) []unix.SockFilt
 	for _, number := range []int{unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET} {
 		p = append(p, onCall(number, loadArg(0), equal(0, 0, 1), allow, giveBack(ask))...) // IPC_PRIVATE
 	}
-	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO,
-		unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_OPEN} {
+	for _, number := range []int{unix.SYS_KILL, unix.SYS_TKILL} { // signal 0 only asks whether there is a process
+		p = append(p, onCall(number, loadArg(1), equal(0, 0, 1), allow, loadArg(0), equal(uint32(keeperPid), 1, 0),
+			equal(keeper.Thread, 0, 1), giveError(unix.EPERM), allow)...)
+	}
+	for _, number := range []int{unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO,
+		unix.SYS_PIDFD_OPEN} {
 		p = append(p, onCall(number, loadArg(0), equal(uint32(keeperPid), 1, 0),
 			equal(keeper.Thread, 0, 1), giveError(unix.EPERM), allow)...)
 	}

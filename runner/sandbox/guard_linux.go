@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,7 +104,16 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 		}
 		return 0, nil
 	}
+	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.offers.Namespaces && g.listsDenied(c)) {
+		return unix.EACCES, nil // programs that list processes, or the workspace, come by: this is no event
+	}
+	if c.act == actLook && hiddenAtHome(c.to.path) && g.allowed.denial(verbRead, c.to.path) != nil && !g.above(c.to.path) {
+		return unix.ENOENT, nil
+	}
 	if d := g.onPaths(c); d != nil {
+		if d.Action == string(verbRead) && hiddenAtHome(d.Target) {
+			return unix.ENOENT, d
+		}
 		return unix.EACCES, d
 	}
 	return g.count(c)
@@ -136,7 +146,8 @@ func (g *guard) onPaths(c *call) *Denial {
 		}
 		return write(&c.to2)
 	case actLook:
-		if c.to.ok && inAny(c.to.path, g.allowed.deny) && !inAny(c.to.path, g.allowed.again) && !g.above(c.to.path) {
+		if !g.offers.Namespaces && c.to.ok && inAny(c.to.path, g.allowed.deny) && !inAny(c.to.path, g.allowed.again) &&
+			!g.above(c.to.path) {
 			return g.allowed.denial(verbRead, c.to.path)
 		}
 	}
@@ -145,12 +156,9 @@ func (g *guard) onPaths(c *call) *Denial {
 
 // above reports whether something allowed lies below a path that is not: programs look at each folder on the way.
 func (g *guard) above(p string) bool {
-	for _, in := range g.allowed.again {
-		if within(in, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Concat(g.allowed.again, g.allowed.read, g.allowed.write), func(in string) bool {
+		return within(in, p)
+	})
 }
 
 // open decides by the flags of an open. One that only names a file opens no content.
@@ -167,24 +175,34 @@ func (g *guard) open(c *call) *Denial {
 	case !c.to.ok:
 		return nil
 	}
-	if d := g.process(c.to.path); d != nil {
-		return d
+	if g.offers.Namespaces && g.listsDenied(c) {
+		return nil // it is empty there
 	}
 	return g.allowed.denial(verbRead, c.to.path)
 }
 
-// process denies what /proc tells of processes outside of the box.
-func (g *guard) process(p string) *Denial {
+// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it where it is not
+// there, and stop where it is and cannot be read.
+func hiddenAtHome(p string) bool {
+	home, err := os.UserHomeDir()
+	return err == nil && home != "/" && within(p, home) && strings.HasPrefix(p[len(home):], "/.")
+}
+
+// listsDenied reports whether a call opens a folder that is denied inside of one that is allowed, such as the store.
+func (g *guard) listsDenied(c *call) bool {
+	return c.to.kind() == unix.S_IFDIR && inAny(c.to.path, g.allowed.deny) && inAny(c.to.path, g.allowed.write)
+}
+
+// foreignArguments reports whether a path leads to the arguments of a process outside of the box, which may hold
+// secrets. What else /proc tells of such a process, Landlock forbids, or everybody may know.
+func (g *guard) foreignArguments(p string) bool {
 	rest, ok := strings.CutPrefix(p, "/proc/")
-	if !ok || g.keeper == 0 {
-		return nil
+	if !ok || !strings.HasSuffix(p, "/cmdline") || g.keeper == 0 {
+		return false
 	}
-	first, _, below := strings.Cut(rest, "/")
+	first, _, _ := strings.Cut(rest, "/")
 	pid, err := strconv.Atoi(first)
-	if err != nil || !below || g.belongs(pid) {
-		return nil
-	}
-	return &Denial{Action: "read", Target: p}
+	return err == nil && !g.belongs(pid)
 }
 
 // onProcess decides about a call that does something to a process.
@@ -244,7 +262,7 @@ func present(p string) bool {
 // count counts the files that a node creates.
 func (g *guard) count(c *call) (unix.Errno, *Denial) {
 	most := g.spec.Bounds.Limits.Files
-	if most == 0 || inAny(c.to.path, g.allowed.again) {
+	if most == 0 || within(c.to.path, g.spec.Spool) {
 		return 0, nil
 	}
 	f := &c.to

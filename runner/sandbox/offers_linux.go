@@ -3,7 +3,6 @@ package sandbox
 import (
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -19,42 +18,27 @@ func offered() (o Offers) {
 	if version, err := landlock.LandlockGetABIVersion(); err == nil && version > 0 {
 		o.Landlock = version
 	}
-	o.Namespaces = canUnshare()
+	o.Namespaces = canUnshare(false)
 	if !o.Namespaces {
-		o.User = canUnshareAsUser()
+		o.User = canUnshare(true)
 		o.Namespaces = o.User
 	}
 	o.Sockets = canTakeSockets()
 	return o
 }
 
-// canUnshare tries on a thread that ends with it.
-func canUnshare() bool {
-	done := make(chan bool)
-	go func() {
-		runtime.LockOSThread() // the thread is not used again: the goroutine ends locked
-		err := unix.Unshare(namespaces)
-		if err == nil {
-			err = unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-		}
-		if err == nil { // what the keeper does first
-			err = unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-		}
-		done <- err == nil
-	}()
-	return <-done
-}
-
-// canUnshareAsUser tries in a process: one with several threads cannot enter a namespace of users. Some systems allow
-// the namespace and then no mount in it.
-func canUnshareAsUser() bool {
+// canUnshare tries in a process of its own: a thread of this one could be its first, which must keep its view. Some
+// systems allow a namespace of users and then no mount in it; to unshare here includes a mount.
+func canUnshare(asUserToo bool) bool {
 	program, err := exec.LookPath("true")
 	if err != nil {
 		return false
 	}
 	cmd := exec.Command(program)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: namespaces}
-	asUser(cmd.SysProcAttr)
+	if asUserToo {
+		asUser(cmd.SysProcAttr)
+	}
 	return cmd.Run() == nil
 }
 

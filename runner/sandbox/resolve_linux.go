@@ -37,6 +37,14 @@ func (r *resolver) reset(c *caches, tid int, root string) {
 	*r = resolver{caches: c, tid: tid, root: root, left: 40, passing: root != "", links: r.links[:0]}
 }
 
+// rooted puts a path below what the process takes for the root. The path of an open file is there already.
+func rooted(root, p string) string {
+	if root == "" || within(p, root) {
+		return p
+	}
+	return path.Join(root, p)
+}
+
 // find resolves a path from the root. It follows a symbolic link in the last place where follow says so.
 func (r *resolver) find(p string, follow bool) found {
 	for len(p) > 1 && p[len(p)-1] == '/' {
@@ -136,9 +144,6 @@ func (r *resolver) target(folder, link string) (string, bool) {
 	}
 	return join(folder, target), true
 }
-
-// deleted is what the system appends to the path of a file that has no name any more.
-const deleted = " (deleted)"
 
 func join(folder, name string) string {
 	if strings.HasSuffix(folder, "/") {

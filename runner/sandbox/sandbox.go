@@ -25,6 +25,7 @@ type Spec struct {
 	Observe Level
 	// Folder is the workspace, Store the store's folder, and Spool the folder for what passes between driver and
 	// engine. All absolute, without symbolic links. Calls on paths in Store and Spool are not reported.
+	// A Folder that lies in Store is the workspace all the same.
 	Folder, Store, Spool string
 	// System are folders of the system, the interpreter and its libraries, beside SystemFolders. Files that are only
 	// read there are tools, not data.

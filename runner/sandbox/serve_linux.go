@@ -3,10 +3,9 @@ package sandbox
 import (
 	"bytes"
 	"os"
-	"path"
 	"runtime"
 	"strconv"
-	"unsafe"
+	"time"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
@@ -20,60 +19,42 @@ func (s *supervisor) serve() {
 	s.mu.Lock()
 	s.tid = unix.Gettid()
 	s.mu.Unlock()
-	// Since Linux 6.6 the caller and this thread can share a processor, which halves the time of a call.
-	_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS,
-		unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	for {
-		var n notification
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_RECV,
-			uintptr(unsafe.Pointer(&n)))
-		switch errno {
-		case 0:
-			s.answer(&n)
-		case unix.EINTR, unix.ENOENT:
-			// A caller was killed, or all have ended.
-			if s.hungUp() {
-				return
-			}
-		default:
-			return
-		}
+	var n notification
+	var r response
+	for s.calls.receive(&n) {
+		s.answer(&n, &r)
 	}
 }
 
 // answer decides about a call, and lets it go on, or fails it.
-func (s *supervisor) answer(n *notification) {
+func (s *supervisor) answer(n *notification, r *response) {
 	s.mu.Lock()
 	s.made, s.later = false, nil
 	fail := s.handle(n)
 	made, later := s.made, s.later
 	s.mu.Unlock()
 	if later != nil {
-		go func() { s.send(n.ID, later(), true) }()
+		id := n.ID
+		go func() { s.send(&response{ID: id}, later(), true) }()
 		return
 	}
-	s.send(n.ID, fail, made)
+	*r = response{ID: n.ID}
+	s.send(r, fail, made)
 }
 
 // send sends an answer. A call that the supervisor made itself does not go on: it is over.
-func (s *supervisor) send(id uint64, fail unix.Errno, made bool) {
-	r := response{ID: id, Error: -int32(fail)}
+func (s *supervisor) send(r *response, fail unix.Errno, made bool) {
+	r.Error = -int32(fail)
 	if fail == 0 && !made {
 		r.Flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	}
-	ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // a caller that is gone needs none
-}
-
-// hungUp reports whether no process has the filter any more.
-func (s *supervisor) hungUp() bool {
-	p := []unix.PollFd{{Fd: int32(s.listener), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, 0)
-	return err == nil && n > 0 && p[0].Revents&unix.POLLHUP != 0
+	s.calls.answer(r) // a caller that is gone needs none
 }
 
 // handle decides about one call, and notes it. It returns the error with which the call fails; 0: it goes on.
 func (s *supervisor) handle(n *notification) unix.Errno {
-	c := call{notification: *n, main: s.isMain(int(n.Tid))}
+	c := &s.call
+	*c = call{notification: *n, main: s.isMain(int(n.Tid))}
 	if s.ending {
 		if s.valid(n) {
 			_ = unix.Kill(int(n.Tid), unix.SIGKILL)
@@ -88,19 +69,19 @@ func (s *supervisor) handle(n *notification) unix.Errno {
 		}
 	}
 	if n.Arch != ownArchitecture || n.Number < 0 || int(n.Number) >= len(shapes) {
-		if !s.unnoted(&c) {
+		if !s.unnoted(c) {
 			s.notes.unseen("foreign")
 		}
-		return s.decide(&c)
+		return s.decide(c)
 	}
 	c.shape = shapes[n.Number]
 	switch {
 	case c.path >= 0 && c.act != actNone:
-		return s.onPath(&c)
+		return s.onPath(c)
 	case c.onFile:
-		return s.onOpenFile(&c, int32(c.Args[0]))
+		return s.onOpenFile(c, int32(c.Args[0]))
 	}
-	return s.onOther(&c)
+	return s.onOther(c)
 }
 
 // onPath handles a call with a path. Most end at the lookup of a path that has been noted.
@@ -174,18 +155,12 @@ func (s *supervisor) first(c *call, key string) unix.Errno {
 	}
 	s.followed(c)
 	s.effects(c)
-	if c.manner != 0 && !s.resolve.passing && len(s.changing) == 0 {
+	// A write that fails may succeed the next time: when its folder has been made.
+	failed := c.manner == mannerWrite && !s.notes.wrote(c.to.path)
+	if c.manner != 0 && !failed && !s.resolve.passing && len(s.changing) == 0 {
 		s.cache(c).noted[key] |= c.manner
 	}
 	return 0
-}
-
-// rooted puts a path below what the process takes for the root. The path of an open file is there already.
-func rooted(root, p string) string {
-	if root == "" || within(p, root) {
-		return p
-	}
-	return path.Join(root, p)
 }
 
 // onOpenFile handles a call on an open file.
@@ -252,10 +227,9 @@ func (s *supervisor) mark(c *call, text []byte) unix.Errno {
 }
 
 // endRest ends what a killed keeper left: every process that made a call, with those below it, and every one that makes
-// a call from now on.
+// a call from now on. It waits until there are none, but not for ever: a process that never makes a call is not known.
 func (s *supervisor) endRest() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.ending = true
 	s.seen[s.main] = true
 	for pid := range s.seen {
@@ -266,6 +240,15 @@ func (s *supervisor) endRest() {
 			_ = unix.Kill(below, unix.SIGKILL)
 		}
 		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	s.mu.Unlock()
+	for range 100 {
+		s.nudge()
+		select {
+		case <-s.ended:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 

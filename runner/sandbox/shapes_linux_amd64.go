@@ -26,7 +26,7 @@ var ownShapes = map[int]shape{
 	unix.SYS_RENAME:     two(actRename, -1, 0, -1, 1),
 	unix.SYS_RENAMEAT:   two(actRename, 0, 1, 2, 3),
 	unix.SYS_LINK:       two(actLink, -1, 0, -1, 1),
-	unix.SYS_SYMLINK:    plain(actSymlink).target(-1, 1),
+	unix.SYS_SYMLINK:    plain(actSymlink).target(-1, 1).link(),
 	unix.SYS_CHMOD:      plain(actMode),
 	unix.SYS_CHOWN:      plain(actMode),
 	unix.SYS_LCHOWN:     plain(actMode).link(),

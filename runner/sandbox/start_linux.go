@@ -26,9 +26,10 @@ type Box struct {
 	pid      int
 	program  string
 	control  *os.File
-	unread   []byte      // of the keeper's replies
-	super    *supervisor // nil: the box is not observed
-	ended    atomic.Bool // the interpreter has been reaped
+	unread   []byte        // of the keeper's replies
+	super    *supervisor   // nil: the box is not observed
+	ended    atomic.Bool   // the interpreter has been reaped
+	followed chan struct{} // closed when nothing of the box is left
 	once     sync.Once
 	exit     error
 }
@@ -40,8 +41,11 @@ func Start(cmd *exec.Cmd, s Spec) (*Box, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
 	}
-	if s.Observe != LevelHooks {
-		b, err := start(cmd, s, LevelCalls)
+	for _, level := range []Level{LevelCalls, LevelTrace} {
+		if s.Observe != "" && s.Observe != level {
+			continue
+		}
+		b, err := start(cmd, s, level)
 		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.step != "filter" {
 			return b, err
 		}
@@ -82,6 +86,7 @@ func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 		_ = b.cmd.Process.Kill()
 		_ = b.cmd.Wait()
 		bounds.close()
+		b.endRest()
 		return nil, err
 	}
 	return b, nil
@@ -123,13 +128,16 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 		Path: cmd.Path, Args: cmd.Args, Env: bounds.environ(cmd.Environ()), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
 		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.setup(),
 	}
-	if b.level == LevelCalls {
-		setup.Listen = true
+	if b.level != LevelHooks {
+		setup.Listen, setup.Trace = b.level == LevelCalls, b.level == LevelTrace
+		if setup.Trace {
+			bounds.filter = append(noListener(), bounds.filter...)
+		}
 		setup.Filter = encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, bounds.filter))
 	} else if bounds.filter != nil {
 		setup.Filter = encode(filter(unix.SECCOMP_RET_ALLOW, b.cmd.Process.Pid, bounds.filter))
 	}
-	listener, err := b.install(setup)
+	listener, tracer, err := b.install(setup)
 	if err == nil {
 		err = bounds.installed()
 	}
@@ -138,7 +146,12 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 	}
 	bounds.attach(b)
 	if listener >= 0 {
-		b.super = newSupervisor(b.spec, listener, bounds.guard, b.cmd.Process.Pid)
+		var calls callers = traced(listener)
+		if b.level == LevelCalls {
+			calls = newListener(listener)
+		}
+		b.super = newSupervisor(b.spec, calls, bounds.guard, b.cmd.Process.Pid)
+		b.super.tracer = tracer
 		go b.super.serve()
 	}
 	r, _, err := b.receive()
@@ -147,30 +160,39 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 	}
 	b.pid = r.Pid
 	bounds.started(b)
+	b.followed = make(chan struct{})
 	go b.follow()
 	return nil
 }
 
 // follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait reads.
 func (b *Box) follow() {
+	defer close(b.followed)
 	_, _ = b.control.Read(make([]byte, 1))
 	b.ended.Store(true)
-	if b.super != nil {
+	b.endRest()
+}
+
+// endRest ends what a keeper left.
+func (b *Box) endRest() {
+	switch {
+	case b.super != nil:
 		b.super.endRest()
-		b.super.nudge()
+	case b.pid != 0:
+		_ = syscall.Kill(-b.pid, syscall.SIGKILL) // without observation only the orphans of the group are known
 	}
 }
 
-// install sends a setup, and returns the listener; -1: there is none.
-func (b *Box) install(setup keeper.Setup) (int, error) {
+// install sends a setup. It returns the listener, or the socket of the tracer and its process; -1: there is none.
+func (b *Box) install(setup keeper.Setup) (listener, tracer int, err error) {
 	if _, err := b.control.Write(setup.Encode()); err != nil {
-		return -1, &refusal{"keeper", err}
+		return -1, 0, &refusal{"keeper", err}
 	}
 	r, listener, err := b.receive()
 	if err == nil && listener >= 0 && !r.Killable {
 		b.degraded = append(b.degraded, "signals interrupt observed calls")
 	}
-	return listener, err
+	return listener, r.Tracer, err
 }
 
 // receive reads one reply of the keeper, and a descriptor if it comes with one.
@@ -250,6 +272,7 @@ func (b *Box) Wait() error {
 		b.exit = b.cmd.Wait()
 		b.ended.Store(true)
 		if b.kept {
+			<-b.followed
 			b.control.Close()
 		}
 		if b.bounds != nil {
@@ -296,22 +319,32 @@ func (b *Box) Take(ctx context.Context, node int) (Report, error) {
 func Probe() (Level, string) { return probe() }
 
 var probe = sync.OnceValues(func() (Level, string) {
-	b := &Box{level: LevelCalls, kept: true}
+	reason := ""
+	for _, level := range []Level{LevelCalls, LevelTrace} {
+		err := probeLevel(level)
+		if err == nil {
+			return level, reason
+		}
+		reason = err.Error()
+	}
+	return LevelHooks, reason
+})
+
+func probeLevel(level Level) error {
+	b := &Box{level: level, kept: true}
 	theirs, err := b.startKeeper(&exec.Cmd{})
 	if err != nil {
-		return LevelHooks, err.Error()
+		return err
 	}
 	theirs.Close()
-	listener, err := b.install(keeper.Setup{
-		Probe: true, Listen: true, Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
+	listener, _, err := b.install(keeper.Setup{
+		Probe: true, Listen: level == LevelCalls, Trace: level == LevelTrace,
+		Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil)),
 	})
 	if listener >= 0 {
 		unix.Close(listener)
 	}
 	b.control.Close()
 	_ = b.cmd.Wait()
-	if err != nil {
-		return LevelHooks, err.Error()
-	}
-	return LevelCalls, ""
-})
+	return err
+}

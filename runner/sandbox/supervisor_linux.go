@@ -3,7 +3,6 @@ package sandbox
 import (
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"golang.org/x/sys/unix"
@@ -11,13 +10,15 @@ import (
 
 // supervisor decides about the calls of one box, and notes them. One thread serves; other goroutines take reports.
 type supervisor struct {
-	spec     Spec
-	listener int    // -1: calls come by another way
-	guard    *guard // nil: there are no bounds
-	images   images
-	keeper   int
+	spec   Spec
+	calls  callers
+	guard  *guard // nil: there are no bounds
+	images images
+	keeper int
+	tracer int // the process that traces the box; 0: none
 
 	mu       sync.Mutex
+	call     call // that is decided about: a new one for each would be new memory
 	mem      tracee
 	resolve  resolver
 	caches   [2]*caches        // of the main process, and of all others
@@ -34,14 +35,16 @@ type supervisor struct {
 	ending   bool         // every caller is killed
 	over     bool         // there are no processes any more
 	done     map[int]*Report
-	taken    *sync.Cond // waits for a report, or the end
+	taken    *sync.Cond    // waits for a report, or the end
+	ended    chan struct{} // closed with over
 }
 
-func newSupervisor(spec Spec, listener int, guard *guard, keeperPid int) *supervisor {
+func newSupervisor(spec Spec, calls callers, guard *guard, keeperPid int) *supervisor {
 	s := &supervisor{
-		spec: spec, listener: listener, guard: guard, keeper: keeperPid,
+		spec: spec, calls: calls, guard: guard, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
 		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
+		ended: make(chan struct{}),
 	}
 	s.taken = sync.NewCond(&s.mu)
 	return s
@@ -90,7 +93,7 @@ func (s *supervisor) running() bool {
 		return false
 	}
 	for _, pid := range keeper.Descendants(s.keeper, nil) {
-		if pid != s.main {
+		if pid != s.main && pid != s.tracer {
 			return true
 		}
 	}
@@ -138,9 +141,8 @@ func (s *supervisor) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over, s.tid = true, 0
-	if s.listener >= 0 {
-		unix.Close(s.listener)
-	}
+	s.calls.close()
+	close(s.ended)
 	s.taken.Broadcast()
 }
 
@@ -153,15 +155,7 @@ func (s *supervisor) nudge() {
 	}
 }
 
-// valid reports whether the caller still waits: then what was read belongs to it, and to no later process.
-func (s *supervisor) valid(n *notification) bool {
-	return s.listener < 0 || ioctl(s.listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.ID)) == 0
-}
-
-func ioctl(fd int, request uint, p unsafe.Pointer) unix.Errno {
-	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(p))
-	return errno
-}
+func (s *supervisor) valid(n *notification) bool { return s.calls.valid(n) }
 
 // decide asks the bounds.
 func (s *supervisor) decide(c *call) unix.Errno {

@@ -75,6 +75,9 @@ func (t *tracee) absolute(tid int, folder int32, path []byte) ([]byte, bool) {
 	return append(key, path...), true
 }
 
+// deleted is what the system appends to the path of a file that has no name any more.
+const deleted = " (deleted)"
+
 // folderRemoved reports whether the last path is relative to a folder that has no name any more.
 func (t *tracee) folderRemoved() bool {
 	folder := string(t.key[:t.folder])

@@ -154,6 +154,134 @@ func (x *Aftermath) GetFires() []*RepeatedEffect {
 	return nil
 }
 
+type Application struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          string                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	Step          int32                  `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
+	Count         int32                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Files         []*AppliedFile         `protobuf:"bytes,4,rep,name=files,proto3" json:"files,omitempty"`
+	List          string                 `protobuf:"bytes,5,opt,name=list,proto3" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Application) Reset() {
+	*x = Application{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Application) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Application) ProtoMessage() {}
+
+func (x *Application) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Application.ProtoReflect.Descriptor instead.
+func (*Application) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Application) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *Application) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Application) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Application) GetFiles() []*AppliedFile {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *Application) GetList() string {
+	if x != nil {
+		return x.List
+	}
+	return ""
+}
+
+type AppliedFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Digest        string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppliedFile) Reset() {
+	*x = AppliedFile{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppliedFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppliedFile) ProtoMessage() {}
+
+func (x *AppliedFile) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppliedFile.ProtoReflect.Descriptor instead.
+func (*AppliedFile) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *AppliedFile) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *AppliedFile) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
 type ArtifactChange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -165,7 +293,7 @@ type ArtifactChange struct {
 
 func (x *ArtifactChange) Reset() {
 	*x = ArtifactChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	mi := &file_xstate_v1_documents_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -177,7 +305,7 @@ func (x *ArtifactChange) String() string {
 func (*ArtifactChange) ProtoMessage() {}
 
 func (x *ArtifactChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	mi := &file_xstate_v1_documents_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -190,7 +318,7 @@ func (x *ArtifactChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactChange.ProtoReflect.Descriptor instead.
 func (*ArtifactChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{2}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ArtifactChange) GetName() string {
@@ -224,7 +352,7 @@ type ArtifactFile struct {
 
 func (x *ArtifactFile) Reset() {
 	*x = ArtifactFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[3]
+	mi := &file_xstate_v1_documents_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -236,7 +364,7 @@ func (x *ArtifactFile) String() string {
 func (*ArtifactFile) ProtoMessage() {}
 
 func (x *ArtifactFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[3]
+	mi := &file_xstate_v1_documents_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -249,7 +377,7 @@ func (x *ArtifactFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactFile.ProtoReflect.Descriptor instead.
 func (*ArtifactFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{3}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ArtifactFile) GetPath() string {
@@ -285,7 +413,7 @@ type ArtifactView struct {
 
 func (x *ArtifactView) Reset() {
 	*x = ArtifactView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	mi := &file_xstate_v1_documents_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -297,7 +425,7 @@ func (x *ArtifactView) String() string {
 func (*ArtifactView) ProtoMessage() {}
 
 func (x *ArtifactView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	mi := &file_xstate_v1_documents_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -310,7 +438,7 @@ func (x *ArtifactView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactView.ProtoReflect.Descriptor instead.
 func (*ArtifactView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{4}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ArtifactView) GetName() string {
@@ -403,7 +531,7 @@ type Artifacts struct {
 
 func (x *Artifacts) Reset() {
 	*x = Artifacts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	mi := &file_xstate_v1_documents_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -415,7 +543,7 @@ func (x *Artifacts) String() string {
 func (*Artifacts) ProtoMessage() {}
 
 func (x *Artifacts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	mi := &file_xstate_v1_documents_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -428,7 +556,7 @@ func (x *Artifacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifacts.ProtoReflect.Descriptor instead.
 func (*Artifacts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{5}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Artifacts) GetVersion() int32 {
@@ -489,7 +617,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	mi := &file_xstate_v1_documents_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -501,7 +629,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	mi := &file_xstate_v1_documents_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -514,7 +642,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{6}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Block) GetId() string {
@@ -637,7 +765,7 @@ type BlockChange struct {
 
 func (x *BlockChange) Reset() {
 	*x = BlockChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[7]
+	mi := &file_xstate_v1_documents_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -649,7 +777,7 @@ func (x *BlockChange) String() string {
 func (*BlockChange) ProtoMessage() {}
 
 func (x *BlockChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[7]
+	mi := &file_xstate_v1_documents_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -662,7 +790,7 @@ func (x *BlockChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockChange.ProtoReflect.Descriptor instead.
 func (*BlockChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{7}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BlockChange) GetId() string {
@@ -732,7 +860,7 @@ type BlockTrace struct {
 
 func (x *BlockTrace) Reset() {
 	*x = BlockTrace{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[8]
+	mi := &file_xstate_v1_documents_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +872,7 @@ func (x *BlockTrace) String() string {
 func (*BlockTrace) ProtoMessage() {}
 
 func (x *BlockTrace) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[8]
+	mi := &file_xstate_v1_documents_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +885,7 @@ func (x *BlockTrace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockTrace.ProtoReflect.Descriptor instead.
 func (*BlockTrace) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{8}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BlockTrace) GetBlock() string {
@@ -855,7 +983,7 @@ type BlockView struct {
 
 func (x *BlockView) Reset() {
 	*x = BlockView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[9]
+	mi := &file_xstate_v1_documents_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +995,7 @@ func (x *BlockView) String() string {
 func (*BlockView) ProtoMessage() {}
 
 func (x *BlockView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[9]
+	mi := &file_xstate_v1_documents_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +1008,7 @@ func (x *BlockView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockView.ProtoReflect.Descriptor instead.
 func (*BlockView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{9}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BlockView) GetId() string {
@@ -1013,7 +1141,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[10]
+	mi := &file_xstate_v1_documents_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1153,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[10]
+	mi := &file_xstate_v1_documents_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1166,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{10}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Candidate) GetLine() int32 {
@@ -1081,7 +1209,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[11]
+	mi := &file_xstate_v1_documents_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1221,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[11]
+	mi := &file_xstate_v1_documents_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1234,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{11}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CheckView) GetId() string {
@@ -1198,7 +1326,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[12]
+	mi := &file_xstate_v1_documents_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1338,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[12]
+	mi := &file_xstate_v1_documents_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1351,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{12}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -1266,7 +1394,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[13]
+	mi := &file_xstate_v1_documents_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1406,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[13]
+	mi := &file_xstate_v1_documents_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1419,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{13}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -1335,7 +1463,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[14]
+	mi := &file_xstate_v1_documents_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1475,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[14]
+	mi := &file_xstate_v1_documents_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1488,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{14}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -1414,7 +1542,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +1554,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +1567,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{15}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -1511,7 +1639,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1651,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1664,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{16}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Decision) GetBlock() string {
@@ -1585,7 +1713,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1597,7 +1725,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1610,7 +1738,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Denial) GetAction() string {
@@ -1648,7 +1776,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1788,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1801,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -1732,7 +1860,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1744,7 +1872,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1757,7 +1885,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -1815,7 +1943,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1827,7 +1955,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1840,7 +1968,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Difference) GetBlock() string {
@@ -1897,7 +2025,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1909,7 +2037,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1922,7 +2050,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -2013,7 +2141,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +2153,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +2166,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -2072,7 +2200,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2084,7 +2212,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2097,7 +2225,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EditedFile) GetName() string {
@@ -2124,7 +2252,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2136,7 +2264,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2149,7 +2277,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Ended) GetBy() string {
@@ -2184,6 +2312,7 @@ type Entry struct {
 	Hash          string                 `protobuf:"bytes,14,opt,name=hash,proto3" json:"hash,omitempty"`
 	Verified      *Verification          `protobuf:"bytes,15,opt,name=verified,proto3" json:"verified,omitempty"`
 	Tested        *Testing               `protobuf:"bytes,16,opt,name=tested,proto3" json:"tested,omitempty"`
+	Applied       *Application           `protobuf:"bytes,20,opt,name=applied,proto3" json:"applied,omitempty"`
 	Repeated      *Repetition            `protobuf:"bytes,17,opt,name=repeated,proto3" json:"repeated,omitempty"`
 	Placement     *StepPlacement         `protobuf:"bytes,18,opt,name=placement,proto3" json:"placement,omitempty"`
 	Artifact      *ArtifactChange        `protobuf:"bytes,19,opt,name=artifact,proto3" json:"artifact,omitempty"`
@@ -2193,7 +2322,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2205,7 +2334,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2218,7 +2347,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -2333,6 +2462,13 @@ func (x *Entry) GetTested() *Testing {
 	return nil
 }
 
+func (x *Entry) GetApplied() *Application {
+	if x != nil {
+		return x.Applied
+	}
+	return nil
+}
+
 func (x *Entry) GetRepeated() *Repetition {
 	if x != nil {
 		return x.Repeated
@@ -2367,7 +2503,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2379,7 +2515,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2392,7 +2528,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Error) GetCode() string {
@@ -2447,7 +2583,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2459,7 +2595,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2472,7 +2608,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -2565,7 +2701,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2577,7 +2713,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2590,7 +2726,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -2738,7 +2874,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +2886,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +2899,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -2815,7 +2951,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2827,7 +2963,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2840,7 +2976,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -2945,7 +3081,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2957,7 +3093,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2970,7 +3106,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -3031,7 +3167,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3043,7 +3179,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3056,7 +3192,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -3276,7 +3412,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3288,7 +3424,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3301,7 +3437,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -3362,7 +3498,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3374,7 +3510,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3387,7 +3523,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ExecError) GetType() string {
@@ -3459,7 +3595,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3471,7 +3607,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3484,7 +3620,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -3538,7 +3674,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3550,7 +3686,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3563,7 +3699,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Exercised) GetFile() string {
@@ -3629,13 +3765,16 @@ type Fork struct {
 	From          *ForkPoint             `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
 	Step          int32                  `protobuf:"varint,4,opt,name=step,proto3" json:"step,omitempty"`
 	File          string                 `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
+	Folder        string                 `protobuf:"bytes,6,opt,name=folder,proto3" json:"folder,omitempty"`
+	Copied        int32                  `protobuf:"varint,7,opt,name=copied,proto3" json:"copied,omitempty"`
+	Bytes         float64                `protobuf:"fixed64,8,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3647,7 +3786,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3660,7 +3799,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -3698,6 +3837,27 @@ func (x *Fork) GetFile() string {
 	return ""
 }
 
+func (x *Fork) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
+func (x *Fork) GetCopied() int32 {
+	if x != nil {
+		return x.Copied
+	}
+	return 0
+}
+
+func (x *Fork) GetBytes() float64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 type ForkPoint struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -3709,7 +3869,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3721,7 +3881,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3734,7 +3894,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -3771,7 +3931,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3783,7 +3943,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3796,7 +3956,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Frame) GetFile() string {
@@ -3846,7 +4006,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3858,7 +4018,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3871,7 +4031,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -3920,6 +4080,7 @@ type LogStep struct {
 	Hash          string                 `protobuf:"bytes,14,opt,name=hash,proto3" json:"hash,omitempty"`
 	Verified      *Verification          `protobuf:"bytes,15,opt,name=verified,proto3" json:"verified,omitempty"`
 	Tested        *Testing               `protobuf:"bytes,16,opt,name=tested,proto3" json:"tested,omitempty"`
+	Applied       *Application           `protobuf:"bytes,21,opt,name=applied,proto3" json:"applied,omitempty"`
 	Repeated      *Repetition            `protobuf:"bytes,17,opt,name=repeated,proto3" json:"repeated,omitempty"`
 	Placement     *StepPlacement         `protobuf:"bytes,18,opt,name=placement,proto3" json:"placement,omitempty"`
 	Artifact      *ArtifactChange        `protobuf:"bytes,19,opt,name=artifact,proto3" json:"artifact,omitempty"`
@@ -3930,7 +4091,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3942,7 +4103,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3955,7 +4116,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -4070,6 +4231,13 @@ func (x *LogStep) GetTested() *Testing {
 	return nil
 }
 
+func (x *LogStep) GetApplied() *Application {
+	if x != nil {
+		return x.Applied
+	}
+	return nil
+}
+
 func (x *LogStep) GetRepeated() *Repetition {
 	if x != nil {
 		return x.Repeated
@@ -4109,7 +4277,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4121,7 +4289,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4134,7 +4302,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Lost) GetKey() string {
@@ -4169,7 +4337,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4181,7 +4349,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4194,7 +4362,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -4229,7 +4397,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4241,7 +4409,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4254,7 +4422,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Need) GetArtifact() string {
@@ -4288,7 +4456,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4300,7 +4468,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4313,7 +4481,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -4344,7 +4512,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4356,7 +4524,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4369,7 +4537,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -4431,7 +4599,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4443,7 +4611,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4456,7 +4624,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *NodeView) GetNode() string {
@@ -4534,7 +4702,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4546,7 +4714,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4559,7 +4727,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Output) GetKind() string {
@@ -4610,7 +4778,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4622,7 +4790,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4635,7 +4803,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -4734,7 +4902,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4746,7 +4914,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4759,7 +4927,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -4805,7 +4973,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4817,7 +4985,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4830,7 +4998,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -4898,7 +5066,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4910,7 +5078,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4923,7 +5091,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Placement) GetBlock() string {
@@ -5005,7 +5173,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5017,7 +5185,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5030,7 +5198,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -5155,7 +5323,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5335,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5348,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -5258,7 +5426,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5270,7 +5438,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5283,7 +5451,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -5327,7 +5495,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5339,7 +5507,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5352,7 +5520,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -5390,6 +5558,66 @@ func (x *PlannedEdit) GetSymbols() *Symbols {
 	return nil
 }
 
+type PrivateRun struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Folder        string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
+	Step          int32                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrivateRun) Reset() {
+	*x = PrivateRun{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrivateRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrivateRun) ProtoMessage() {}
+
+func (x *PrivateRun) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
+func (*PrivateRun) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *PrivateRun) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *PrivateRun) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
+func (x *PrivateRun) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
 type Query struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -5405,7 +5633,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5417,7 +5645,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5430,7 +5658,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -5495,7 +5723,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +5735,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +5748,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -5570,7 +5798,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5582,7 +5810,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5595,7 +5823,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -5640,7 +5868,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5652,7 +5880,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5665,7 +5893,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -5721,7 +5949,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5733,7 +5961,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5746,7 +5974,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -5782,7 +6010,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5794,7 +6022,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5807,7 +6035,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -5852,7 +6080,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5864,7 +6092,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5877,7 +6105,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -5935,7 +6163,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5947,7 +6175,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5960,7 +6188,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -6017,7 +6245,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6029,7 +6257,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6042,7 +6270,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -6133,7 +6361,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6145,7 +6373,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6158,7 +6386,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -6194,7 +6422,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6206,7 +6434,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6219,7 +6447,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -6266,7 +6494,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6278,7 +6506,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6291,7 +6519,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -6361,7 +6589,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6373,7 +6601,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6386,7 +6614,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -6424,7 +6652,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6436,7 +6664,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6449,7 +6677,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Reason) GetCode() string {
@@ -6511,7 +6739,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6523,7 +6751,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6536,7 +6764,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -6613,7 +6841,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6625,7 +6853,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6638,7 +6866,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -6674,7 +6902,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6686,7 +6914,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6699,7 +6927,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -6740,7 +6968,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6752,7 +6980,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6765,7 +6993,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -6799,7 +7027,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6811,7 +7039,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6824,7 +7052,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -6903,7 +7131,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6915,7 +7143,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6928,7 +7156,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -6985,19 +7213,20 @@ type Run struct {
 	File             string                 `protobuf:"bytes,15,opt,name=file,proto3" json:"file,omitempty"`
 	Notices          []string               `protobuf:"bytes,16,rep,name=notices,proto3" json:"notices,omitempty"`
 	OverwrittenFiles []string               `protobuf:"bytes,17,rep,name=overwritten_files,json=overwrittenFiles,proto3" json:"overwritten_files,omitempty"`
-	Sandbox          string                 `protobuf:"bytes,21,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
-	Policy           string                 `protobuf:"bytes,22,opt,name=policy,proto3" json:"policy,omitempty"`
-	Unenforced       []string               `protobuf:"bytes,23,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
+	Sandbox          string                 `protobuf:"bytes,22,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	Policy           string                 `protobuf:"bytes,23,opt,name=policy,proto3" json:"policy,omitempty"`
+	Unenforced       []string               `protobuf:"bytes,24,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
 	NotReached       int32                  `protobuf:"varint,18,opt,name=not_reached,json=notReached,proto3" json:"not_reached,omitempty"`
 	EndedBy          string                 `protobuf:"bytes,19,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	ExitCode         *int32                 `protobuf:"varint,20,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
+	Private          *PrivateRun            `protobuf:"bytes,21,opt,name=private,proto3" json:"private,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7009,7 +7238,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7022,7 +7251,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -7186,6 +7415,13 @@ func (x *Run) GetExitCode() int32 {
 	return 0
 }
 
+func (x *Run) GetPrivate() *PrivateRun {
+	if x != nil {
+		return x.Private
+	}
+	return nil
+}
+
 type RunReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -7204,7 +7440,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7216,7 +7452,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7229,7 +7465,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -7311,10 +7547,10 @@ type RunSummary struct {
 	Interpreter   string                 `protobuf:"bytes,5,opt,name=interpreter,proto3" json:"interpreter,omitempty"`
 	Arguments     []string               `protobuf:"bytes,6,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	Stdin         string                 `protobuf:"bytes,7,opt,name=stdin,proto3" json:"stdin,omitempty"`
-	Sandbox       string                 `protobuf:"bytes,10,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
-	Policy        string                 `protobuf:"bytes,11,opt,name=policy,proto3" json:"policy,omitempty"`
-	Unenforced    []string               `protobuf:"bytes,12,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
-	Observed      string                 `protobuf:"bytes,13,opt,name=observed,proto3" json:"observed,omitempty"`
+	Sandbox       string                 `protobuf:"bytes,11,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	Policy        string                 `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
+	Unenforced    []string               `protobuf:"bytes,13,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
+	Observed      string                 `protobuf:"bytes,10,opt,name=observed,proto3" json:"observed,omitempty"`
 	Ended         *Ended                 `protobuf:"bytes,8,opt,name=ended,proto3" json:"ended,omitempty"`
 	Interrupted   bool                   `protobuf:"varint,9,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7323,7 +7559,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7335,7 +7571,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7348,7 +7584,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -7453,7 +7689,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7465,7 +7701,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7478,7 +7714,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -7517,7 +7753,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7529,7 +7765,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7542,7 +7778,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -7604,7 +7840,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7616,7 +7852,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7629,7 +7865,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -7658,7 +7894,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7670,7 +7906,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7683,7 +7919,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -7729,7 +7965,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7741,7 +7977,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7754,7 +7990,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -7818,7 +8054,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7830,7 +8066,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7843,7 +8079,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -7885,7 +8121,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7897,7 +8133,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7910,7 +8146,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -7948,7 +8184,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7960,7 +8196,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7973,7 +8209,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -8033,7 +8269,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8045,7 +8281,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8058,7 +8294,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -8123,7 +8359,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8135,7 +8371,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8148,7 +8384,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -8199,7 +8435,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8211,7 +8447,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8224,7 +8460,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -8274,7 +8510,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8286,7 +8522,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8299,7 +8535,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -8342,7 +8578,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8354,7 +8590,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8367,7 +8603,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Variation) GetNode() string {
@@ -8410,7 +8646,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8422,7 +8658,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8435,7 +8671,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -8479,7 +8715,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8491,7 +8727,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8504,7 +8740,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -8559,7 +8795,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8571,7 +8807,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8584,7 +8820,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -8662,7 +8898,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8674,7 +8910,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8687,7 +8923,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -8728,7 +8964,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8740,7 +8976,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8753,7 +8989,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Via) GetFrom() string {
@@ -8782,7 +9018,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8794,7 +9030,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8807,7 +9043,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -8857,7 +9093,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8869,7 +9105,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8882,7 +9118,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -8976,7 +9212,16 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tAftermath\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12#\n" +
 	"\x04lost\x18\x02 \x03(\v2\x0f.xstate.v1.LostR\x04lost\x12/\n" +
-	"\x05fires\x18\x03 \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"R\n" +
+	"\x05fires\x18\x03 \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\x8d\x01\n" +
+	"\vApplication\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\tR\x04from\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\x05R\x04step\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x05R\x05count\x12,\n" +
+	"\x05files\x18\x04 \x03(\v2\x16.xstate.v1.AppliedFileR\x05files\x12\x12\n" +
+	"\x04list\x18\x05 \x01(\tR\x04list\"9\n" +
+	"\vAppliedFile\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\"R\n" +
 	"\x0eArtifactChange\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
@@ -9163,7 +9408,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x02 \x01(\tR\x02by\"+\n" +
 	"\x05Ended\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x12\x12\n" +
-	"\x04code\x18\x02 \x01(\x05R\x04code\"\xf0\x04\n" +
+	"\x04code\x18\x02 \x01(\x05R\x04code\"\xa2\x05\n" +
 	"\x05Entry\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12\x12\n" +
@@ -9181,7 +9426,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04from\x18\r \x01(\v2\x14.xstate.v1.ForkPointR\x04from\x12\x12\n" +
 	"\x04hash\x18\x0e \x01(\tR\x04hash\x123\n" +
 	"\bverified\x18\x0f \x01(\v2\x17.xstate.v1.VerificationR\bverified\x12*\n" +
-	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x121\n" +
+	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x120\n" +
+	"\aapplied\x18\x14 \x01(\v2\x16.xstate.v1.ApplicationR\aapplied\x121\n" +
 	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x126\n" +
 	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x125\n" +
 	"\bartifact\x18\x13 \x01(\v2\x19.xstate.v1.ArtifactChangeR\bartifact\"\xb2\x01\n" +
@@ -9314,13 +9560,16 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04from\x18\x05 \x01(\x05R\x04from\x12\x0e\n" +
 	"\x02to\x18\x06 \x01(\x05R\x02to\x12\x14\n" +
 	"\x05lines\x18\a \x01(\tR\x05lines\x12\x18\n" +
-	"\acontent\x18\b \x01(\tR\acontent\"\x8c\x01\n" +
+	"\acontent\x18\b \x01(\tR\acontent\"\xd2\x01\n" +
 	"\x04Fork\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
 	"\x04from\x18\x03 \x01(\v2\x14.xstate.v1.ForkPointR\x04from\x12\x12\n" +
 	"\x04step\x18\x04 \x01(\x05R\x04step\x12\x12\n" +
-	"\x04file\x18\x05 \x01(\tR\x04file\"M\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\x12\x16\n" +
+	"\x06folder\x18\x06 \x01(\tR\x06folder\x12\x16\n" +
+	"\x06copied\x18\a \x01(\x05R\x06copied\x12\x14\n" +
+	"\x05bytes\x18\b \x01(\x01R\x05bytes\"M\n" +
 	"\tForkPoint\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\x05R\x04step\x12\x12\n" +
@@ -9336,7 +9585,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
 	"\x05steps\x18\x03 \x03(\v2\x12.xstate.v1.LogStepR\x05steps\x12\x12\n" +
-	"\x04next\x18\x04 \x01(\x05R\x04next\"\x88\x05\n" +
+	"\x04next\x18\x04 \x01(\x05R\x04next\"\xba\x05\n" +
 	"\aLogStep\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12\x12\n" +
@@ -9354,7 +9603,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04from\x18\r \x01(\v2\x14.xstate.v1.ForkPointR\x04from\x12\x12\n" +
 	"\x04hash\x18\x0e \x01(\tR\x04hash\x123\n" +
 	"\bverified\x18\x0f \x01(\v2\x17.xstate.v1.VerificationR\bverified\x12*\n" +
-	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x121\n" +
+	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x120\n" +
+	"\aapplied\x18\x15 \x01(\v2\x16.xstate.v1.ApplicationR\aapplied\x121\n" +
 	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x126\n" +
 	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x125\n" +
 	"\bartifact\x18\x13 \x01(\v2\x19.xstate.v1.ArtifactChangeR\bartifact\x12\x14\n" +
@@ -9476,7 +9726,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05block\x18\x03 \x01(\tR\x05block\x12\x12\n" +
 	"\x04form\x18\x04 \x01(\tR\x04form\x12,\n" +
-	"\asymbols\x18\x05 \x01(\v2\x12.xstate.v1.SymbolsR\asymbols\"\xd9\x01\n" +
+	"\asymbols\x18\x05 \x01(\v2\x12.xstate.v1.SymbolsR\asymbols\"R\n" +
+	"\n" +
+	"PrivateRun\x12\x18\n" +
+	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
+	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
+	"\x04step\x18\x03 \x01(\x05R\x04step\"\xd9\x01\n" +
 	"\x05Query\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12$\n" +
@@ -9609,7 +9864,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\x05R\x02to\x12\x12\n" +
-	"\x04file\x18\x05 \x01(\tR\x04file\"\xb9\x05\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\"\xea\x05\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9629,15 +9884,16 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04file\x18\x0f \x01(\tR\x04file\x12\x18\n" +
 	"\anotices\x18\x10 \x03(\tR\anotices\x12+\n" +
 	"\x11overwritten_files\x18\x11 \x03(\tR\x10overwrittenFiles\x12\x18\n" +
-	"\asandbox\x18\x15 \x01(\tR\asandbox\x12\x16\n" +
-	"\x06policy\x18\x16 \x01(\tR\x06policy\x12\x1e\n" +
+	"\asandbox\x18\x16 \x01(\tR\asandbox\x12\x16\n" +
+	"\x06policy\x18\x17 \x01(\tR\x06policy\x12\x1e\n" +
 	"\n" +
-	"unenforced\x18\x17 \x03(\tR\n" +
+	"unenforced\x18\x18 \x03(\tR\n" +
 	"unenforced\x12\x1f\n" +
 	"\vnot_reached\x18\x12 \x01(\x05R\n" +
 	"notReached\x12\x19\n" +
 	"\bended_by\x18\x13 \x01(\tR\aendedBy\x12 \n" +
-	"\texit_code\x18\x14 \x01(\x05H\x00R\bexitCode\x88\x01\x01B\f\n" +
+	"\texit_code\x18\x14 \x01(\x05H\x00R\bexitCode\x88\x01\x01\x12/\n" +
+	"\aprivate\x18\x15 \x01(\v2\x15.xstate.v1.PrivateRunR\aprivateB\f\n" +
 	"\n" +
 	"_exit_code\"\xb9\x02\n" +
 	"\tRunReport\x12\x12\n" +
@@ -9661,13 +9917,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\vinterpreter\x18\x05 \x01(\tR\vinterpreter\x12\x1c\n" +
 	"\targuments\x18\x06 \x03(\tR\targuments\x12\x14\n" +
 	"\x05stdin\x18\a \x01(\tR\x05stdin\x12\x18\n" +
-	"\asandbox\x18\n" +
-	" \x01(\tR\asandbox\x12\x16\n" +
-	"\x06policy\x18\v \x01(\tR\x06policy\x12\x1e\n" +
+	"\asandbox\x18\v \x01(\tR\asandbox\x12\x16\n" +
+	"\x06policy\x18\f \x01(\tR\x06policy\x12\x1e\n" +
 	"\n" +
-	"unenforced\x18\f \x03(\tR\n" +
+	"unenforced\x18\r \x03(\tR\n" +
 	"unenforced\x12\x1a\n" +
-	"\bobserved\x18\r \x01(\tR\bobserved\x12&\n" +
+	"\bobserved\x18\n" +
+	" \x01(\tR\bobserved\x12&\n" +
 	"\x05ended\x18\b \x01(\v2\x10.xstate.v1.EndedR\x05ended\x12 \n" +
 	"\vinterrupted\x18\t \x01(\bR\vinterrupted\"F\n" +
 	"\n" +
@@ -9805,259 +10061,266 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
-	(*ArtifactChange)(nil),  // 2: xstate.v1.ArtifactChange
-	(*ArtifactFile)(nil),    // 3: xstate.v1.ArtifactFile
-	(*ArtifactView)(nil),    // 4: xstate.v1.ArtifactView
-	(*Artifacts)(nil),       // 5: xstate.v1.Artifacts
-	(*Block)(nil),           // 6: xstate.v1.Block
-	(*BlockChange)(nil),     // 7: xstate.v1.BlockChange
-	(*BlockTrace)(nil),      // 8: xstate.v1.BlockTrace
-	(*BlockView)(nil),       // 9: xstate.v1.BlockView
-	(*Candidate)(nil),       // 10: xstate.v1.Candidate
-	(*CheckView)(nil),       // 11: xstate.v1.CheckView
-	(*Clash)(nil),           // 12: xstate.v1.Clash
-	(*Conflict)(nil),        // 13: xstate.v1.Conflict
-	(*Counts)(nil),          // 14: xstate.v1.Counts
-	(*Coverage)(nil),        // 15: xstate.v1.Coverage
-	(*Decision)(nil),        // 16: xstate.v1.Decision
-	(*Denial)(nil),          // 17: xstate.v1.Denial
-	(*Dependent)(nil),       // 18: xstate.v1.Dependent
-	(*Diff)(nil),            // 19: xstate.v1.Diff
-	(*Difference)(nil),      // 20: xstate.v1.Difference
-	(*Divergence)(nil),      // 21: xstate.v1.Divergence
-	(*Edit)(nil),            // 22: xstate.v1.Edit
-	(*EditedFile)(nil),      // 23: xstate.v1.EditedFile
-	(*Ended)(nil),           // 24: xstate.v1.Ended
-	(*Entry)(nil),           // 25: xstate.v1.Entry
-	(*Error)(nil),           // 26: xstate.v1.Error
-	(*Event)(nil),           // 27: xstate.v1.Event
-	(*Evidence)(nil),        // 28: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 29: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 30: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 31: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 32: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 33: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 34: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 35: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 36: xstate.v1.Exercised
-	(*Fork)(nil),            // 37: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 38: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 39: xstate.v1.Frame
-	(*Log)(nil),             // 40: xstate.v1.Log
-	(*LogStep)(nil),         // 41: xstate.v1.LogStep
-	(*Lost)(nil),            // 42: xstate.v1.Lost
-	(*Missing)(nil),         // 43: xstate.v1.Missing
-	(*Need)(nil),            // 44: xstate.v1.Need
-	(*NodeCounts)(nil),      // 45: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 46: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 47: xstate.v1.NodeView
-	(*Output)(nil),          // 48: xstate.v1.Output
-	(*Patch)(nil),           // 49: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 50: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 51: xstate.v1.PatchView
-	(*Placement)(nil),       // 52: xstate.v1.Placement
-	(*Plan)(nil),            // 53: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 54: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 55: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 56: xstate.v1.PlannedEdit
-	(*Query)(nil),           // 57: xstate.v1.Query
-	(*QueryBlock)(nil),      // 58: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 59: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 60: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 61: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 62: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 63: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 64: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 65: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 66: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 67: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 68: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 69: xstate.v1.RanBlock
-	(*Reason)(nil),          // 70: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 71: xstate.v1.ReferenceView
-	(*Repeat)(nil),          // 72: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 73: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 74: xstate.v1.Repetition
-	(*Replay)(nil),          // 75: xstate.v1.Replay
-	(*Rollback)(nil),        // 76: xstate.v1.Rollback
-	(*Run)(nil),             // 77: xstate.v1.Run
-	(*RunReport)(nil),       // 78: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 79: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 80: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 81: xstate.v1.SessionStatus
-	(*Span)(nil),            // 82: xstate.v1.Span
-	(*Status)(nil),          // 83: xstate.v1.Status
-	(*StepPlacement)(nil),   // 84: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 85: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 86: xstate.v1.Symbols
-	(*Testing)(nil),         // 87: xstate.v1.Testing
-	(*Undo)(nil),            // 88: xstate.v1.Undo
-	(*UndoStep)(nil),        // 89: xstate.v1.UndoStep
-	(*ValueChange)(nil),     // 90: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 91: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 92: xstate.v1.Variation
-	(*Verification)(nil),    // 93: xstate.v1.Verification
-	(*Verified)(nil),        // 94: xstate.v1.Verified
-	(*Verify)(nil),          // 95: xstate.v1.Verify
-	(*VersionView)(nil),     // 96: xstate.v1.VersionView
-	(*Via)(nil),             // 97: xstate.v1.Via
-	(*Volatile)(nil),        // 98: xstate.v1.Volatile
-	(*Why)(nil),             // 99: xstate.v1.Why
-	nil,                     // 100: xstate.v1.Output.DataEntry
-	(*structpb.Struct)(nil), // 101: google.protobuf.Struct
+	(*Application)(nil),     // 2: xstate.v1.Application
+	(*AppliedFile)(nil),     // 3: xstate.v1.AppliedFile
+	(*ArtifactChange)(nil),  // 4: xstate.v1.ArtifactChange
+	(*ArtifactFile)(nil),    // 5: xstate.v1.ArtifactFile
+	(*ArtifactView)(nil),    // 6: xstate.v1.ArtifactView
+	(*Artifacts)(nil),       // 7: xstate.v1.Artifacts
+	(*Block)(nil),           // 8: xstate.v1.Block
+	(*BlockChange)(nil),     // 9: xstate.v1.BlockChange
+	(*BlockTrace)(nil),      // 10: xstate.v1.BlockTrace
+	(*BlockView)(nil),       // 11: xstate.v1.BlockView
+	(*Candidate)(nil),       // 12: xstate.v1.Candidate
+	(*CheckView)(nil),       // 13: xstate.v1.CheckView
+	(*Clash)(nil),           // 14: xstate.v1.Clash
+	(*Conflict)(nil),        // 15: xstate.v1.Conflict
+	(*Counts)(nil),          // 16: xstate.v1.Counts
+	(*Coverage)(nil),        // 17: xstate.v1.Coverage
+	(*Decision)(nil),        // 18: xstate.v1.Decision
+	(*Denial)(nil),          // 19: xstate.v1.Denial
+	(*Dependent)(nil),       // 20: xstate.v1.Dependent
+	(*Diff)(nil),            // 21: xstate.v1.Diff
+	(*Difference)(nil),      // 22: xstate.v1.Difference
+	(*Divergence)(nil),      // 23: xstate.v1.Divergence
+	(*Edit)(nil),            // 24: xstate.v1.Edit
+	(*EditedFile)(nil),      // 25: xstate.v1.EditedFile
+	(*Ended)(nil),           // 26: xstate.v1.Ended
+	(*Entry)(nil),           // 27: xstate.v1.Entry
+	(*Error)(nil),           // 28: xstate.v1.Error
+	(*Event)(nil),           // 29: xstate.v1.Event
+	(*Evidence)(nil),        // 30: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 31: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 32: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 33: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 34: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 35: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 36: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 37: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 38: xstate.v1.Exercised
+	(*Fork)(nil),            // 39: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 40: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 41: xstate.v1.Frame
+	(*Log)(nil),             // 42: xstate.v1.Log
+	(*LogStep)(nil),         // 43: xstate.v1.LogStep
+	(*Lost)(nil),            // 44: xstate.v1.Lost
+	(*Missing)(nil),         // 45: xstate.v1.Missing
+	(*Need)(nil),            // 46: xstate.v1.Need
+	(*NodeCounts)(nil),      // 47: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 48: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 49: xstate.v1.NodeView
+	(*Output)(nil),          // 50: xstate.v1.Output
+	(*Patch)(nil),           // 51: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 52: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 53: xstate.v1.PatchView
+	(*Placement)(nil),       // 54: xstate.v1.Placement
+	(*Plan)(nil),            // 55: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 56: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 57: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 58: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 59: xstate.v1.PrivateRun
+	(*Query)(nil),           // 60: xstate.v1.Query
+	(*QueryBlock)(nil),      // 61: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 62: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 63: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 64: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 65: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 66: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 67: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 68: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 69: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 70: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 71: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 72: xstate.v1.RanBlock
+	(*Reason)(nil),          // 73: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 74: xstate.v1.ReferenceView
+	(*Repeat)(nil),          // 75: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 76: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 77: xstate.v1.Repetition
+	(*Replay)(nil),          // 78: xstate.v1.Replay
+	(*Rollback)(nil),        // 79: xstate.v1.Rollback
+	(*Run)(nil),             // 80: xstate.v1.Run
+	(*RunReport)(nil),       // 81: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 82: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 83: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 84: xstate.v1.SessionStatus
+	(*Span)(nil),            // 85: xstate.v1.Span
+	(*Status)(nil),          // 86: xstate.v1.Status
+	(*StepPlacement)(nil),   // 87: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 88: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 89: xstate.v1.Symbols
+	(*Testing)(nil),         // 90: xstate.v1.Testing
+	(*Undo)(nil),            // 91: xstate.v1.Undo
+	(*UndoStep)(nil),        // 92: xstate.v1.UndoStep
+	(*ValueChange)(nil),     // 93: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 94: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 95: xstate.v1.Variation
+	(*Verification)(nil),    // 96: xstate.v1.Verification
+	(*Verified)(nil),        // 97: xstate.v1.Verified
+	(*Verify)(nil),          // 98: xstate.v1.Verify
+	(*VersionView)(nil),     // 99: xstate.v1.VersionView
+	(*Via)(nil),             // 100: xstate.v1.Via
+	(*Volatile)(nil),        // 101: xstate.v1.Volatile
+	(*Why)(nil),             // 102: xstate.v1.Why
+	nil,                     // 103: xstate.v1.Output.DataEntry
+	(*structpb.Struct)(nil), // 104: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	91,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	42,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	73,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
-	3,   // 3: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	44,  // 4: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	71,  // 5: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	101, // 6: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
-	4,   // 7: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	70,  // 8: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	34,  // 9: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	45,  // 10: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	17,  // 11: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	48,  // 12: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	90,  // 13: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	70,  // 14: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
-	0,   // 15: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
-	0,   // 16: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	101, // 17: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	47,  // 18: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	48,  // 19: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	34,  // 20: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	36,  // 21: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	12,  // 22: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	97,  // 23: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	7,   // 24: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	101, // 25: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	79,  // 26: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	38,  // 27: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	93,  // 28: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	87,  // 29: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	74,  // 30: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	84,  // 31: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	2,   // 32: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	10,  // 33: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	13,  // 34: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	48,  // 35: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	26,  // 36: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	32,  // 37: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	77,  // 38: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	0,   // 39: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	30,  // 40: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	29,  // 41: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	31,  // 42: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	25,  // 43: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	11,  // 44: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	15,  // 45: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	97,  // 46: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	70,  // 47: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 48: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 49: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	25,  // 50: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	16,  // 51: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	34,  // 52: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	17,  // 53: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	33,  // 54: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	35,  // 55: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	70,  // 56: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	34,  // 57: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	17,  // 58: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	39,  // 59: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	38,  // 60: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	41,  // 61: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	101, // 62: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	79,  // 63: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	38,  // 64: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	93,  // 65: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	87,  // 66: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	74,  // 67: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	84,  // 68: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	2,   // 69: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	91,  // 70: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	97,  // 71: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	70,  // 72: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	91,  // 73: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	91,  // 74: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	70,  // 75: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 76: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 77: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	100, // 78: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	50,  // 79: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	52,  // 80: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	72,  // 81: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	77,  // 82: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	53,  // 83: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	25,  // 84: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	69,  // 85: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	86,  // 86: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 87: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	56,  // 88: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	54,  // 89: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	23,  // 90: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	42,  // 91: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	73,  // 92: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	70,  // 93: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	34,  // 94: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	55,  // 95: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	70,  // 96: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	86,  // 97: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	25,  // 98: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	9,   // 99: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	25,  // 100: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	9,   // 101: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	9,   // 102: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	18,  // 103: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	51,  // 104: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	85,  // 105: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	85,  // 106: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	9,   // 107: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	15,  // 108: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	96,  // 109: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	98,  // 110: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	9,   // 111: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	8,   // 112: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	25,  // 113: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	70,  // 114: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	78,  // 115: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	21,  // 116: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	43,  // 117: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	22,  // 118: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	6,   // 119: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	94,  // 120: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	80,  // 121: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	21,  // 122: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	14,  // 123: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	14,  // 124: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	24,  // 125: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	25,  // 126: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	25,  // 127: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	81,  // 128: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	91,  // 129: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	89,  // 130: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	7,   // 131: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	91,  // 132: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	91,  // 133: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	20,  // 134: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	20,  // 135: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	92,  // 136: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	82,  // 137: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	101, // 138: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	46,  // 139: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	46,  // 140: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	34,  // 141: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	142, // [142:142] is the sub-list for method output_type
-	142, // [142:142] is the sub-list for method input_type
-	142, // [142:142] is the sub-list for extension type_name
-	142, // [142:142] is the sub-list for extension extendee
-	0,   // [0:142] is the sub-list for field type_name
+	94,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	44,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	76,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
+	5,   // 4: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
+	46,  // 5: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	74,  // 6: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	104, // 7: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	6,   // 8: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
+	73,  // 9: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	36,  // 10: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	47,  // 11: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	19,  // 12: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	50,  // 13: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	93,  // 14: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	73,  // 15: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	0,   // 16: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
+	0,   // 17: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
+	104, // 18: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	49,  // 19: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	50,  // 20: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	36,  // 21: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	38,  // 22: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	14,  // 23: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	100, // 24: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	9,   // 25: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	104, // 26: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	82,  // 27: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	40,  // 28: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	96,  // 29: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	90,  // 30: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	2,   // 31: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	77,  // 32: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	87,  // 33: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	4,   // 34: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	12,  // 35: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	15,  // 36: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	50,  // 37: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	28,  // 38: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	34,  // 39: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	80,  // 40: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	0,   // 41: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	32,  // 42: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	31,  // 43: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	33,  // 44: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	27,  // 45: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	13,  // 46: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	17,  // 47: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	100, // 48: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	73,  // 49: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 50: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 51: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	27,  // 52: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	18,  // 53: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	36,  // 54: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	19,  // 55: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	35,  // 56: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	37,  // 57: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	73,  // 58: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	36,  // 59: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	19,  // 60: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	41,  // 61: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	40,  // 62: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	43,  // 63: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	104, // 64: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	82,  // 65: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	40,  // 66: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	96,  // 67: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	90,  // 68: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 69: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	77,  // 70: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	87,  // 71: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	4,   // 72: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	94,  // 73: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	100, // 74: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	73,  // 75: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	94,  // 76: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	94,  // 77: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	73,  // 78: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 79: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 80: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	103, // 81: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	52,  // 82: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	54,  // 83: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	75,  // 84: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	80,  // 85: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	55,  // 86: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	27,  // 87: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	72,  // 88: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	89,  // 89: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 90: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	58,  // 91: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	56,  // 92: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	25,  // 93: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	44,  // 94: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	76,  // 95: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	73,  // 96: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	36,  // 97: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	57,  // 98: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	73,  // 99: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	89,  // 100: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	27,  // 101: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	11,  // 102: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	27,  // 103: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	11,  // 104: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	11,  // 105: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	20,  // 106: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	53,  // 107: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	88,  // 108: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	88,  // 109: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	11,  // 110: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	17,  // 111: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	99,  // 112: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	101, // 113: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	11,  // 114: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	10,  // 115: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	27,  // 116: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	73,  // 117: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	81,  // 118: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	23,  // 119: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	45,  // 120: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	24,  // 121: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	8,   // 122: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	97,  // 123: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	59,  // 124: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	83,  // 125: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	23,  // 126: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	16,  // 127: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	16,  // 128: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	26,  // 129: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	27,  // 130: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	27,  // 131: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	84,  // 132: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	94,  // 133: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	92,  // 134: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	9,   // 135: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	94,  // 136: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	94,  // 137: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	22,  // 138: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	22,  // 139: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	95,  // 140: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	85,  // 141: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	104, // 142: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	48,  // 143: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	48,  // 144: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	36,  // 145: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	146, // [146:146] is the sub-list for method output_type
+	146, // [146:146] is the sub-list for method input_type
+	146, // [146:146] is the sub-list for extension type_name
+	146, // [146:146] is the sub-list for extension extendee
+	0,   // [0:146] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -10065,16 +10328,16 @@ func file_xstate_v1_documents_proto_init() {
 	if File_xstate_v1_documents_proto != nil {
 		return
 	}
-	file_xstate_v1_documents_proto_msgTypes[6].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[32].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[77].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[8].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[34].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[80].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   101,
+			NumMessages:   104,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -962,6 +962,7 @@ type ForkRequest struct {
 	New           string                 `protobuf:"bytes,3,opt,name=new,proto3" json:"new,omitempty"`                            // the new session: a name, or a program's file that does not exist yet
 	AtStep        *int32                 `protobuf:"varint,4,opt,name=at_step,json=atStep,proto3,oneof" json:"at_step,omitempty"` // where it begins; absent: the last
 	Origin        *structpb.Struct       `protobuf:"bytes,5,opt,name=origin,proto3" json:"origin,omitempty"`
+	Private       bool                   `protobuf:"varint,6,opt,name=private,proto3" json:"private,omitempty"` // in a folder of its own, a copy of the one that the program runs in
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1029,6 +1030,13 @@ func (x *ForkRequest) GetOrigin() *structpb.Struct {
 		return x.Origin
 	}
 	return nil
+}
+
+func (x *ForkRequest) GetPrivate() bool {
+	if x != nil {
+		return x.Private
+	}
+	return false
 }
 
 type PlanRequest struct {
@@ -2394,13 +2402,14 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x17\n" +
 	"\ato_step\x18\x03 \x01(\x05R\x06toStep\x12\x1b\n" +
 	"\tkeep_file\x18\x04 \x01(\bR\bkeepFile\x12/\n" +
-	"\x06origin\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06origin\"\xac\x01\n" +
+	"\x06origin\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06origin\"\xc6\x01\n" +
 	"\vForkRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x10\n" +
 	"\x03new\x18\x03 \x01(\tR\x03new\x12\x1c\n" +
 	"\aat_step\x18\x04 \x01(\x05H\x00R\x06atStep\x88\x01\x01\x12/\n" +
-	"\x06origin\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06originB\n" +
+	"\x06origin\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06origin\x12\x18\n" +
+	"\aprivate\x18\x06 \x01(\bR\aprivateB\n" +
 	"\n" +
 	"\b_at_step\"\x84\x02\n" +
 	"\vPlanRequest\x12\x18\n" +

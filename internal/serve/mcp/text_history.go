@@ -57,7 +57,9 @@ func forkReply(d *api.Fork) *reply {
 		from = fmt.Sprintf(" after step %d of %s", d.From.Step, d.From.Session)
 	}
 	r.line("session %s begins%s; give it as session to the other tools", d.Session, from)
-	if d.File != "" {
+	if d.Folder != "" {
+		r.line("its folder is %s", d.Folder)
+	} else if d.File != "" {
 		r.line("wrote %s", d.File)
 	}
 	return r

@@ -210,18 +210,23 @@ var tools = []*tool{
 	{
 		name: "fork", title: "Fork a session",
 		about: "Begin a new session with the history of another one up to a step, to try another way. Nothing is " +
-			"copied or run: what both have in common keeps its results. The other session does not change.",
+			"run: what both have in common keeps its results. The other session does not change.",
 		arguments: []argument{
 			{
 				name: "new", kind: text, required: true,
 				about: "the new session: a name, or a file to write the program into",
+			},
+			{
+				name: "private", kind: boolean,
+				about: "true: in a folder of its own, a copy of the one that the program runs in, so that versions run " +
+					"side by side",
 			},
 			ofSession, atStep, agent, why,
 		},
 		idempotent: true,
 		documents:  []any{api.Fork{}},
 		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(verb("fork", in), in.flags("at_step", "agent", "reason"))
+			args := slices.Concat(verb("fork", in), in.flags("private", "at_step", "agent", "reason"))
 			return request{args: append(args, "--json", "--", in.text("new")), read: as(forkReply)}, nil
 		},
 	},

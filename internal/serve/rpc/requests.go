@@ -99,6 +99,7 @@ func rollbackCommand(r *v1.RollbackRequest) *command {
 func forkCommand(r *v1.ForkRequest) *command {
 	c := newCommand("fork", r)
 	c.given("at-step", r.AtStep)
+	c.is("private", r.GetPrivate())
 	c.argument(c.need("new", r.GetNew()))
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,19 +162,21 @@ type options struct {
 	Observe   string        `json:"observe,omitempty"`
 	IPython   bool          `json:"ipython,omitempty"`
 	Guard     *kernel.Guard `json:"guard,omitempty"`
+	Engines   []int         `json:"engines,omitempty"` // processes that the program may not signal
 }
 
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Sandbox: i.sandboxed(l.Sandbox,
-			environList(l.Environ), l.Driver),
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
+		Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Environ["PYTHONPATH"], l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
 			Script:    l.Script,
 			Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
+			Engines: []int{os.Getpid()},
 		},
 	}
 	p, err := i.start(ctx, "main", l.Driver, c)
@@ -185,7 +188,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 
 // sandboxed returns how a kernel is observed: files of the interpreter, its packages and the driver are tools. An
 // environment may lie in a folder with the workspace, or be one above it: so its own folders are named.
-func (i Interpreter) sandboxed(asked *sandbox.Spec, environ []string, driver string) *sandbox.Spec {
+func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string) *sandbox.Spec {
 	if asked == nil {
 		return nil
 	}
@@ -204,13 +207,15 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, environ []string, driver str
 	if i.Launched() { // a script of pyenv's reads what else is there, to choose one
 		add(filepath.Dir(filepath.Dir(i.Path)))
 	}
-	for _, folder := range filepath.SplitList(kernel.Getenv(environ, "PYTHONPATH")) {
-		if filepath.IsAbs(folder) { // the user has put libraries there
-			add(folder)
-		}
-	}
-	if home := kernel.Getenv(environ, "HOME"); filepath.IsAbs(home) {
+	if filepath.IsAbs(home) {
 		add(filepath.Join(home, ".local", "lib"))
+	}
+	if s.Bounds != nil { // modules that lie elsewhere are not tools: what they hold is followed
+		b := *s.Bounds
+		b.Read = slices.Concat(b.Read, slices.DeleteFunc(filepath.SplitList(modules), func(folder string) bool {
+			return !filepath.IsAbs(folder)
+		}))
+		s.Bounds = &b
 	}
 	if folder, err := installDriver(driver); err == nil {
 		add(folder)
@@ -222,7 +227,8 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, environ []string, driver str
 func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kernel.Process, error) {
 	return i.start(ctx, "suite_main", l.Driver, kernel.Command{
 		Environ: l.Environ, Folder: l.Folder, Spool: l.Spool, Options: l.Options,
-		Sandbox: i.sandboxed(l.Sandbox, l.Environ, l.Driver),
+		Sandbox: i.sandboxed(l.Sandbox, kernel.Getenv(l.Environ, "HOME"), kernel.Getenv(l.Environ, "PYTHONPATH"),
+			l.Driver),
 	})
 }
 

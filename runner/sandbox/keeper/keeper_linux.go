@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"time"
 	"unsafe"
 )
 
@@ -21,6 +20,8 @@ func init() {
 type keeper struct {
 	control  int
 	setup    Setup
+	tracer   int // the process that traces the box; 0: none
+	calls    int // the tracer's socket
 	filtered chan filtered
 	started  chan started
 }
@@ -60,6 +61,12 @@ func keep() {
 // one: a signal to a process is checked against the bounds of its first thread, so the box cannot signal the keeper.
 func (k *keeper) launch() {
 	runtime.LockOSThread()
+	if k.setup.Trace {
+		var err error
+		if k.tracer, k.calls, err = startTracer(); err != nil {
+			k.fail("filter", err)
+		}
+	}
 	if err := restrict(&k.setup); err != nil {
 		k.fail("restrict", err)
 	}
@@ -130,6 +137,9 @@ func (k *keeper) filter() filtered {
 	if errno := prctl(prSetNoNewPrivs, 1); errno != 0 {
 		return filtered{listener: -1, err: errno}
 	}
+	if k.setup.Trace {
+		return k.traced()
+	}
 	if !k.setup.Listen {
 		_, errno := seccomp(k.setup.Filter, 0)
 		return filtered{listener: -1, err: asError(errno)}
@@ -143,6 +153,18 @@ func (k *keeper) filter() filtered {
 		return filtered{listener: -1, err: errno}
 	}
 	return filtered{listener: fd, killable: killable}
+}
+
+// traced puts on a filter that stops for the tracer.
+func (k *keeper) traced() filtered {
+	asTraced(k.setup.Filter)
+	if _, errno := seccomp(k.setup.Filter, 0); errno != 0 {
+		return filtered{listener: -1, err: errno}
+	}
+	if !isTraced() {
+		return filtered{listener: -1, err: syscall.ENOSYS}
+	}
+	return filtered{listener: k.calls, killable: true}
 }
 
 // start starts the interpreter from this thread.
@@ -169,7 +191,7 @@ func (k *keeper) talk() {
 	if f.err != nil {
 		k.fail("filter", f.err)
 	}
-	if !k.send(Reply{Killable: f.killable}, f.listener) || k.setup.Probe {
+	if !k.send(Reply{Killable: f.killable, Tracer: k.tracer}, f.listener) || k.setup.Probe {
 		exit(0)
 	}
 	if f.listener >= 0 {
@@ -245,18 +267,12 @@ func end(status syscall.WaitStatus) {
 		var action [4]uint64
 		syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(status.Signal()),
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
-		syscall.Kill(os.Getpid(), status.Signal())
-		time.Sleep(time.Second) // another thread takes the signal
+		// The signal goes to this thread: then it has ended the process before the call returns.
+		runtime.LockOSThread()
+		syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(status.Signal()))
 		exit(128 + int(status.Signal()))
 	}
 	exit(status.ExitStatus())
-}
-
-// exit ends this process at once. What os.Exit does first takes a second where the race detector is on.
-func exit(status int) {
-	for {
-		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
-	}
 }
 
 // closeOnExec keeps descriptors from a number on from the program: this process may have inherited some from whatever

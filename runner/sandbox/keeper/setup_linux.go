@@ -22,6 +22,8 @@ type Setup struct {
 	Filter []byte
 	// Listen asks for the listener of the filter.
 	Listen bool
+	// Trace asks for the socket of a tracer in the place of the listener.
+	Trace bool
 	// Probe ends the keeper where it would start the program.
 	Probe bool
 	// Bounds are what the keeper puts on the thread that starts the program.
@@ -33,6 +35,8 @@ type Reply struct {
 	Pid   int    // of the interpreter
 	Step  string // what failed
 	Errno int
+	// Tracer is the process that traces the box; 0: none.
+	Tracer int
 	// Killable says that a call that waits for the supervisor can be interrupted by fatal signals only.
 	Killable bool
 }
@@ -51,29 +55,32 @@ func length(m []byte) int { return int(m[0]) | int(m[1])<<8 | int(m[2])<<16 | in
 // Encode puts a setup in a message.
 func (s *Setup) Encode() []byte {
 	m := field(nil, s.Path, s.Dir, strconv.Itoa(s.Files), strconv.FormatBool(s.Group), string(s.Filter),
-		strconv.FormatBool(s.Listen), strconv.FormatBool(s.Probe), string(s.Bounds), strconv.Itoa(len(s.Args)))
+		strconv.FormatBool(s.Listen), strconv.FormatBool(s.Probe), string(s.Bounds),
+		strconv.FormatBool(s.Trace), strconv.Itoa(len(s.Args)))
 	m = field(m, s.Args...)
 	return framed(field(m, s.Env...))
 }
 
 func (s *Setup) decode(message []byte) bool {
 	fields, ok := split(message)
-	if !ok || len(fields) < 9 {
+	if !ok || len(fields) < 10 {
 		return false
 	}
 	s.Path, s.Dir, s.Files = fields[0], fields[1], number(fields[2])
 	s.Group, s.Filter, s.Listen = fields[3] == "true", []byte(fields[4]), fields[5] == "true"
 	s.Probe, s.Bounds = fields[6] == "true", []byte(fields[7])
-	n := number(fields[8])
-	if n < 0 || n > len(fields)-9 {
+	s.Trace = fields[8] == "true"
+	n := number(fields[9])
+	if n < 0 || n > len(fields)-10 {
 		return false
 	}
-	s.Args, s.Env = fields[9:9+n], fields[9+n:]
+	s.Args, s.Env = fields[10:10+n], fields[10+n:]
 	return true
 }
 
 func (r *Reply) encode() []byte {
-	return field(nil, strconv.Itoa(r.Pid), r.Step, strconv.Itoa(r.Errno), strconv.FormatBool(r.Killable))
+	return field(nil, strconv.Itoa(r.Pid), r.Step, strconv.Itoa(r.Errno), strconv.FormatBool(r.Killable),
+		strconv.Itoa(r.Tracer))
 }
 
 // Decode reads a reply from the begin of data, and returns what is behind it. It is false where there is none, and the
@@ -84,10 +91,13 @@ func (r *Reply) Decode(data []byte) (rest []byte, ok bool) {
 	}
 	end := 4 + length(data)
 	fields, ok := split(data[4:end])
-	if !ok || len(fields) != 4 {
+	if !ok || len(fields) != 5 {
 		return nil, false
 	}
-	*r = Reply{Pid: number(fields[0]), Step: fields[1], Errno: number(fields[2]), Killable: fields[3] == "true"}
+	*r = Reply{
+		Pid: number(fields[0]), Step: fields[1], Errno: number(fields[2]), Killable: fields[3] == "true",
+		Tracer: number(fields[4]),
+	}
 	return data[end:], true
 }
 

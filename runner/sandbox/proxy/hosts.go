@@ -69,6 +69,13 @@ func number(port string) uint16 {
 // hosts are all that are allowed.
 type hosts []host
 
+func parseAll(names []string) (all hosts) {
+	for _, text := range names {
+		all = append(all, parse(text))
+	}
+	return all
+}
+
 func (all hosts) allowsName(name, port string) bool {
 	for _, h := range all {
 		if h.allows(name, port) {
@@ -109,17 +116,14 @@ func public(addr netip.Addr) bool {
 }
 
 // Allows reports whether hosts, as a policy file has them, allow an address: HOST or HOST:PORT.
-func Allows(texts []string, address string) bool {
-	var p hosts
-	for _, text := range texts {
-		p = append(p, parse(text))
-	}
+func Allows(names []string, address string) bool {
+	all := parseAll(names)
 	name, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp:"))
 	if err != nil {
 		name, port = strings.TrimPrefix(address, "tcp:"), ""
 	}
 	if addr, err := netip.ParseAddr(name); err == nil {
-		return p.allowsAddr(addr.Unmap(), port)
+		return all.allowsAddr(addr.Unmap(), port)
 	}
-	return p.allowsName(strings.ToLower(strings.TrimSuffix(name, ".")), port)
+	return all.allowsName(strings.ToLower(strings.TrimSuffix(name, ".")), port)
 }

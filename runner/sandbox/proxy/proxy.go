@@ -49,9 +49,7 @@ func New(allowed []string, report func(Request)) *Proxy {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 		},
 	}
-	for _, text := range allowed {
-		p.hosts = append(p.hosts, parse(text))
-	}
+	p.hosts = parseAll(allowed)
 	p.changed = sync.NewCond(&p.mu)
 	p.transport = &http.Transport{
 		Proxy: nil, DisableCompression: true,

@@ -27,6 +27,23 @@ class Aftermath(TypedDict):
     fires: list[RepeatedEffect]
 
 
+Application = TypedDict(
+    "Application",
+    {
+        "from": "str",
+        "step": "int",
+        "count": "int",
+        "files": "list[AppliedFile]",
+        "list": "str",
+    },
+)
+
+
+class AppliedFile(TypedDict):
+    path: str
+    digest: NotRequired[str]
+
+
 class ArtifactChange(TypedDict):
     name: str
     kind: NotRequired[str]
@@ -267,6 +284,7 @@ Entry = TypedDict(
         "hash": NotRequired["str"],
         "verified": NotRequired["Verification"],
         "tested": NotRequired["Testing"],
+        "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
         "placement": NotRequired["StepPlacement"],
         "artifact": NotRequired["ArtifactChange"],
@@ -428,6 +446,9 @@ Fork = TypedDict(
         "from": "ForkPoint | None",
         "step": "int",
         "file": NotRequired["str"],
+        "folder": NotRequired["str"],
+        "copied": NotRequired["int"],
+        "bytes": NotRequired["float"],
     },
 )
 
@@ -472,6 +493,7 @@ LogStep = TypedDict(
         "hash": NotRequired["str"],
         "verified": NotRequired["Verification"],
         "tested": NotRequired["Testing"],
+        "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
         "placement": NotRequired["StepPlacement"],
         "artifact": NotRequired["ArtifactChange"],
@@ -617,6 +639,12 @@ class PlannedEdit(TypedDict):
     block: str
     form: str
     symbols: Symbols
+
+
+class PrivateRun(TypedDict):
+    session: str
+    folder: str
+    step: int
 
 
 class Query(TypedDict):
@@ -810,6 +838,7 @@ class Run(TypedDict):
     not_reached: int
     ended_by: NotRequired[str]
     exit_code: NotRequired[int]
+    private: NotRequired[PrivateRun]
 
 
 class RunReport(TypedDict):

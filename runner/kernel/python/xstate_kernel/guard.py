@@ -32,7 +32,7 @@ EVENTS = _PROCESSES | _SOCKETS | _CHANGES.keys() | {"os.kill", "os.killpg"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-_engine = os.getppid()
+engines = {os.getppid()}  # processes that run the program
 
 
 def ends_engine(event, args):
@@ -41,7 +41,7 @@ def ends_engine(event, args):
         return False
     to = args[0] if event == "os.kill" else -args[0]
     try:
-        return to in (_engine, -1) or to < -1 and -to == os.getpgid(_engine)
+        return to in engines or to == -1 or to < -1 and -to in map(os.getpgid, engines)
     except OSError:
         return False
 

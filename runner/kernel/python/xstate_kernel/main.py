@@ -26,6 +26,7 @@ from . import (
     fingerprint,
     frames,
     groups,
+    guard,
     hidden,
     layout,
     libraries,
@@ -36,6 +37,7 @@ from . import (
     node_run,
     observe,
     observe_files,
+    sandbox,
     sets,
     shell,
     shutdown,
@@ -99,6 +101,7 @@ class Kernel:
         # before the first snapshot of hidden state
         started.start(options.get("file") or "", options.get("arguments") or (), options.get("stdin"))
         sys.path.insert(0, options["imports"])
+        guard.engines.update(options.get("engines") or ())
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep
         os.chdir(options["folder"])
@@ -416,6 +419,8 @@ def start():
         return
     kernel = Kernel(channel, options, outputs)
     gc.freeze()  # see hidden.Collector
+    sandbox.mark("begin", 0)  # what came before is of no node, such as the processes of a launcher
+    sandbox.mark("end", 0)
     channel.send({"ev": "hello"})
     kernel.serve()
     shutdown.run()

@@ -56,6 +56,8 @@ class Files:
         self._spool = spool  # folder for copies of files before their first write
         self.store = os.path.realpath(store) + os.sep
         self._folder = os.path.realpath(folder) + os.sep
+        # A folder in the store is a private one, whose files are the program's.
+        self._private = self._folder if self._folder.startswith(self.store) else None
         descriptors.folder = self._folder
         self.above = code_owner.folders_above(
             self._folder
@@ -193,6 +195,7 @@ class Files:
             p.startswith(("/proc/", "/dev/", "/sys/"))
             and not p.startswith("/dev/shm/")
             or p.startswith((self.store, self._spool))
+            and not (self._private and (p + os.sep).startswith(self._private))
             or "__pycache__" in p
             or p.endswith(".pyc")
             or self._library(p)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// writeFile makes a file hold data, at once or not at all. A symbolic link stays one.
+func writeFile(path string, data []byte) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	mode := fs.FileMode(0o666)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.OpenFile(path+".xstate-tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return unwritten(path, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return unwritten(path, errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// recordWith writes a file and then records the steps that say what it holds. It restores the file when they cannot be
+// recorded. A process that dies in between leaves an edit that is not recorded yet, and the next run records it. The
+// other way round the next run would take the old file for an edit that takes the steps back. path "" is of no file.
+func recordWith[T any](path string, data []byte, record func() (T, error)) (made T, err error) {
+	if path == "" {
+		return record()
+	}
+	was, bad := os.ReadFile(path)
+	if err := writeFile(path, data); err != nil {
+		return made, err
+	}
+	if made, err = record(); err == nil {
+		return made, nil
+	}
+	if bad != nil {
+		return made, errors.Join(err, os.Remove(path))
+	}
+	if bad := writeFile(path, was); bad != nil {
+		return made, errors.Join(err, bad)
+	}
+	return made, err
+}
+
+func unwritten(path string, err error) error {
+	return &state.Error{
+		Code:    state.CodeIO,
+		Message: fmt.Sprintf("%s cannot be written", path),
+		Hint:    "check the folder and the disk; xstate export writes the program elsewhere",
+		Err:     err,
+	}
+}

@@ -1,0 +1,15 @@
+package private
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// signatureOf returns the signature of a file.
+func signatureOf(info fs.FileInfo) signature {
+	s := signature{Size: info.Size(), Modified: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.Inode, s.Changed = st.Ino, st.Ctimespec.Nano()
+	}
+	return s
+}
