@@ -26,8 +26,8 @@ func boundsDigest(b *sandbox.Bounds) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "bounds %+v", *b))
 }
 
-// forbidden returns what the present bounds forbid of what a trace did under other bounds, as a policy: key; "": nothing
-// is known. A fresh run would be denied it.
+// forbidden returns what the present bounds forbid of what a trace did under other bounds, as a policy: key; "":
+// nothing is known. A fresh run would be denied it.
 func (x *boundary) forbidden(t *state.Trace, path func(name string) string) depgraph.Key {
 	if x.digest == "" || t.Bounds == x.digest {
 		return ""

@@ -71,8 +71,8 @@ type RunSummary struct {
 	Sandbox    string   `cbor:"sandbox,omitempty" json:"sandbox,omitempty"`
 	Policy     Digest   `cbor:"policy,omitempty" json:"policy,omitempty"`
 	Unenforced []string `cbor:"unenforced,omitempty" json:"unenforced,omitempty"`
-	// Observed is how far the interpreter was observed: "seccomp", "ptrace" or "hooks", see package sandbox; "": no node
-	// was executed
+	// Observed is how far the interpreter was observed: "seccomp", "ptrace" or "hooks", see package sandbox; "": no
+	// node was executed
 	Observed string `cbor:"observed,omitempty" json:"observed,omitempty"`
 
 	Ended       *Ended `cbor:"ended,omitempty" json:"ended,omitempty"`

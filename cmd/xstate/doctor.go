@@ -48,7 +48,8 @@ func (a *app) doctor(ctx context.Context) error {
 	}
 	for _, l := range []policy.Level{policy.Workspace, policy.Strict} {
 		lacks := sandbox.Enforceable(sandbox.Spec{Folder: folder, Store: dir, Bounds: &sandbox.Bounds{}})
-		d.Levels = append(d.Levels, api.LevelReport{Level: l, Runs: l != policy.Strict || len(lacks) == 0, Lacks: list(lacks)})
+		d.Levels = append(d.Levels,
+			api.LevelReport{Level: l, Runs: l != policy.Strict || len(lacks) == 0, Lacks: list(lacks)})
 	}
 	d.Limits = limitReports()
 	if d.Store != "" {

@@ -64,7 +64,8 @@ func runScripts(t *testing.T, prepare func(*testscript.Env) error) {
 				return os.Geteuid() == 0, nil
 			case "bounded": // the system observes and enforces everything
 				level, _ := sandbox.Probe()
-				return level == sandbox.LevelCalls && len(sandbox.Enforceable(sandbox.Spec{Bounds: &sandbox.Bounds{}})) == 0, nil
+				return level == sandbox.LevelCalls &&
+					len(sandbox.Enforceable(sandbox.Spec{Bounds: &sandbox.Bounds{}})) == 0, nil
 			case "served": // see TestScriptsServed
 				return t.Name() == "TestScriptsServed", nil
 			}

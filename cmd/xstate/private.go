@@ -38,7 +38,8 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 			return err
 		}
 		file := ""
-		made, err := private.Fork(ctx, o.store.State(), name, state.ForkPoint{Session: o.session.Name(), Step: n}, origin,
+		made, err := private.Fork(ctx, o.store.State(), name, state.ForkPoint{Session: o.session.Name(), Step: n},
+			origin,
 			func(v *private.View) (err error) {
 				if file, err = o.privateText(ctx, v, n, n != head); file == "" {
 					return err

@@ -18,11 +18,13 @@ import (
 // documents has a value of each type of this package.
 var documents = []any{
 	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{}, Credit{}, CreditRow{}, Diff{},
-	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{}, Export{}, Failure{},
+	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
+	Export{}, Failure{},
 	Figure{}, Figures{},
 	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
 	Import{}, Init{}, Log{}, LogGraph{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
-	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{}, LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Problem{}, Query{}, QueryBlock{},
+	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{}, LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{},
+	Problem{}, Query{}, QueryBlock{},
 	QueryBlocks{}, QueryDependents{}, QueryPatch{}, QueryPath{}, QuerySymbol{}, QueryUnverified{}, QueryValue{},
 	QueryVersion{}, QueryVolatile{}, QueryWhere{}, Replay{}, Results{}, Rollback{}, Run{}, SessionStatus{},
 	Server{}, ServedRun{}, ServedSession{}, Status{}, Test{}, Undo{}, UndoStep{}, Verified{}, VerifiedFile{},

@@ -29,8 +29,8 @@ type Run struct {
 	// Overwritten are files that somebody edited since the last run and that the program wrote to.
 	Overwritten []string `json:"overwritten_files,omitempty"`
 
-	// Sandbox is the level of the bounds, and Policy their digest; absent: none. Unenforced are the parts of them that the
-	// system did not enforce.
+	// Sandbox is the level of the bounds, and Policy their digest; absent: none. Unenforced are the parts of them that
+	// the system did not enforce.
 	Sandbox    string       `json:"sandbox,omitempty"`
 	Policy     state.Digest `json:"policy,omitempty"`
 	Unenforced []string     `json:"unenforced,omitempty"`

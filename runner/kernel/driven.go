@@ -113,7 +113,8 @@ func (d *Driven) report(node int, seen *Observation) error {
 // terminal, is no matter of the program's: they try, and go on.
 func denied(r sandbox.Report) []sandbox.Denial {
 	return slices.DeleteFunc(slices.Clone(r.Denied), func(d sandbox.Denial) bool {
-		return d.Action == "write" && (d.Target == "/dev/tty" || strings.Contains(d.Target, "__pycache__") || strings.HasSuffix(d.Target, ".pyc"))
+		return d.Action == "write" &&
+			(d.Target == "/dev/tty" || strings.Contains(d.Target, "__pycache__") || strings.HasSuffix(d.Target, ".pyc"))
 	})
 }
 

@@ -53,8 +53,10 @@ var variants = []variant{
 	{name: "off"},
 	{name: "workspace", boxed: true, always: true},
 	{name: "strict", boxed: true, strict: true},
-	{name: "no-namespaces", boxed: true, always: true, without: func(o *sandbox.Offers) { o.Namespaces, o.User = false, false }},
-	{name: "old-landlock", boxed: true, without: func(o *sandbox.Offers) { o.Landlock, o.Namespaces, o.User = 3, false, false }},
+	{name: "no-namespaces", boxed: true, always: true,
+		without: func(o *sandbox.Offers) { o.Namespaces, o.User = false, false }},
+	{name: "old-landlock", boxed: true,
+		without: func(o *sandbox.Offers) { o.Landlock, o.Namespaces, o.User = 3, false, false }},
 	{name: "traced", boxed: true, observe: sandbox.LevelTrace},
 	{name: "unobserved", boxed: true, observe: sandbox.LevelHooks},
 }
@@ -177,8 +179,8 @@ func (e *escape) fits(v variant) bool {
 	return true
 }
 
-// TestEscapes tries every escape, as this user, and as an ordinary one if this is root. XSTATE_ESCAPES=all tries each in
-// every variant, which takes minutes; otherwise in those that differ most.
+// TestEscapes tries every escape, as this user, and as an ordinary one if this is root. XSTATE_ESCAPES=all tries each
+// in every variant, which takes minutes; otherwise in those that differ most.
 func TestEscapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")

@@ -57,7 +57,8 @@ func parseStrace(r io.Reader) ([]*straceCall, error) {
 		}
 		pid, _ := strconv.Atoi(m[1])
 		rest := m[2]
-		if s := superseded.FindStringSubmatch(rest); s != nil { // a thread's execve ends all others and takes their number
+		// a thread's execve ends all others and takes their number
+		if s := superseded.FindStringSubmatch(rest); s != nil {
 			from, _ := strconv.Atoi(s[1])
 			open[pid], text[pid] = open[from], text[from]
 			delete(open, from)

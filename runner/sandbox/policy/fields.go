@@ -124,7 +124,8 @@ var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9
 
 func checkHost(text string) error {
 	host, port := text, ""
-	if i := strings.LastIndexByte(text, ':'); i >= 0 && (strings.Count(text, ":") == 1 || strings.Contains(text, "]:")) {
+	if i := strings.LastIndexByte(text, ':'); i >= 0 &&
+		(strings.Count(text, ":") == 1 || strings.Contains(text, "]:")) {
 		host, port = text[:i], text[i+1:]
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 			return errors.New("the port is no number from 1 to 65535")

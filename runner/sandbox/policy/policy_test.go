@@ -58,13 +58,17 @@ func TestMerge(t *testing.T) {
 		{name: "the user's before the verb's", standard: Workspace, user: "sandbox.level = \"off\"", want: "level off"},
 		{name: "a folder raises", standard: Workspace, own: "sandbox.level = \"strict\"", want: "level strict"},
 		{name: "a folder does not lower", standard: Workspace, own: "sandbox.level = \"off\"", want: "level workspace"},
-		{name: "nor one above", user: "sandbox.level = \"strict\"", above: "sandbox.level = \"workspace\"", want: "level strict"},
-		{name: "a trusted one does", standard: Workspace, user: trust, own: "sandbox.level = \"off\"", want: "level off"},
+		{name: "nor one above", user: "sandbox.level = \"strict\"", above: "sandbox.level = \"workspace\"",
+			want: "level strict"},
+		{name: "a trusted one does", standard: Workspace, user: trust, own: "sandbox.level = \"off\"",
+			want: "level off"},
 		{name: "the nearer does not shadow", above: "sandbox.level = \"strict\"", own: "files.deny = [\"x\"]",
 			want: "level strict\nfiles.deny \"ROOT/above/own/x\""},
 		{name: "the caller decides", asked: Workspace, user: "sandbox.level = \"strict\"", want: "level workspace"},
-		{name: "only the user allows", asked: Workspace, user: "files.write = [\"/srv/a\"]\nnetwork.hosts = [\"a.org\"]",
-			own:  "files.write = [\"/srv/b\"]\nnetwork.hosts = [\"b.org\"]\nenvironment.pass = [\"B\"]\nenvironment.secrets = [\"S\"]",
+		{name: "only the user allows", asked: Workspace,
+			user: "files.write = [\"/srv/a\"]\nnetwork.hosts = [\"a.org\"]",
+			own: "files.write = [\"/srv/b\"]\nnetwork.hosts = [\"b.org\"]\nenvironment.pass = " +
+				"[\"B\"]\nenvironment.secrets = [\"S\"]",
 			want: "level workspace\nfiles.write \"/srv/a\"\nnetwork.hosts \"a.org\""},
 		{name: "who is trusted allows", asked: Workspace, user: trust + "network.hosts = [\"a.org\"]",
 			own:  "network.hosts = [\"b.org\"]\nenvironment.secrets = [\"S\"]",
@@ -74,11 +78,13 @@ func TestMerge(t *testing.T) {
 		{name: "denials add up", asked: Workspace, user: "files.deny = [\"/a\"]", own: "files.deny = [\"b\"]",
 			want: "level workspace\nfiles.deny \"/a\"\nfiles.deny \"ROOT/above/own/b\""},
 		{name: "limits fall", asked: Workspace, user: "limits.memory = \"4GiB\"\nlimits.processes = 10",
-			above: "limits.memory = \"2GiB\"", own: "limits.memory = \"3GiB\"\nlimits.processes = 20\nlimits.cpu = \"1m\"",
-			want: "level workspace\nlimits.cpu 1m0s\nlimits.memory 2GiB\nlimits.processes 10"},
+			above: "limits.memory = \"2GiB\"",
+			own:   "limits.memory = \"3GiB\"\nlimits.processes = 20\nlimits.cpu = \"1m\"",
+			want:  "level workspace\nlimits.cpu 1m0s\nlimits.memory 2GiB\nlimits.processes 10"},
 		{name: "and rise by trust", asked: Workspace, user: trust + "limits.memory = \"4GiB\"",
 			own: "limits.memory = \"8GiB\"", want: "level workspace\nlimits.memory 8GiB"},
-		{name: "home", asked: Workspace, user: "files.read = [\"~/data\"]", want: "level workspace\nfiles.read \"ROOT/home/data\""},
+		{name: "home", asked: Workspace, user: "files.read = [\"~/data\"]",
+			want: "level workspace\nfiles.read \"ROOT/home/data\""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			o := place(t, x.user, x.above, x.own)
@@ -256,7 +262,8 @@ func normal(t *testing.T, value any) any {
 
 // FuzzSettings: no file makes the reader panic, and what it takes is TOML of known fields.
 func FuzzSettings(f *testing.F) {
-	for _, text := range []string{"files.read = [\"a\"]", "[limits]\ncpu = \"1s\"", "sandbox = {level = \"off\"}", "[[x]]", "a"} {
+	for _, text := range []string{"files.read = [\"a\"]", "[limits]\ncpu = \"1s\"", "sandbox = {level = \"off\"}",
+		"[[x]]", "a"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

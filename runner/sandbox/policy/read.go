@@ -160,7 +160,8 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 	}
 	if err != nil {
 		return nil, false, &state.Error{
-			Code: CodeInvalid, Message: "the policy " + name + " cannot be read", Hint: "check its permissions", Err: err,
+			Code: CodeInvalid, Message: "the policy " + name + " cannot be read", Hint: "check its permissions",
+			Err: err,
 		}
 	}
 	if found, err = settings(name, data); err != nil {
@@ -171,8 +172,9 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 		switch s.Field {
 		case fieldRead, fieldWrite, fieldDeny, fieldTrust:
 			if s.path, err = resolve(s.Value, folder, m.Home); err != nil {
-				return nil, true, s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/", "%s %q: %v",
-					s.Field, s.Value, err)
+				return nil, true,
+					s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/", "%s %q: %v",
+						s.Field, s.Value, err)
 			}
 		}
 	}
@@ -201,7 +203,8 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 		case fieldDeny:
 			p.Deny = addNew(p.Deny, s.path)
 		case fieldRead:
-			m.allow(s, &p.Read, s.path, mayAllow || within(s.path, slices.Concat(p.Read, p.Write, []string{m.Workspace})))
+			m.allow(s, &p.Read, s.path,
+				mayAllow || within(s.path, slices.Concat(p.Read, p.Write, []string{m.Workspace})))
 		case fieldWrite:
 			m.allow(s, &p.Write, s.path, mayAllow || within(s.path, append([]string{m.Workspace}, p.Write...)))
 		case fieldHosts:
@@ -332,7 +335,8 @@ func (p *Policy) Remarks() (remarks []string) {
 	}
 	for i := range p.Settings {
 		if s := &p.Settings[i]; strings.HasSuffix(s.Ignored, "is not trusted") {
-			remarks = append(remarks, fmt.Sprintf("%s: %s %q has no effect: %s", s.Place(), s.Field, s.Value, s.Ignored))
+			remarks = append(remarks,
+				fmt.Sprintf("%s: %s %q has no effect: %s", s.Place(), s.Field, s.Value, s.Ignored))
 		}
 	}
 	for _, l := range p.Lacks {

@@ -58,7 +58,8 @@ func inBase64(value string) (all []string) {
 func percent(value, plain string) string {
 	var b strings.Builder
 	for _, c := range []byte(value) {
-		if c < 0x80 && (strings.IndexByte(plain, c) >= 0 || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z') {
+		if c < 0x80 &&
+			(strings.IndexByte(plain, c) >= 0 || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z') {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02X", c)
@@ -116,7 +117,8 @@ func pythonForms(value string) []string {
 			bytes.WriteString(`\x` + strconv.FormatInt(int64(c)+0x100, 16)[1:])
 		}
 	}
-	return []string{text, strings.ReplaceAll(text, `'`, `\'`), bytes.String(), strings.ReplaceAll(bytes.String(), `'`, `\'`)}
+	return []string{text, strings.ReplaceAll(text, `'`, `\'`), bytes.String(),
+		strings.ReplaceAll(bytes.String(), `'`, `\'`)}
 }
 
 // wideForms are a value in the encodings with two and four bytes a character: numpy keeps texts like that.

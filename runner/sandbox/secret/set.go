@@ -104,8 +104,8 @@ func (s *Set) HasFrom(r io.Reader) (bool, error) {
 	}
 }
 
-// Digest names a value in a key. ok is false if the value holds no secret: it may then be named by an ordinary hash. The
-// digest depends on a key that only the user has, so that nobody who reads a record can test a guess.
+// Digest names a value in a key. ok is false if the value holds no secret: it may then be named by an ordinary hash.
+// The digest depends on a key that only the user has, so that nobody who reads a record can test a guess.
 func (s *Set) Digest(value string) (digest string, ok bool) {
 	if s == nil || !s.Has([]byte(value)) {
 		return "", false
@@ -154,7 +154,8 @@ func (s *Set) Equal(t *Set) bool {
 // least is how many characters of a secret may stand where a text was cut.
 const least = 4
 
-// ScrubClipped is Scrub for a text of which the middle was replaced by "...": a part of a secret may stand on each side.
+// ScrubClipped is Scrub for a text of which the middle was replaced by "...": a part of a secret may stand on each
+// side.
 func (s *Set) ScrubClipped(text string) string {
 	if s == nil {
 		return text
