@@ -93,7 +93,7 @@ type Trace struct {
 	Seconds float64                    `cbor:"seconds"`
 	At      time.Time                  `cbor:"at"`
 	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
-	// of module: and program: keys, the files that witness the version
+	// Paths has, of module: and program: keys, the files that witness the version.
 	Paths map[depgraph.Key]string `cbor:"paths,omitempty"`
 }
 

@@ -22,9 +22,9 @@ func (a *app) doctorVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "show what this system can observe and enforce",
-		Long: `Doctor shows how exactly programs are observed here, and why not better; what the levels workspace and strict
-enforce; how limits are enforced; the policy and the store of this folder; and the interpreters that are found. It
-changes nothing.`,
+		Long: `Doctor shows how exactly programs are observed here, and why not better. It shows what the levels workspace
+and strict enforce, how limits are enforced, the policy and the store of this folder, and the interpreters that it
+finds. It changes nothing.`,
 		Example: `  xstate doctor
   xstate doctor --json`,
 		Args: takes(0, 0, ""),

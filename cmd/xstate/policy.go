@@ -15,9 +15,10 @@ func (a *app) policyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "show what programs may do here",
-		Long: `Policy shows the bounds of a program in this folder, and the line of each setting. They come from the file
-xstate.toml of the user (~/.config/xstate/) and from those at and above the program. The file of a folder only narrows,
-unless that of the user names the folder in sandbox.trust. docs/sandbox.md describes levels and files.`,
+		Long: `Policy shows the bounds of a program in this folder, and the line of each setting. They come from the
+file xstate.toml of the user (~/.config/xstate/) and from those at and above the program. The file of a folder only
+narrows the bounds, unless the user's file names the folder in sandbox.trust. docs/sandbox.md describes levels and
+files.`,
 		Example: `  xstate policy
   xstate policy --sandbox strict
   xstate policy check xstate.toml`,
@@ -28,8 +29,8 @@ unless that of the user names the folder in sandbox.trust. docs/sandbox.md descr
 	check := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "check a policy file",
-		Long: `Check reads a policy file (default: the files that count here) and shows what it makes where it is trusted.
-It exits with 2 if the file is malformed or contradicts itself, and with 3 if this system cannot enforce it.`,
+		Long: `Check reads a policy file (default: the files that apply here) and shows the bounds that result where it is
+trusted. It exits with 2 if the file is malformed or contradicts itself, and with 3 if this system cannot enforce it.`,
 		Example: `  xstate policy check
   xstate policy check ~/.config/xstate/xstate.toml
   xstate policy check xstate.toml --sandbox strict`,

@@ -174,8 +174,7 @@ func compare(t *testing.T, v *View) *Comparison {
 func TestFork(t *testing.T) {
 	files := map[string]string{
 		"a.txt": "a", "tool": "! run", "sub/b.txt": "b", "empty": "/", "inner": "> a.txt",
-		"absolute": "> ROOT/sub/b.txt",
-		"gone":     "> nowhere", "zero": "", "__pycache__/a.pyc": "x", "sub/.xstate/history.db": "x", "-dash": "d",
+		"absolute": "> ROOT/sub/b.txt", "gone": "> nowhere", "zero": "", "__pycache__/a.pyc": "x", "sub/.xstate/history.db": "x", "-dash": "d",
 		"caf\xe9": "not UTF-8",
 	}
 	root, store := newStore(t, files)
@@ -215,8 +214,8 @@ func TestFork(t *testing.T) {
 	if hard, _ := os.Stat(filepath.Join(v.Folder, "hard")); !os.SameFile(a, hard) {
 		t.Error("hard links were not kept")
 	}
-	if info,
-		_ := os.Stat(filepath.Join(v.Folder, "holes")); signatureOf(info).Size != 16<<20 || sizeOnDisk(info) > 1<<20 {
+	info, _ := os.Stat(filepath.Join(v.Folder, "holes"))
+	if signatureOf(info).Size != 16<<20 || sizeOnDisk(info) > 1<<20 {
 		t.Errorf("a sparse file takes %d bytes", sizeOnDisk(info))
 	}
 	if c := compare(t, v); len(c.Changes)+len(c.Behind) > 0 {
@@ -373,8 +372,9 @@ func TestApplyPaths(t *testing.T) {
 	root, store := newStore(t, map[string]string{"a": "1", "d/x": "1"})
 	v := fork(t, store, "v", "s")
 	write(t, v.Folder, map[string]string{"a": "2", "d/x": "2", "d/y": "2"})
-	records := map[string]state.FileRecord{"d/x": {Base: state.DigestOf([]byte("1")),
-		Left: state.DigestOf([]byte("2"))}}
+	records := map[string]state.FileRecord{
+		"d/x": {Base: state.DigestOf([]byte("1")), Left: state.DigestOf([]byte("2"))},
+	}
 	if err := store.PutSessionRecord(t.Context(), "v", query.RecordFiles, records); err != nil {
 		t.Fatal(err)
 	}

@@ -333,11 +333,11 @@ var varying = []struct {
 	{regexp.MustCompile(`^/proc/PROCESS/fd/\d+$`), "/proc/PROCESS/fd/NUMBER"},
 	{regexp.MustCompile(`/cc[A-Za-z0-9]{6}(\.[\w.]+)?$`), "/ccRANDOM$1"},                   // gcc
 	{regexp.MustCompile(`/(sed|sort|Cu|tmp_obj_|XX|sem\.)[A-Za-z0-9]{6}$`), "/${1}RANDOM"}, // Cu: ln -f; XX: perl -i
-	// git tries whether there are links
+	// Git tries whether there are links
 	{regexp.MustCompile(`/t[A-Za-z0-9]{6}$`), "/tRANDOM"},
 	{regexp.MustCompile(`/go-build\d+`), "/go-buildRANDOM"},
 	{regexp.MustCompile(`/(pip-[a-z-]+-|pymp-|sem\.mp-|tmp)[a-z0-9_]{8}`), "/${1}RANDOM"}, // Python's tempfile
-	// the same, when it looks for a folder
+	// The same, when it looks for a folder
 	{regexp.MustCompile(`/tmp/[a-z0-9_]{8}$`), "/tmp/RANDOM"},
 	{regexp.MustCompile(`/([A-Za-z_.]+)[a-z0-9_]{8}\.tmp$`), "/${1}RANDOM.tmp"}, // pip
 	{regexp.MustCompile(`/\.([a-z.]+)\.[A-Za-z0-9]{6}$`), "/.$1.RANDOM"},        // rsync

@@ -139,8 +139,7 @@ var harmless = map[string]bool{
 	"exit": true, "exit_group": true, "wait4": true, "waitid": true, "kill": true, "tgkill": true, "tkill": true,
 	"rt_sigqueueinfo": true, "pidfd_open": true, "pidfd_send_signal": true, "getcwd": true, "unshare": true,
 	"socket": true, "socketpair": true, "getsockname": true, "getpeername": true, "setsockopt": true,
-	"getsockopt": true,
-	"sendto":     true, "recvfrom": true, "sendmsg": true, "recvmsg": true, "shutdown": true, "listen": true,
+	"getsockopt": true, "sendto": true, "recvfrom": true, "sendmsg": true, "recvmsg": true, "shutdown": true, "listen": true,
 	"accept": true, "accept4": true, "sendmmsg": true, "recvmmsg": true,
 	"???": true, // a thread was killed before strace knew the call
 }
@@ -324,8 +323,8 @@ func (j *straceJudge) executed(path string) {
 	}
 	text, err := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(text), "\n")
-	if words := strings.Fields(strings.TrimPrefix(line, "#!")); err == nil && strings.HasPrefix(line, "#!") &&
-		len(words) > 0 {
+	if words := strings.Fields(strings.TrimPrefix(line, "#!")); err == nil &&
+		strings.HasPrefix(line, "#!") && len(words) > 0 {
 		if next, ok := j.files.walk(words[0], true, func(link string) { j.note(link, UseRead|UseLook) }); ok {
 			j.executed(next)
 		}

@@ -219,8 +219,7 @@ var tools = []*tool{
 			{
 				name: "private", kind: boolean,
 				about: "true: in a folder of its own, a copy of the one that the program runs in, so that versions " +
-					"run " +
-					"side by side",
+					"run side by side",
 			},
 			ofSession, atStep, agent, why,
 		},

@@ -35,15 +35,15 @@ func against(before, s *Setting) error {
 	}
 	switch {
 	case before.Field == s.Field && before.Value == s.Value:
-		return s.refuse(CodeInvalid, "remove one of them", "%s %q is there already, in line %d", s.Field, s.Value,
-			before.Line)
+		return s.refuse(CodeInvalid, "remove one of them",
+			"%s %q is there already, in line %d", s.Field, s.Value, before.Line)
 	case deny.Field == fieldDeny && slices.Contains(paths, allow.Field) && allow.path == deny.path:
 		return s.refuse(CodeInvalid, "remove one of them", "%q is in %s and, in line %d, in %s", s.Value, s.Field,
 			before.Line, before.Field)
 	case deny.Field == fieldDeny && slices.Contains(paths, allow.Field) && Within(allow.path, deny.path):
 		return s.refuse(CodeInvalid, "deny the other parts of "+deny.Value+" by name",
-			"%s %q lies in files.deny %q (line %d), so it would have no effect", allow.Field, allow.Value, deny.Value,
-			deny.Line)
+			"%s %q lies in files.deny %q (line %d), so it would have no effect",
+			allow.Field, allow.Value, deny.Value, deny.Line)
 	case before.Field == fieldPass && s.Field == fieldSecrets && matches([]string{before.Value}, s.Value),
 		before.Field == fieldSecrets && s.Field == fieldPass && matches([]string{s.Value}, before.Value):
 		return s.refuse(CodeInvalid, "a secret is passed already: remove the other",

@@ -44,7 +44,7 @@ func (s *Setting) refuse(code state.Code, hint, format string, args ...any) erro
 // settings returns what a policy file says, in order. name is the file's name in errors.
 func settings(name string, data []byte) ([]Setting, error) {
 	var any map[string]any
-	// it finds what a parser of single lines does not: keys given twice
+	// It finds what a parser of single lines does not: keys given twice.
 	if err := toml.Unmarshal(data, &any); err != nil {
 		return nil, malformed(name, data, err)
 	}

@@ -67,8 +67,8 @@ func TestMerge(t *testing.T) {
 		{name: "the caller decides", asked: Workspace, user: "sandbox.level = \"strict\"", want: "level workspace"},
 		{name: "only the user allows", asked: Workspace,
 			user: "files.write = [\"/srv/a\"]\nnetwork.hosts = [\"a.org\"]",
-			own: "files.write = [\"/srv/b\"]\nnetwork.hosts = [\"b.org\"]\nenvironment.pass = " +
-				"[\"B\"]\nenvironment.secrets = [\"S\"]",
+			own: "files.write = [\"/srv/b\"]\nnetwork.hosts = [\"b.org\"]\n" +
+				"environment.pass = [\"B\"]\nenvironment.secrets = [\"S\"]",
 			want: "level workspace\nfiles.write \"/srv/a\"\nnetwork.hosts \"a.org\""},
 		{name: "who is trusted allows", asked: Workspace, user: trust + "network.hosts = [\"a.org\"]",
 			own:  "network.hosts = [\"b.org\"]\nenvironment.secrets = [\"S\"]",

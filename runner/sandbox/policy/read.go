@@ -160,8 +160,8 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 	}
 	if err != nil {
 		return nil, false, &state.Error{
-			Code: CodeInvalid, Message: "the policy " + name + " cannot be read", Hint: "check its permissions",
-			Err: err,
+			Code: CodeInvalid, Message: "the policy " + name + " cannot be read",
+			Hint: "check its permissions", Err: err,
 		}
 	}
 	if found, err = settings(name, data); err != nil {
@@ -172,9 +172,8 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 		switch s.Field {
 		case fieldRead, fieldWrite, fieldDeny, fieldTrust:
 			if s.path, err = resolve(s.Value, folder, m.Home); err != nil {
-				return nil, true,
-					s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/", "%s %q: %v",
-						s.Field, s.Value, err)
+				return nil, true, s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/",
+					"%s %q: %v", s.Field, s.Value, err)
 			}
 		}
 	}
