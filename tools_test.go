@@ -52,8 +52,8 @@ type toolRun struct {
 }
 
 // TestTools runs real tools as blocks: compilers, make, git, databases, archives. After each edit the outputs and all
-// files on the disk equal those of a plain interpreter in a fresh folder, and nothing is executed that the edit does not
-// affect. TestStrace compares what is observed of the same tools with what strace sees.
+// files on the disk equal those of a plain interpreter in a fresh folder, and nothing is executed that the edit does
+// not affect. TestStrace compares what is observed of the same tools with what strace sees.
 func TestTools(t *testing.T) {
 	names, err := filepath.Glob("runner/sandbox/testdata/programs/*.txtar")
 	if err != nil || len(names) < 20 {

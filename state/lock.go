@@ -158,8 +158,8 @@ func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, 
 	return s.lockSession(ctx, session, workspace, true)
 }
 
-// LockCopy gives the caller a session to make, and keeps programs from running in a folder that it is to be copied from.
-// It waits as LockRun does. Several callers may copy a folder at the same time.
+// LockCopy gives the caller a session to make, and keeps programs from running in a folder that it is to be copied
+// from. It waits as LockRun does. Several callers may copy a folder at the same time.
 func (s *Store) LockCopy(ctx context.Context, session, folder string) (*Lock, error) {
 	return s.lockSession(ctx, session, folder, false)
 }

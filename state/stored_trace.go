@@ -93,7 +93,8 @@ type Trace struct {
 	Seconds float64                    `cbor:"seconds"`
 	At      time.Time                  `cbor:"at"`
 	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
-	Paths   map[depgraph.Key]string    `cbor:"paths,omitempty"` // of module: and program: keys, the files that witness the version
+	// Paths has, of module: and program: keys, the files that witness the version.
+	Paths map[depgraph.Key]string `cbor:"paths,omitempty"`
 }
 
 // Failure returns the error of the execution, or of the program that it ended with a code other than 0; nil if there is

@@ -72,7 +72,9 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions, views []string) (e
 	}
 	a.notices(store)
 	if a.ui.json {
-		return a.ui.document(api.Freed{Version: api.Version, Store: dir, DryRun: o.DryRun, Private: folders, Collected: got})
+		return a.ui.document(api.Freed{
+			Version: api.Version, Store: dir, DryRun: o.DryRun, Private: folders, Collected: got,
+		})
 	}
 	a.printFreed("private", folders)
 	a.printFreed("of no use", got.Useless)

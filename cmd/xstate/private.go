@@ -38,7 +38,8 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 			return err
 		}
 		file := ""
-		made, err := private.Fork(ctx, o.store.State(), name, state.ForkPoint{Session: o.session.Name(), Step: n}, origin,
+		made, err := private.Fork(ctx, o.store.State(), name,
+			state.ForkPoint{Session: o.session.Name(), Step: n}, origin,
 			func(v *private.View) (err error) {
 				if file, err = o.privateText(ctx, v, n, n != head); file == "" {
 					return err
@@ -202,14 +203,15 @@ func (a *app) applyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply SESSION [PATH]...",
 		Short: "move what changed in a private folder into the original",
-		Long: `Apply makes the differences that xstate diff --files SESSION lists in the folder that the private one is a
-view of: all of them, or those at the PATHs and below. Each file is replaced at once. A file that changed in the
-original, too, since the private folder was made is a conflict: then nothing is changed, and apply exits with 3.
+		Long: `Apply makes the differences that xstate diff --files SESSION lists in the original folder, of
+which the private one is a copy: all of them, or those at the PATHs and below. Each file is replaced at once. A file
+that also changed in the original since the private folder was made is a conflict. Then apply changes nothing and
+exits with 3.
 
-The step that records it, in the session of the original, names the files. Results of the program count as such there,
-not as edits. Where the program's own file is applied, xstate run records its edits and reuses the results.
+A step in the session of the original records it and names the files. Results of the program count as such there, not
+as edits. Where the program's own file is applied, xstate run records its edits and reuses the results.
 
-The private folder stays; work goes on in it from there. xstate gc --private SESSION removes it. After a crash, the same
+The private folder stays, and work can go on in it. xstate gc --private SESSION removes it. After a crash, the same
 apply carries on.`,
 		Example: `  xstate apply variant-1
   xstate apply variant-1 out/report.html --agent judge --reason "best of ten"`,

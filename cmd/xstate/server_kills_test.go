@@ -20,9 +20,9 @@ import (
 )
 
 // TestServerKills kills the server, interpreters and clients at random moments while several clients use several
-// sessions. Whatever was acknowledged is there, results equal those of a plain run, and nothing is left running: neither
-// interpreters nor what their programs started, not even daemons with a session of their own.
-// XSTATE_KILLS says how often.
+// sessions. Whatever was acknowledged is there, results equal those of a plain run, and nothing is left running:
+// neither interpreters nor what their programs started, not even daemons with a session of their own. XSTATE_KILLS says
+// how often.
 func TestServerKills(t *testing.T) {
 	kills, limit := 20, time.Minute
 	if text := os.Getenv("XSTATE_KILLS"); text != "" {
@@ -173,7 +173,8 @@ print(open("tree.txt").read())
 	exit, out, errOut := a.command("tree", "run", "p.py", "--warm", "--json")
 	switch {
 	case exit == -1 || exit > 1 && lost(out):
-	case exit == 1 && (strings.Contains(string(out), `"KernelDied"`) || strings.Contains(string(out), "CalledProcessError")):
+	case exit == 1 &&
+		(strings.Contains(string(out), `"KernelDied"`) || strings.Contains(string(out), "CalledProcessError")):
 	case exit != 0 || !strings.Contains(string(out), fmt.Sprintf(`"%d\n`, n)):
 		a.t.Errorf("run = %d: %s%s", exit, out, errOut)
 	}

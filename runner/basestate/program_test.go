@@ -39,8 +39,10 @@ func TestProgramKey(t *testing.T) {
 	}{
 		{"another file in the folder", func() error { return os.WriteFile(path("other"), nil, 0o644) }, true},
 		{"a file that was not there", func() error { return os.WriteFile(path("none"), nil, 0o644) }, false},
-		{"a file in a folder that was listed", func() error { return os.WriteFile(path("include/x.h"), nil, 0o644) }, false},
-		{"a newer program", func() error { return os.Chtimes(path("cc1"), time.Time{}, time.Now().Add(time.Hour)) }, false},
+		{"a file in a folder that was listed", func() error { return os.WriteFile(path("include/x.h"), nil, 0o644) },
+			false},
+		{"a newer program", func() error { return os.Chtimes(path("cc1"), time.Time{}, time.Now().Add(time.Hour)) },
+			false},
 	} {
 		if err := c.change(); err != nil {
 			t.Fatal(err)

@@ -98,7 +98,8 @@ type Launch struct {
 	Observe   string             // forces a way to observe, see the language; "" leaves the choice to the kernel
 	Dialects  []depgraph.Dialect // of the program's blocks
 	Guard     *Guard             // nil: the program may do what it likes
-	// Sandbox is how the interpreter is observed and bounded; nil: not at all. The language adds the folders of its own.
+	// Sandbox is how the interpreter is observed and bounded; nil: not at all. The language adds the folders of its
+	// own.
 	Sandbox *sandbox.Spec
 }
 

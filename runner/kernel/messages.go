@@ -42,8 +42,8 @@ type Node struct {
 	// undone, as with Again.
 	OpenElsewhere []string `json:"open_elsewhere,omitempty"`
 
-	// Observed is the number under which the sandbox observes the node; 0: it does not. The driver brackets the program's
-	// code by calls that name it, see package sandbox.
+	// Observed is the number under which the sandbox observes the node; 0: it does not. The driver brackets the
+	// program's code by calls that name it, see package sandbox.
 	Observed int `json:"observed,omitempty"`
 
 	Reach map[string][]string `json:"reach,omitempty"` // class → names whose values reach it

@@ -327,7 +327,9 @@ func (o *Observation) mark(mark string) {
 }
 
 // shells start other programs. They name a chain of programs only where they start none.
-var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "env": true, "nice": true, "time": true}
+var shells = map[string]bool{
+	"sh": true, "bash": true, "dash": true, "zsh": true, "env": true, "nice": true, "time": true,
+}
 
 // programOf returns the name of the first program of the system that is no shell. A program is executed under the name
 // of a link, such as gcc.
@@ -363,10 +365,10 @@ func linkTo(program string, used map[string]*sandbox.Access) string {
 // varying are programs that show, by their nature, what differs from run to run, with the mark for it. Others may do so
 // as well: a system call does not tell what a program does with the time.
 var varying = map[string]string{
-	"date": "clock", "cal": "clock", "uptime": "clock", "hwclock": "clock", "w": "clock", "who": "clock", "last": "clock",
-	"git": "clock", "uuidgen": "entropy", "mktemp": "entropy", "mcookie": "entropy", "shuf": "entropy",
-	"openssl": "entropy", "ps": "process", "top": "process", "pgrep": "process", "pidof": "process", "pstree": "process",
-	"free": "process", "vmstat": "process", "lsof": "process", "df": "process", "fuser": "process",
+	"date": "clock", "cal": "clock", "uptime": "clock", "hwclock": "clock", "w": "clock", "who": "clock",
+	"last": "clock", "git": "clock", "uuidgen": "entropy", "mktemp": "entropy", "mcookie": "entropy", "shuf": "entropy",
+	"openssl": "entropy", "ps": "process", "top": "process", "pgrep": "process", "pidof": "process",
+	"pstree": "process", "free": "process", "vmstat": "process", "lsof": "process", "df": "process", "fuser": "process",
 }
 
 // showTimes are programs that show or store the times of files that they look at. Others compare times, as make does.

@@ -210,7 +210,8 @@ func TestJoinedMarks(t *testing.T) {
 		want   []string
 	}{
 		{"a child", func(j *joined) { j.child("a", read, nil) }, nil},
-		{"a program that shows the time", func(j *joined) { j.report.Programs = []string{"/bin/date"} }, []string{"clock"}},
+		{"a program that shows the time", func(j *joined) { j.report.Programs = []string{"/bin/date"} },
+			[]string{"clock"}},
 		{"chance", func(j *joined) { j.child("/dev/urandom", read, nil) }, []string{"entropy"}},
 		{"another machine", func(j *joined) { j.report.Sockets = []string{"tcp:10.0.0.1:80"} }, []string{"network"}},
 		{"a daemon", func(j *joined) { j.report.Sockets = []string{"unix:@bus"} }, []string{"subprocess"}},

@@ -173,8 +173,8 @@ func compare(t *testing.T, v *View) *Comparison {
 // A view holds what the original holds, with its attributes. Links do not lead out of it.
 func TestFork(t *testing.T) {
 	files := map[string]string{
-		"a.txt": "a", "tool": "! run", "sub/b.txt": "b", "empty": "/", "inner": "> a.txt", "absolute": "> ROOT/sub/b.txt",
-		"gone": "> nowhere", "zero": "", "__pycache__/a.pyc": "x", "sub/.xstate/history.db": "x", "-dash": "d",
+		"a.txt": "a", "tool": "! run", "sub/b.txt": "b", "empty": "/", "inner": "> a.txt",
+		"absolute": "> ROOT/sub/b.txt", "gone": "> nowhere", "zero": "", "__pycache__/a.pyc": "x", "sub/.xstate/history.db": "x", "-dash": "d",
 		"caf\xe9": "not UTF-8",
 	}
 	root, store := newStore(t, files)
@@ -214,7 +214,8 @@ func TestFork(t *testing.T) {
 	if hard, _ := os.Stat(filepath.Join(v.Folder, "hard")); !os.SameFile(a, hard) {
 		t.Error("hard links were not kept")
 	}
-	if info, _ := os.Stat(filepath.Join(v.Folder, "holes")); signatureOf(info).Size != 16<<20 || sizeOnDisk(info) > 1<<20 {
+	info, _ := os.Stat(filepath.Join(v.Folder, "holes"))
+	if signatureOf(info).Size != 16<<20 || sizeOnDisk(info) > 1<<20 {
 		t.Errorf("a sparse file takes %d bytes", sizeOnDisk(info))
 	}
 	if c := compare(t, v); len(c.Changes)+len(c.Behind) > 0 {
@@ -287,7 +288,8 @@ func TestApply(t *testing.T) {
 			changes: []string{"n added added"},
 		},
 		{
-			name: "a folder becomes a file, and a file a folder", view: map[string]string{"d": "file", "a": "-", "a/b": "b"},
+			name:    "a folder becomes a file, and a file a folder",
+			view:    map[string]string{"d": "file", "a": "-", "a/b": "b"},
 			changes: []string{"a changed", "a/b added", "d changed", "d/x removed", "d/y removed"},
 			after:   map[string]string{"d": "file", "d/x": "-", "d/y": "-", "a": "/", "a/b": "b"},
 		},
@@ -370,7 +372,9 @@ func TestApplyPaths(t *testing.T) {
 	root, store := newStore(t, map[string]string{"a": "1", "d/x": "1"})
 	v := fork(t, store, "v", "s")
 	write(t, v.Folder, map[string]string{"a": "2", "d/x": "2", "d/y": "2"})
-	records := map[string]state.FileRecord{"d/x": {Base: state.DigestOf([]byte("1")), Left: state.DigestOf([]byte("2"))}}
+	records := map[string]state.FileRecord{
+		"d/x": {Base: state.DigestOf([]byte("1")), Left: state.DigestOf([]byte("2"))},
+	}
 	if err := store.PutSessionRecord(t.Context(), "v", query.RecordFiles, records); err != nil {
 		t.Fatal(err)
 	}
@@ -579,7 +583,8 @@ func TestAbandoned(t *testing.T) {
 		t.Errorf("the view (-want +got):\n%s", d)
 	}
 	for _, want := range []int{1, 1, 0} {
-		count, bytes, err := Abandoned(t.Context(), store, want == 1 && exists(filepath.Join(views, "making-1", "keep")))
+		count, bytes, err := Abandoned(t.Context(), store,
+			want == 1 && exists(filepath.Join(views, "making-1", "keep")))
 		if count != want || bytes != int64(want) || err != nil {
 			t.Errorf("Abandoned = %d, %d, %v; want %d", count, bytes, err, want)
 		}

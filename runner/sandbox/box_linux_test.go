@@ -187,7 +187,8 @@ except FileExistsError: open("c", "x")`, uses{"a": "look", "c": "look absent wri
 			"folder/deep": "list write <directory>", "folder/deep/y": "read write <4>",
 			"g": "absent write", "g/x": "absent write", "g/deep": "absent write", "g/deep/y": "absent write",
 		}, uses{}},
-		"folders":     {`os.makedirs("p/q"); os.rmdir("p/q")`, uses{"p": "look absent write", "p/q": "look absent write"}, uses{}},
+		"folders": {`os.makedirs("p/q"); os.rmdir("p/q")`,
+			uses{"p": "look absent write", "p/q": "look absent write"}, uses{}},
 		"not empty":   {`sh("rmdir folder 2>/dev/null")`, uses{}, uses{"folder": "look list"}},
 		"link":        {`os.link("a", "c")`, uses{"a": "read", "c": "look absent write"}, uses{}},
 		"symlink":     {`os.symlink("a", "c"); open("c").read()`, uses{"a": "read", "c": "look absent write"}, uses{}},
@@ -204,7 +205,8 @@ except FileExistsError: open("c", "x")`, uses{"a": "look", "c": "look absent wri
 		"openat2": {`call(437, -100, b"a", (ctypes.c_uint64 * 3)(os.O_RDWR), 24)`, uses{"a": "read write <1>"}, uses{}},
 		"exchange": {`call(NR["renameat2"], -100, b"a", -100, b"b", 2)`,
 			uses{"a": "read write <1>", "b": "read write <2>"}, uses{}},
-		"rename, not over": {`call(NR["renameat2"], -100, b"a", -100, b"b", 1)`, uses{"a": "look", "b": "look"}, uses{}},
+		"rename, not over": {`call(NR["renameat2"], -100, b"a", -100, b"b", 1)`, uses{"a": "look", "b": "look"},
+			uses{}},
 		"unnamed file": {`
 f = os.open("folder", os.O_TMPFILE | os.O_RDWR)
 os.write(f, b"x")
@@ -220,7 +222,8 @@ assert call(425, 8, (ctypes.c_char * 120)()) == -1 and ctypes.get_errno() == 38`
 		"static program": {`
 open("p.c", "w").write('#include <stdio.h>\nint main(){return fopen("a", "r") == 0;}')
 sh("gcc -static -o p p.c && ./p")`, uses{"p.c": "absent write"}, uses{"p": "look absent write mode", "a": "read"}},
-		"chdir":  {`os.chdir("folder/deep"); open("../x").read()`, uses{"folder/deep": "look", "folder/x": "read"}, uses{}},
+		"chdir": {`os.chdir("folder/deep"); open("../x").read()`, uses{"folder/deep": "look", "folder/x": "read"},
+			uses{}},
 		"script": {`subprocess.run(["./run.sh"])`, uses{}, uses{"run.sh": "read", "a": "read"}},
 		"dev fd": {`f = open("a"); open("/dev/fd/%d" % f.fileno()).read()`, uses{"a": "read"}, uses{}},
 		"fork": {`
@@ -235,9 +238,12 @@ t.start(); t.join()`, uses{"a": "read"}, uses{}},
 		"mapped": {`
 import mmap
 with open("a", "r+") as f: mmap.mmap(f.fileno(), 0)[0:1] = b"9"`, uses{"a": "read write <1>"}, uses{}},
-		"sed -i":    {`sh("sed -i s/1/9/ a; mv a c; cp b a")`, uses{}, uses{"a": "read write <1>", "b": "read look", "c": "absent write"}},
-		"long path": {`p = "/".join(["folder", "."] + ["."] * 300 + ["x"]); open(p).read()`, uses{"folder/x": "read"}, uses{}},
-		"proc self": {`os.chdir("/proc/self/cwd/folder"); open("x").read()`, uses{"folder": "look", "folder/x": "read"}, uses{}},
+		"sed -i": {`sh("sed -i s/1/9/ a; mv a c; cp b a")`, uses{},
+			uses{"a": "read write <1>", "b": "read look", "c": "absent write"}},
+		"long path": {`p = "/".join(["folder", "."] + ["."] * 300 + ["x"]); open(p).read()`, uses{"folder/x": "read"},
+			uses{}},
+		"proc self": {`os.chdir("/proc/self/cwd/folder"); open("x").read()`, uses{"folder": "look", "folder/x": "read"},
+			uses{}},
 		"parallel": {`sh("for i in 1 2 3 4; do (cat a > p$i; rm p$i) & done; wait")`, uses{}, uses{"a": "read",
 			"p1": "absent write", "p2": "absent write", "p3": "absent write", "p4": "absent write"}},
 	} {

@@ -47,7 +47,8 @@ func newListener(fd int) listener {
 func (l listener) receive(n *notification) bool {
 	for {
 		*n = notification{}
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n)))
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(l), unix.SECCOMP_IOCTL_NOTIF_RECV,
+			uintptr(unsafe.Pointer(n)))
 		switch errno {
 		case 0:
 			return true

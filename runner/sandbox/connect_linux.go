@@ -53,7 +53,8 @@ func (s *supervisor) connect(c *call, address []byte) unix.Errno {
 		if held >= 0 {
 			defer unix.Close(held)
 		}
-		_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
+		_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&address[0])),
+			uintptr(len(address)))
 		if errno == 0 || errno == unix.EINPROGRESS {
 			after()
 		}
@@ -164,7 +165,8 @@ func addressOf(data []byte) (netip.AddrPort, bool) {
 	case family == unix.AF_INET && len(data) >= 8:
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(data[4:8])), binary.BigEndian.Uint16(data[2:])), true
 	case family == unix.AF_INET6 && len(data) >= 24:
-		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(data[8:24])).Unmap(), binary.BigEndian.Uint16(data[2:])), true
+		addr := netip.AddrFrom16([16]byte(data[8:24])).Unmap()
+		return netip.AddrPortFrom(addr, binary.BigEndian.Uint16(data[2:])), true
 	}
 	return netip.AddrPort{}, false
 }

@@ -33,8 +33,9 @@
 //   - "unreadable": the memory of a process could not be read.
 //   - "image": what was at a path could not be saved.
 //
-// Two things are not seen, and not said. A stat of a path with no other flag than AT_EMPTY_PATH on an open folder passes
-// the filter, because the same call without a path is the most frequent one. And a message of sendmsg to an address.
+// Two things are not seen, and not said. A stat of a path with no other flag than AT_EMPTY_PATH on an open folder
+// passes the filter, because the same call without a path is the most frequent one. And a message of sendmsg to an
+// address.
 //
 // # Marks
 //
@@ -54,15 +55,15 @@
 //
 // # What holds the bounds
 //
-//   - Files: Landlock, whose rules the engine makes and the keeper puts on. In a mount namespace all that is not written
-//     is mounted readable alone, for Landlock does not know permissions, owners and times. There, the store and what is
-//     denied are covered, because Landlock cannot take a folder out of another one.
+//   - Files: Landlock, whose rules the engine makes and the keeper puts on. In a mount namespace all that is not
+//     written is mounted readable alone, for Landlock does not know permissions, owners and times. There, the store and
+//     what is denied are covered, because Landlock cannot take a folder out of another one.
 //   - Network: an empty network namespace. Without one, internet sockets are streams only, and the supervisor connects
 //     them. The proxy alone reaches hosts.
 //   - Sockets in files: the supervisor connects them, too, to what the box itself listens on. Landlock does not, before
 //     version 9. So there are no local datagram sockets, which name their target in each message.
-//   - Processes: Landlock keeps signals and tracing inside of a box. What it does not know, such as priorities and limits
-//     of others, is refused by number or asked about.
+//   - Processes: Landlock keeps signals and tracing inside of a box. What it does not know, such as priorities and
+//     limits of others, is refused by number or asked about.
 //   - The system: calls that change it are refused by their numbers, capabilities are given up, and programs cannot
 //     raise privileges.
 //   - Limits: of one process by the system, of all together by the supervisor, which counts, and by a watch that looks.

@@ -409,7 +409,8 @@ end(1)
 
 func TestUnseen(t *testing.T) {
 	for name, test := range map[string]struct{ before, program, want string }{
-		"shared memory": {`open("/dev/shm/xstate-test", "w")`, `open("/dev/shm/xstate-test"); os.remove("/dev/shm/xstate-test")`,
+		"shared memory": {`open("/dev/shm/xstate-test", "w")`,
+			`open("/dev/shm/xstate-test"); os.remove("/dev/shm/xstate-test")`,
 			"shared memory"},
 		"own shared memory": {"", `
 from multiprocessing import shared_memory
@@ -418,7 +419,8 @@ m = shared_memory.SharedMemory(create=True, size=9); m.close(); m.unlink()`, ""}
 		"foreign": {"", `
 open("x.c", "w").write('int main(){int r; __asm__("int $0x80":"=a"(r):"a"(20)); return 0;}')
 sh("gcc -o x x.c && ./x")`, onAMD64("foreign")},
-		"removed folder": {`os.mkdir("c"); os.chdir("c"); os.rmdir("../c")`, `os.path.exists("../a")`, "removed folder"},
+		"removed folder": {`os.mkdir("c"); os.chdir("c"); os.rmdir("../c")`, `os.path.exists("../a")`,
+			"removed folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, folderOf(t, files), test.before+"\nbegin(1)\n"+test.program+"\nend(1)\n")

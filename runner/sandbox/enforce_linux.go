@@ -85,14 +85,17 @@ func refuse(s Spec, offers Offers, level Level, e *enforcement) error {
 	lacks := offers.lacks(s)
 	l := s.Bounds.Limits
 	if level == LevelHooks && (l.CPU > 0 || l.Wall > 0 || l.Files > 0 || l.Processes > 0) {
-		lacks = append(lacks, Lack{Field: "limits", Message: "calls are not observed here, so limits of time, files and " +
-			"processes of a node do not hold", Open: true})
+		lacks = append(lacks,
+			Lack{Field: "limits", Message: "calls are not observed here, so limits of time, files and processes of " +
+				"a node do not hold", Open: true})
 	}
 	if level == LevelHooks && !offers.Namespaces && len(s.Bounds.Hosts) > 0 {
-		lacks = append(lacks, Lack{Field: "network.hosts", Message: "calls are not observed and namespaces are not allowed: " +
-			"there is no network at all"})
+		lacks = append(lacks,
+			Lack{Field: "network.hosts", Message: "calls are not observed and namespaces are not allowed: " +
+				"there is no network at all"})
 	}
-	if b := s.Bounds; b.Launcher != "" && (b.Launcher != "bwrap" || offers.Bubblewrap == "") || len(lacks) > 0 && b.Strict {
+	if b := s.Bounds; b.Launcher != "" && (b.Launcher != "bwrap" || offers.Bubblewrap == "") ||
+		len(lacks) > 0 && b.Strict {
 		return &UnenforceableError{lacks}
 	}
 	for _, lack := range lacks {

@@ -53,8 +53,10 @@ var variants = []variant{
 	{name: "off"},
 	{name: "workspace", boxed: true, always: true},
 	{name: "strict", boxed: true, strict: true},
-	{name: "no-namespaces", boxed: true, always: true, without: func(o *sandbox.Offers) { o.Namespaces, o.User = false, false }},
-	{name: "old-landlock", boxed: true, without: func(o *sandbox.Offers) { o.Landlock, o.Namespaces, o.User = 3, false, false }},
+	{name: "no-namespaces", boxed: true, always: true,
+		without: func(o *sandbox.Offers) { o.Namespaces, o.User = false, false }},
+	{name: "old-landlock", boxed: true,
+		without: func(o *sandbox.Offers) { o.Landlock, o.Namespaces, o.User = 3, false, false }},
 	{name: "traced", boxed: true, observe: sandbox.LevelTrace},
 	{name: "unobserved", boxed: true, observe: sandbox.LevelHooks},
 }
@@ -65,15 +67,16 @@ import ctypes, errno, json, os, platform, signal, socket, subprocess, sys, threa
 S = json.loads(os.environ["ESCAPE"])
 libc = ctypes.CDLL(None, use_errno=True)
 numbers = dict(x86_64=dict(clone=56, mount=165, umount2=166, ptrace=101, prctl=157, tkill=200, tgkill=234, shmget=29,
-    rt_sigqueueinfo=129, unshare=272, process_vm_readv=310, process_vm_writev=311, seccomp=317, renameat2=316, linkat=265,
-    name_to_handle_at=303, open_by_handle_at=304, setns=308, personality=135, bpf=321, perf_event_open=298, kexec_load=246,
+    rt_sigqueueinfo=129, unshare=272, process_vm_readv=310, process_vm_writev=311, seccomp=317, renameat2=316,
+    linkat=265, name_to_handle_at=303, open_by_handle_at=304, setns=308, personality=135, bpf=321,
+    perf_event_open=298, kexec_load=246,
     init_module=175, finit_module=313, delete_module=176, reboot=169, swapon=167, swapoff=168, acct=163, keyctl=250,
     add_key=248, request_key=249, userfaultfd=323, settimeofday=164, clock_settime=227, sethostname=170, quotactl=179,
     pivot_root=155, syslog=103),
   aarch64=dict(clone=220, mount=40, umount2=39, ptrace=117, prctl=167, tkill=130, tgkill=131, shmget=194,
     rt_sigqueueinfo=138, unshare=97, process_vm_readv=270, process_vm_writev=271, seccomp=277, renameat2=276, linkat=37,
-    name_to_handle_at=264, open_by_handle_at=265, setns=268, personality=92, bpf=280, perf_event_open=241, kexec_load=104,
-    init_module=105, finit_module=273, delete_module=106, reboot=142, swapon=224, swapoff=225, acct=89, keyctl=219,
+    name_to_handle_at=264, open_by_handle_at=265, setns=268, personality=92, bpf=280, perf_event_open=241,
+    kexec_load=104, init_module=105, finit_module=273, delete_module=106, reboot=142, swapon=224, swapoff=225, acct=89, keyctl=219,
     add_key=217, request_key=218, userfaultfd=282, settimeofday=170, clock_settime=112, sethostname=161, quotactl=60,
     pivot_root=41, syslog=116))[platform.machine()]
 numbers.update(pidfd_send_signal=424, io_uring_setup=425, open_tree=428, fsopen=430, pidfd_open=434, clone3=435,
@@ -177,8 +180,8 @@ func (e *escape) fits(v variant) bool {
 	return true
 }
 
-// TestEscapes tries every escape, as this user, and as an ordinary one if this is root. XSTATE_ESCAPES=all tries each in
-// every variant, which takes minutes; otherwise in those that differ most.
+// TestEscapes tries every escape, as this user, and as an ordinary one if this is root. XSTATE_ESCAPES=all tries each
+// in every variant, which takes minutes; otherwise in those that differ most.
 func TestEscapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")

@@ -107,7 +107,8 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.offers.Namespaces && g.listsDenied(c)) {
 		return unix.EACCES, nil // programs that list processes, or the workspace, come by: this is no event
 	}
-	if c.act == actLook && hiddenAtHome(c.to.path) && g.allowed.denial(verbRead, c.to.path) != nil && !g.above(c.to.path) {
+	if c.act == actLook && hiddenAtHome(c.to.path) && g.allowed.denial(verbRead, c.to.path) != nil &&
+		!g.above(c.to.path) {
 		return unix.ENOENT, nil
 	}
 	if d := g.onPaths(c); d != nil {
@@ -181,8 +182,8 @@ func (g *guard) open(c *call) *Denial {
 	return g.allowed.denial(verbRead, c.to.path)
 }
 
-// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it where it is not
-// there, and stop where it is and cannot be read.
+// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it where it is
+// not there, and stop where it is and cannot be read.
 func hiddenAtHome(p string) bool {
 	home, err := os.UserHomeDir()
 	return err == nil && home != "/" && within(p, home) && strings.HasPrefix(p[len(home):], "/.")

@@ -9,7 +9,8 @@ import (
 
 // Offers is what this system offers to enforce bounds with.
 type Offers struct {
-	// Landlock is the version of Landlock: 1 bounds files, 3 truncation, 5 devices, 6 signals and abstract sockets. 0: none.
+	// Landlock is the version of Landlock: 1 bounds files, 3 truncation, 5 devices, 6 signals and abstract
+	// sockets. 0: none.
 	Landlock int `json:"landlock"`
 	// Namespaces says that a box can have its own view of folders, network and interprocess communication.
 	Namespaces bool `json:"namespaces"`
@@ -73,10 +74,12 @@ func (o Offers) lacks(s Spec) []Lack {
 		if len(b.Deny) > 0 {
 			add(false, "files.deny", "namespaces are not allowed: %s", where)
 		}
-		add(false, "files.write", "namespaces are not allowed: permissions, owners and times of files outside are guarded "+
-			"by the supervisor alone, and terminals are refused")
+		add(false, "files.write",
+			"namespaces are not allowed: permissions, owners and times of files outside are guarded by the "+
+				"supervisor alone, and terminals are refused")
 		if !o.Sockets {
-			add(len(b.Hosts) > 0, "network.hosts", "neither namespaces nor pidfd_getfd are allowed: there is no network at all")
+			add(len(b.Hosts) > 0, "network.hosts",
+				"neither namespaces nor pidfd_getfd are allowed: there is no network at all")
 		}
 	}
 	if o.Landlock < 6 {
@@ -86,8 +89,9 @@ func (o Offers) lacks(s Spec) []Lack {
 		add(true, "sandbox.launcher", "bwrap is not installed")
 	}
 	if b.Launcher != "" && b.Launcher != "bwrap" {
-		add(true, "sandbox.launcher", "%q is not supported: its processes are not those of this system, so nothing they "+
-			"do could be observed", b.Launcher)
+		add(true, "sandbox.launcher",
+			"%q is not supported: its processes are not those of this system, so nothing they do could be observed",
+			b.Launcher)
 	}
 	return all
 }

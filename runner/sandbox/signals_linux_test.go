@@ -27,7 +27,8 @@ resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 os.abort()`,
 		"child statuses": `
 import subprocess
-for text in "exit 3", "kill -9 $$", "kill -15 $$", "trap 'echo caught; exit 4' TERM; kill -15 $$; exit 5", "trap '' INT; kill -2 $$":
+caught = "trap 'echo caught; exit 4' TERM; kill -15 $$; exit 5"
+for text in "exit 3", "kill -9 $$", "kill -15 $$", caught, "trap '' INT; kill -2 $$":
     print(text, subprocess.run(["sh", "-c", text], stdout=subprocess.PIPE))`,
 		"stop": `
 import os, signal, subprocess

@@ -81,7 +81,8 @@ func newSite(t *testing.T, e *escape, v *victim) *site {
 		}
 	}
 	for name, text := range map[string]string{
-		s.work + "/a": "a", s.store + "/history": "history " + secret, s.abroad + "/secret": secret, s.abroad + "/file": "file",
+		s.work + "/a": "a", s.store + "/history": "history " + secret, s.abroad + "/secret": secret,
+		s.abroad + "/file":   "file",
 		"/dev/shm/" + s.mark: secret,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
@@ -214,7 +215,8 @@ func (s *site) marked() (pids []int) {
 // strays are paths elsewhere that escapes try to make.
 func (s *site) strays() []string {
 	home, _ := os.UserHomeDir()
-	return []string{"/usr/local/lib/" + s.mark, "/usr/lib/python3/dist-packages/" + s.mark + ".pth", home + "/." + s.mark,
+	return []string{"/usr/local/lib/" + s.mark, "/usr/lib/python3/dist-packages/" + s.mark + ".pth",
+		home + "/." + s.mark,
 		"/tmp/" + s.mark, s.work + "2"}
 }
 

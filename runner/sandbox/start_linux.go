@@ -125,7 +125,8 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 func (b *Box) setUp(cmd *exec.Cmd) error {
 	bounds := b.bounds
 	setup := keeper.Setup{
-		Path: cmd.Path, Args: cmd.Args, Env: bounds.environ(cmd.Environ()), Dir: cmd.Dir, Files: 3 + len(cmd.ExtraFiles),
+		Path: cmd.Path, Args: cmd.Args, Env: bounds.environ(cmd.Environ()), Dir: cmd.Dir,
+		Files: 3 + len(cmd.ExtraFiles),
 		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.setup(),
 	}
 	if b.level != LevelHooks {
@@ -165,7 +166,8 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 	return nil
 }
 
-// follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait reads.
+// follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait
+// reads.
 func (b *Box) follow() {
 	defer close(b.followed)
 	_, _ = b.control.Read(make([]byte, 1))

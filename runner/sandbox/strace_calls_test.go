@@ -38,7 +38,8 @@ var (
 	straceEntry   = regexp.MustCompile(`^([a-z0-9_]+|\?\?\?)\(`)
 	straceResumed = regexp.MustCompile(`^<\.\.\. (?:[a-z0-9_]+|\?\?\?) resumed>`)
 	superseded    = regexp.MustCompile(`^\+\+\+ superseded by execve in pid (\d+) \+\+\+`)
-	straceResult  = regexp.MustCompile(`^\) += (\?|-?\d+|0x[0-9a-f]+)(<(?:[^>]|->)*>(?:\(deleted\))?)?(?: ([A-Z0-9_]+)\b.*| \(.*\))?$`)
+	straceResult  = regexp.MustCompile(`^\) += (\?|-?\d+|0x[0-9a-f]+)(<(?:[^>]|->)*>(?:\(deleted\))?)?` +
+		`(?: ([A-Z0-9_]+)\b.*| \(.*\))?$`)
 )
 
 const unfinished = " <unfinished ...>"
@@ -57,7 +58,8 @@ func parseStrace(r io.Reader) ([]*straceCall, error) {
 		}
 		pid, _ := strconv.Atoi(m[1])
 		rest := m[2]
-		if s := superseded.FindStringSubmatch(rest); s != nil { // a thread's execve ends all others and takes their number
+		// A thread's execve ends all others and takes their number.
+		if s := superseded.FindStringSubmatch(rest); s != nil {
 			from, _ := strconv.Atoi(s[1])
 			open[pid], text[pid] = open[from], text[from]
 			delete(open, from)

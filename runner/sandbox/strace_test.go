@@ -139,7 +139,8 @@ func underStrace(t *testing.T, s *stage, p program) *straceJudge {
 	}
 	log := s.base + "/strace.log"
 	cmd := exec.Command("strace", "-f", "-y", "--seccomp-bpf", "-s", "256", "-o", log,
-		"-e", "trace=%file,%process,%network,fchdir,fchmod,fchown,fsetxattr,fremovexattr,?openat2,?fchmodat2", "/bin/sh", "-e", "-c", p.run)
+		"-e", "trace=%file,%process,%network,fchdir,fchmod,fchown,fsetxattr,fremovexattr,?openat2,?fchmodat2",
+		"/bin/sh", "-e", "-c", p.run)
 	cmd.Dir, cmd.Env = s.folder, s.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s under strace: %v\n%s", p.name, err, out)
@@ -332,12 +333,14 @@ var varying = []struct {
 	{regexp.MustCompile(`^/proc/PROCESS/fd/\d+$`), "/proc/PROCESS/fd/NUMBER"},
 	{regexp.MustCompile(`/cc[A-Za-z0-9]{6}(\.[\w.]+)?$`), "/ccRANDOM$1"},                   // gcc
 	{regexp.MustCompile(`/(sed|sort|Cu|tmp_obj_|XX|sem\.)[A-Za-z0-9]{6}$`), "/${1}RANDOM"}, // Cu: ln -f; XX: perl -i
-	{regexp.MustCompile(`/t[A-Za-z0-9]{6}$`), "/tRANDOM"},                                  // git tries whether there are links
+	// Git tries whether there are links
+	{regexp.MustCompile(`/t[A-Za-z0-9]{6}$`), "/tRANDOM"},
 	{regexp.MustCompile(`/go-build\d+`), "/go-buildRANDOM"},
 	{regexp.MustCompile(`/(pip-[a-z-]+-|pymp-|sem\.mp-|tmp)[a-z0-9_]{8}`), "/${1}RANDOM"}, // Python's tempfile
-	{regexp.MustCompile(`/tmp/[a-z0-9_]{8}$`), "/tmp/RANDOM"},                             // the same, when it looks for a folder
-	{regexp.MustCompile(`/([A-Za-z_.]+)[a-z0-9_]{8}\.tmp$`), "/${1}RANDOM.tmp"},           // pip
-	{regexp.MustCompile(`/\.([a-z.]+)\.[A-Za-z0-9]{6}$`), "/.$1.RANDOM"},                  // rsync
+	// The same, when it looks for a folder
+	{regexp.MustCompile(`/tmp/[a-z0-9_]{8}$`), "/tmp/RANDOM"},
+	{regexp.MustCompile(`/([A-Za-z_.]+)[a-z0-9_]{8}\.tmp$`), "/${1}RANDOM.tmp"}, // pip
+	{regexp.MustCompile(`/\.([a-z.]+)\.[A-Za-z0-9]{6}$`), "/.$1.RANDOM"},        // rsync
 }
 
 func varyingName(path string) string {

@@ -28,7 +28,8 @@ type straceJudge struct {
 // judgeStrace follows the calls of a program that was started in folder. The files are those from before it started.
 func judgeStrace(calls []*straceCall, folder string, files *fileModel) (*straceJudge, error) {
 	j := &straceJudge{
-		uses: map[string]Use{}, tried: map[string]Use{}, opened: map[string]string{}, files: files, cwd: map[int]*string{},
+		uses: map[string]Use{}, tried: map[string]Use{}, opened: map[string]string{}, files: files,
+		cwd: map[int]*string{},
 	}
 	if len(calls) > 0 {
 		j.cwd[calls[0].pid] = &folder
@@ -121,7 +122,8 @@ func (j *straceJudge) follow(c *straceCall) error {
 	case "connect", "bind":
 		j.socket(c)
 	case "fchmod", "fchown", "fsetxattr", "fremovexattr":
-		if path := annotated(c.arg(0)); !c.failed() && filepath.IsAbs(path) && !strings.HasSuffix(c.arg(0), "(deleted)") {
+		if path := annotated(c.arg(0)); !c.failed() && filepath.IsAbs(path) &&
+			!strings.HasSuffix(c.arg(0), "(deleted)") {
 			j.note(path, UseLook|UseMode)
 		}
 	default:
@@ -136,8 +138,8 @@ func (j *straceJudge) follow(c *straceCall) error {
 var harmless = map[string]bool{
 	"exit": true, "exit_group": true, "wait4": true, "waitid": true, "kill": true, "tgkill": true, "tkill": true,
 	"rt_sigqueueinfo": true, "pidfd_open": true, "pidfd_send_signal": true, "getcwd": true, "unshare": true,
-	"socket": true, "socketpair": true, "getsockname": true, "getpeername": true, "setsockopt": true, "getsockopt": true,
-	"sendto": true, "recvfrom": true, "sendmsg": true, "recvmsg": true, "shutdown": true, "listen": true,
+	"socket": true, "socketpair": true, "getsockname": true, "getpeername": true, "setsockopt": true,
+	"getsockopt": true, "sendto": true, "recvfrom": true, "sendmsg": true, "recvmsg": true, "shutdown": true, "listen": true,
 	"accept": true, "accept4": true, "sendmmsg": true, "recvmmsg": true,
 	"???": true, // a thread was killed before strace knew the call
 }
@@ -225,7 +227,9 @@ func (j *straceJudge) resolve(c *straceCall, o operand) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return j.files.walk(path, o.follow || strings.HasSuffix(path, "/"), func(link string) { j.note(link, UseRead|UseLook) })
+	return j.files.walk(path, o.follow || strings.HasSuffix(path, "/"), func(link string) {
+		j.note(link, UseRead|UseLook)
+	})
 }
 
 // note adds a use. What a program wrote itself says nothing about what it was given.
@@ -319,7 +323,8 @@ func (j *straceJudge) executed(path string) {
 	}
 	text, err := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(text), "\n")
-	if words := strings.Fields(strings.TrimPrefix(line, "#!")); err == nil && strings.HasPrefix(line, "#!") && len(words) > 0 {
+	if words := strings.Fields(strings.TrimPrefix(line, "#!")); err == nil &&
+		strings.HasPrefix(line, "#!") && len(words) > 0 {
 		if next, ok := j.files.walk(words[0], true, func(link string) { j.note(link, UseRead|UseLook) }); ok {
 			j.executed(next)
 		}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// temporary makes the folder for temporary files of the boxes of one workspace, and returns it. The folder of the system
-// is not allowed: other programs keep files and sockets there. The name is the same each time, because programs look at
-// TMPDIR, and a changed value would make them run again.
+// temporary makes the folder for temporary files of the boxes of one workspace, and returns it. The folder of the
+// system is not allowed: other programs keep files and sockets there. The name is the same each time, because programs
+// look at TMPDIR, and a changed value would make them run again.
 func temporary(workspace string) (string, error) {
 	parent, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {

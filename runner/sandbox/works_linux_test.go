@@ -76,14 +76,23 @@ import os, subprocess
 os.nice(1); os.sched_setaffinity(0, os.sched_getaffinity(0))
 p = subprocess.Popen(["/bin/sleep", "60"]); os.setpriority(os.PRIO_PROCESS, p.pid, 10); p.kill(); p.wait()
 `,
-		"git": `assert sh("git init -q . && git config user.email a@b && git config user.name a && git add a && git commit -qm x && git log --oneline | cat && git gc -q").returncode == 0`,
+		"git": `
+assert sh("git init -q . && git config user.email a@b && git config user.name a && git add a && git commit -qm x && "
+          "git log --oneline | cat && git gc -q").returncode == 0
+`,
 		"gcc": `
 open("x.c", "w").write("int main(){return 0;}")
 open("Makefile", "w").write("x: x.o\n\tgcc -o x x.o\n")
 assert sh("make -s x && ./x").returncode == 0
 `,
-		"tar":    `assert sh("mkdir d && cp a d && tar czf d.tar.gz d && rm -r d && tar xzf d.tar.gz && mv d e && test -f e/a").returncode == 0`,
-		"script": `assert sh("ls -la; id; uname -a; ps ax; df . ; du -s .; date; sort a; find . -name a; cat a | grep a; test -w a; echo x > /dev/null").returncode == 0`,
+		"tar": `
+assert sh("mkdir d && cp a d && tar czf d.tar.gz d && rm -r d && tar xzf d.tar.gz && mv d e && "
+          "test -f e/a").returncode == 0
+`,
+		"script": `
+assert sh("ls -la; id; uname -a; ps ax; df . ; du -s .; date; sort a; find . -name a; cat a | grep a; test -w a; "
+          "echo x > /dev/null").returncode == 0
+`,
 		"pty": `
 import pty
 assert pty.spawn(["/bin/true"]) == 0
@@ -96,12 +105,14 @@ pwd.getpwuid(os.getuid()); socket.getaddrinfo("localhost", 80); socket.gethostna
 		"node": `
 import shutil
 if shutil.which("node"):
-    assert sh("node -e 'const n=require(\"net\");const s=n.createServer(c=>c.end(\"hi\"));s.listen(0,\"127.0.0.1\",()=>n.connect(s.address().port).on(\"data\",d=>s.close()))'").returncode == 0
+    assert sh("node -e 'const n=require(\"net\");const s=n.createServer(c=>c.end(\"hi\"));"
+              "s.listen(0,\"127.0.0.1\",()=>n.connect(s.address().port).on(\"data\",d=>s.close()))'").returncode == 0
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, v := range variants {
-				if !v.boxed || !v.always && v.name != "unobserved" && v.name != "old-landlock" || name == "pty" && v.name != "workspace" || v.observe != "" && name != "pool" && name != "sqlite" {
+				if !v.boxed || !v.always && v.name != "unobserved" && v.name != "old-landlock" ||
+					name == "pty" && v.name != "workspace" || v.observe != "" && name != "pool" && name != "sqlite" {
 					continue
 				}
 				t.Run(v.name, func(t *testing.T) {
@@ -112,7 +123,8 @@ if shutil.which("node"):
 					if err := b.Wait(); err != nil {
 						t.Error(err)
 					}
-					if strings.Contains(b.out.String(), "rror") || v.without == nil && strings.Contains(b.out.String(), "denied") || len(r.Denied) > 0 && name != "git" {
+					if strings.Contains(b.out.String(), "rror") ||
+						v.without == nil && strings.Contains(b.out.String(), "denied") || len(r.Denied) > 0 && name != "git" {
 						t.Errorf("%s\n%v", &b.out, r.Denied)
 					}
 				})
@@ -121,13 +133,15 @@ if shutil.which("node"):
 	}
 }
 
-// BenchmarkBoundedStart measures how long an interpreter in a box takes to start and end, beside one that has no bounds.
+// BenchmarkBoundedStart measures how long an interpreter in a box takes to start and end, beside one that has no
+// bounds.
 func BenchmarkBoundedStart(b *testing.B) {
 	for name, bounds := range map[string]*sandbox.Bounds{"observed": nil, "bounded": {}} {
 		b.Run(name, func(b *testing.B) {
 			folder := b.TempDir()
 			for b.Loop() {
-				box, err := sandbox.Start(exec.Command("/bin/true"), sandbox.Spec{Folder: folder, Spool: os.TempDir(), Bounds: bounds})
+				box, err := sandbox.Start(exec.Command("/bin/true"),
+					sandbox.Spec{Folder: folder, Spool: os.TempDir(), Bounds: bounds})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -139,7 +153,9 @@ func BenchmarkBoundedStart(b *testing.B) {
 
 // TestProxy reaches an allowed address through the proxy, and no other one.
 func TestProxy(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "served") }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "served")
+	}))
 	defer server.Close()
 	address := server.Listener.Addr().String()
 	for _, v := range variants {
@@ -168,11 +184,13 @@ end(1)
 				t.Error(err)
 			}
 			want := "b'served' HTTP Error 403: Forbidden\n[Errno 13] Permission denied\n"
-			if got := strings.Replace(b.out.String(), "[Errno 111] Connection refused", "[Errno 13] Permission denied", 1); got != want {
+			got := strings.Replace(b.out.String(), "[Errno 111] Connection refused", "[Errno 13] Permission denied", 1)
+			if got != want {
 				t.Errorf("got %q, want %q; denied %v", got, want, r.Denied)
 			}
 			if v.observe == "" && (!slices.Contains(r.Sockets, "tcp:"+address) ||
-				!slices.Contains(r.Denied, sandbox.Denial{Action: "connect", Target: "127.0.0.1:1", Rule: `network.hosts = ["127.0.0.1:1"]`})) {
+				!slices.Contains(r.Denied, sandbox.Denial{Action: "connect", Target: "127.0.0.1:1",
+					Rule: `network.hosts = ["127.0.0.1:1"]`})) {
 				t.Errorf("sockets %v, denied %v", r.Sockets, r.Denied)
 			}
 		})

@@ -218,8 +218,8 @@ var tools = []*tool{
 			},
 			{
 				name: "private", kind: boolean,
-				about: "true: in a folder of its own, a copy of the one that the program runs in, so that versions run " +
-					"side by side",
+				about: "true: in a folder of its own, a copy of the one that the program runs in, so that versions " +
+					"run side by side",
 			},
 			ofSession, atStep, agent, why,
 		},

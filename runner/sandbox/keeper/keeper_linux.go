@@ -57,8 +57,9 @@ func keep() {
 	k.talk()
 }
 
-// launch puts bounds and filter on a thread of its own, and starts the interpreter from it. That thread is not the first
-// one: a signal to a process is checked against the bounds of its first thread, so the box cannot signal the keeper.
+// launch puts bounds and filter on a thread of its own, and starts the interpreter from it. That thread is not the
+// first one: a signal to a process is checked against the bounds of its first thread, so the box cannot signal the
+// keeper.
 func (k *keeper) launch() {
 	runtime.LockOSThread()
 	if k.setup.Trace {
@@ -269,7 +270,8 @@ func end(status syscall.WaitStatus) {
 			uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 		// The signal goes to this thread: then it has ended the process before the call returns.
 		runtime.LockOSThread()
-		syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(status.Signal()))
+		syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()),
+			uintptr(status.Signal()))
 		exit(128 + int(status.Signal()))
 	}
 	exit(status.ExitStatus())

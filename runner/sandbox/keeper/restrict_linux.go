@@ -193,7 +193,8 @@ func (b *Bounds) allow(path string, rights uint64) error {
 		rights uint64
 		folder int64
 	}{rights, int64(fd)}
-	_, _, errno := syscall.RawSyscall6(sysAddRule, uintptr(b.Ruleset), pathBeneath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(sysAddRule, uintptr(b.Ruleset), pathBeneath,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	return asError(errno)
 }
 

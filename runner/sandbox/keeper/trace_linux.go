@@ -134,7 +134,8 @@ func asTraced(filter []byte) {
 func isTraced() bool {
 	path := append([]byte(tracePath), 0)
 	at := -100 // AT_FDCWD
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_FACCESSAT, uintptr(at), uintptr(unsafe.Pointer(&path[0])), 0, 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_FACCESSAT, uintptr(at),
+		uintptr(unsafe.Pointer(&path[0])), 0, 0, 0, 0)
 	return errno == traceErrno
 }
 

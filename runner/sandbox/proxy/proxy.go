@@ -270,8 +270,8 @@ func (p *Proxy) first(ctx context.Context, address, port string, addrs []netip.A
 	for _, addr := range addrs {
 		addr = addr.Unmap()
 		if !public(addr) && !p.hosts.allowsAddr(addr, port) {
-			last = &DeniedError{address, "it leads to " + addr.String() + ", which is not public; the policy may name the " +
-				"address itself"}
+			last = &DeniedError{address,
+				"it leads to " + addr.String() + ", which is not public; the policy may name the address itself"}
 			continue
 		}
 		c, err := p.dial(ctx, "tcp", netip.AddrPortFrom(addr, number(port)).String())

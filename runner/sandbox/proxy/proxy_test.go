@@ -75,9 +75,11 @@ func TestPlainRequests(t *testing.T) {
 	}))
 	defer server.Close()
 	names := map[string]string{"pypi.org": "151.101.0.1", "files.pypi.org": "151.101.0.2", "evil.org": "127.0.0.1",
-		"metadata.org": "169.254.169.254", "inner.org": "10.0.0.5", "nat.org": "64:ff9b::7f00:1", "other.org": "8.8.8.8"}
-	w := newWorld(t, []string{"pypi.org", "*.pypi.org:80", "evil.org", "metadata.org", "inner.org", "nat.org", "10.0.0.7:8080",
-		"gone.org"}, names, server.Listener.Addr().String())
+		"metadata.org": "169.254.169.254", "inner.org": "10.0.0.5", "nat.org": "64:ff9b::7f00:1",
+		"other.org": "8.8.8.8"}
+	w := newWorld(t,
+		[]string{"pypi.org", "*.pypi.org:80", "evil.org", "metadata.org", "inner.org", "nat.org", "10.0.0.7:8080",
+			"gone.org"}, names, server.Listener.Addr().String())
 	for _, test := range []struct{ address, want string }{
 		{"http://pypi.org/a", "200 pypi.org/a"},
 		{"http://PyPI.org./a", "200 PyPI.org./a"},
@@ -91,14 +93,14 @@ func TestPlainRequests(t *testing.T) {
 		{"http://[::ffff:127.0.0.1]/", "403 [::ffff:127.0.0.1]:80 is not allowed: the policy does not name it"},
 		{"http://10.0.0.7:8080/", "200 10.0.0.7:8080/"},
 		{"http://10.0.0.7:8081/", "403 10.0.0.7:8081 is not allowed: the policy does not name it"},
-		{"http://evil.org/", "403 evil.org:80 is not allowed: it leads to 127.0.0.1, which is not public; the policy may " +
-			"name the address itself"},
-		{"http://metadata.org/", "403 metadata.org:80 is not allowed: it leads to 169.254.169.254, which is not public; the " +
-			"policy may name the address itself"},
-		{"http://inner.org/", "403 inner.org:80 is not allowed: it leads to 10.0.0.5, which is not public; the policy may " +
-			"name the address itself"},
-		{"http://nat.org/", "403 nat.org:80 is not allowed: it leads to 64:ff9b::7f00:1, which is not public; the policy may " +
-			"name the address itself"},
+		{"http://evil.org/",
+			"403 evil.org:80 is not allowed: it leads to 127.0.0.1, which is not public; the policy may name the address itself"},
+		{"http://metadata.org/",
+			"403 metadata.org:80 is not allowed: it leads to 169.254.169.254, which is not public; the policy may name the address itself"},
+		{"http://inner.org/",
+			"403 inner.org:80 is not allowed: it leads to 10.0.0.5, which is not public; the policy may name the address itself"},
+		{"http://nat.org/",
+			"403 nat.org:80 is not allowed: it leads to 64:ff9b::7f00:1, which is not public; the policy may name the address itself"},
 		{"http://gone.org/", "502 gone.org was not found: no such name"},
 	} {
 		if got := w.get(test.address); got != test.want {
@@ -126,7 +128,9 @@ func compact(all []string) (once []string) {
 }
 
 func TestConnect(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Host)
+	}))
 	defer server.Close()
 	w := newWorld(t, []string{"example.com"}, map[string]string{"example.com": "93.184.216.34"},
 		server.Listener.Addr().String())

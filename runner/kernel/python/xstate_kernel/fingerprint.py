@@ -38,7 +38,7 @@ class Fingerprinter:
         self.arrays = memory.Arrays()
         # While no code of the program runs; else None.
         self.reached = None  # id of an opaque value → its fingerprint
-        self.of_classes = None  # id of a class of the program → itself, its fingerprint, the order of what that reaches
+        self.of_classes = None  # id of a class of the program → it, its fingerprint, the order of what that reaches
 
     def begin(self):
         """Begins a time in which no code of the program runs: what is fingerprinted stays the same."""

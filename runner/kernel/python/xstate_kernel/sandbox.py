@@ -1,7 +1,7 @@
 """Speaks with the supervisor of the sandbox, which sees the system calls of this process and of its children.
 
-A call of access(2) on a path below /.xstate is a message. It comes in order with all other calls of the thread. There is
-no such folder, so the call changes nothing where nobody listens.
+A call of access(2) on a path below /.xstate is a message. It comes in order with all other calls of the thread. There
+is no such folder, so the call changes nothing where nobody listens.
 """
 
 from . import original as __builtins__

@@ -8,7 +8,9 @@ import re
 _FIELD = re.compile(r"\$\$|\{\{|\}\}|\$([A-Za-z_]\w*)|\{([^{}]+)\}")
 _ESCAPE = re.compile(r"(?m)^([ \t]*)(?:([\w.]+[ \t]*=)[ \t]*)?([%!])(.*)$")
 _VALUED = {"timeit": "nrp", "prun": "lsTD", "memit": "rt"}  # options that have a value
-_SHELL = frozenset("ls ll la lx lf lk ldir mkdir rmdir rm cp mv cat less more man pip conda mamba micromamba uv".split())
+_SHELL = frozenset(
+    "ls ll la lx lf lk ldir mkdir rmdir rm cp mv cat less more man pip conda mamba micromamba uv".split()
+)
 _DYNAMIC = frozenset("who who_ls whos reset reset_selective run pylab".split())  # no text shows what these read
 
 

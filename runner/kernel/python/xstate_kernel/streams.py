@@ -168,7 +168,7 @@ class Recorder:
             stream.left = 0
 
     def descriptor_set(self, fd):
-        """Makes the text of Python code follow a descriptor that the node, for a while, puts another file in place of."""
+        """Makes the text of Python code follow a descriptor that the node points at another file for a while."""
         if fd in (1, 2):
             self._native[fd - 1].redirected()
             self.look()
