@@ -526,6 +526,9 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 	}
 	if links {
 		groups := e.linkGroups()
+		for name := range groups { // a child process may have linked a file that an earlier node wrote
+			names[name] = true
+		}
 		for name := range names {
 			note(depgraph.Key("link:"+name), state.Digest(groups[name]))
 		}

@@ -122,7 +122,15 @@ func (m *merge) user() error {
 func (m *merge) found() (files []string, err error) {
 	for folder := real(m.Folder); ; folder = filepath.Dir(folder) {
 		name := filepath.Join(folder, FileName)
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil || !info.Mode().IsRegular():
+			return nil, &state.Error{
+				Code: CodeInvalid, Message: "the policy " + name + " cannot be read: it is no regular file",
+				Hint: "remove it, or write a file there", Err: err,
+			}
+		default:
 			if own, err := os.Stat(m.User); m.User == "" || err != nil || !os.SameFile(own, info) {
 				files = append(files, name)
 			}

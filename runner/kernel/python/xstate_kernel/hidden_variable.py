@@ -40,12 +40,13 @@ class Variable:
         self.arm()
 
     def digest(self, value):
+        """Names a value. A value of the program's that is equal has another name: it is stored in another form."""
         try:
             data = marshal.dumps(value, 2)  # some eight times as fast as repr
         except ValueError:
             data = repr(value).encode()
         if data != self.last[0]:
-            self.last = data, blake2b(data, digest_size=20).hexdigest()
+            self.last = data, blake2b(data, digest_size=20, person=b"hidden").hexdigest()
         return self.last[1]
 
 
