@@ -310,7 +310,9 @@ func (m *merge) enforceable() error {
 	if p.Level != Strict || len(p.Lacks) == 0 {
 		return nil
 	}
-	lack := p.Lacks[0]
+	lack := p.Lacks[max(0, slices.IndexFunc(p.Lacks, func(l sandbox.Lack) bool {
+		return m.last(l.Field) != nil // what somebody asked for by name
+	}))]
 	place := "the level strict (" + p.LevelFrom + ")"
 	if s := m.last(lack.Field); s != nil {
 		place = s.Place() + ": " + s.Field
