@@ -44,7 +44,17 @@ func bounded(t *testing.T, bounds sandbox.Bounds, program string) *boxed {
 }
 
 func TestBounded(t *testing.T) {
-	b := bounded(t, sandbox.Bounds{}, `
+	t.Run("keeper", func(t *testing.T) { tryBounds(t, "") })
+	t.Run("bwrap", func(t *testing.T) {
+		if sandbox.Offered().Bubblewrap == "" {
+			t.Skip("bwrap is not installed")
+		}
+		tryBounds(t, "bwrap")
+	})
+}
+
+func tryBounds(t *testing.T, launcher string) {
+	b := bounded(t, sandbox.Bounds{Launcher: launcher}, `
 import traceback, tempfile, socket, threading
 def attempt(f):
     try: print(f())

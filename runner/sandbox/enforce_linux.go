@@ -27,6 +27,7 @@ type enforcement struct {
 	back   *os.File   // the other end of that socket
 	user   bool       // the keeper starts in a namespace of users
 	proxy  *proxy.Proxy
+	launch *launch // bubblewrap; nil: the keeper starts the interpreter itself
 }
 
 // Capabilities that root keeps: those over files and ids, which programs such as tar and make expect of root. Landlock
@@ -47,8 +48,16 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 	if err != nil {
 		return e, err
 	}
+	if s.Bounds.Launcher != "" {
+		offers = launchOffers(offers)
+		e.launch = &launch{program: offers.Bubblewrap, filter: alone(refusals(offers, level != LevelHooks))}
+	}
 	e.guard = newGuard(s, offers, temp)
-	e.filter = refusals(offers, askOf[level])
+	e.guard.launching.Store(e.launch != nil)
+	e.guard.covered = offers.Namespaces || e.launch != nil
+	if e.filter = aboutProcesses(offers, askOf[level]); e.launch == nil {
+		e.filter = append(e.filter, refusals(offers, level != LevelHooks)...)
+	}
 	e.user = offers.User
 	e.bounds = keeper.Bounds{Namespaces: offers.Namespaces, Limits: limitsOf(s.Bounds.Limits)}
 	if os.Getuid() == 0 {
@@ -56,6 +65,9 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 		if offers.Landlock >= 6 { // signals stay in the box
 			e.bounds.Capabilities |= 1 << unix.CAP_KILL
 		}
+	}
+	if e.launch != nil && os.Getuid() == 0 {
+		e.bounds.Capabilities |= 1 << unix.CAP_SETFCAP // to map root; bubblewrap gives up all
 	}
 	if offers.Namespaces {
 		e.view(s)
@@ -239,20 +251,23 @@ func (e *enforcement) installed() error {
 }
 
 // attach tells the guard which box it decides for, before there is a call to decide about.
-func (e *enforcement) attach(b *Box) {
+func (e *enforcement) attach(keeper int) {
 	if e.guard != nil {
-		e.guard.keeper = b.cmd.Process.Pid
+		e.guard.keeper = keeper
 	}
 }
 
 // started begins to watch the box, when its interpreter runs.
-func (e *enforcement) started(b *Box) {
+func (e *enforcement) started(end func()) {
 	for _, f := range e.files {
 		f.Close()
 	}
 	e.files = nil
 	if e.guard != nil {
-		e.guard.watch.start(b.cmd.Process.Pid, b.Kill)
+		if e.launch != nil {
+			e.launch.release()
+		}
+		e.guard.watch.start(e.guard.keeper, end)
 	}
 }
 
@@ -260,6 +275,9 @@ func (e *enforcement) started(b *Box) {
 func (e *enforcement) close() {
 	for _, f := range e.files {
 		f.Close()
+	}
+	if e.launch != nil {
+		e.launch.close()
 	}
 	if e.back != nil {
 		e.back.Close()

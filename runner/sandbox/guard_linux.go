@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
@@ -19,11 +20,14 @@ import (
 // change before the system reads it. So it says what is denied, and for most calls something else enforces it: see
 // package documentation. The exceptions are sockets, which the supervisor connects itself, and numbers.
 type guard struct {
-	spec    Spec
-	offers  Offers
-	allowed allowed
-	temp    string
-	keeper  int // its process; 0: the box has not started
+	spec      Spec
+	offers    Offers
+	allowed   allowed
+	temp      string
+	covered   bool        // what is denied is empty in the view of the box
+	executed  bool        // a program was started
+	launching atomic.Bool // bubblewrap is not done: its calls are no program's
+	keeper    int         // its process; 0: the box has not started
 
 	// Where there is no network namespace, the supervisor connects to the proxy instead of to its address.
 	proxy   *proxy.Proxy
@@ -85,6 +89,17 @@ func (g *guard) counts(c *call) bool {
 // decide returns the error with which a call fails, and why. A call that would fail anyway goes on: programs look in
 // many places, and an error that they do not expect there would stop them.
 func (g *guard) decide(c *call) (unix.Errno, *Denial) {
+	if c.act == actExec && c.to.path == "" && !g.executed {
+		g.executed = true
+		return 0, nil // the keeper starts the program, and cannot be looked into
+	}
+	g.executed = g.executed || c.act == actExec
+	if g.launching.Load() && c.act == actExec && c.to.path != g.offers.Bubblewrap {
+		g.launching.Store(false) // all that bubblewrap does after its setup
+	}
+	if g.launching.Load() {
+		return 0, nil
+	}
 	if c.Arch != ownArchitecture || int(c.Number) >= len(shapes) {
 		return unix.ENOSYS, &Denial{Action: "call", Target: fmt.Sprintf("%d of another kind of processor", c.Number)}
 	}
@@ -104,7 +119,7 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 		}
 		return 0, nil
 	}
-	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.offers.Namespaces && g.listsDenied(c)) {
+	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.covered && g.listsDenied(c)) {
 		return unix.EACCES, nil // programs that list processes, or the workspace, come by: this is no event
 	}
 	if c.act == actLook && hiddenAtHome(c.to.path) && g.allowed.denial(verbRead, c.to.path) != nil &&
@@ -147,7 +162,7 @@ func (g *guard) onPaths(c *call) *Denial {
 		}
 		return write(&c.to2)
 	case actLook:
-		if !g.offers.Namespaces && c.to.ok && inAny(c.to.path, g.allowed.deny) && !inAny(c.to.path, g.allowed.again) &&
+		if !g.covered && c.to.ok && inAny(c.to.path, g.allowed.deny) && !inAny(c.to.path, g.allowed.again) &&
 			!g.above(c.to.path) {
 			return g.allowed.denial(verbRead, c.to.path)
 		}
@@ -176,7 +191,7 @@ func (g *guard) open(c *call) *Denial {
 	case !c.to.ok:
 		return nil
 	}
-	if g.offers.Namespaces && g.listsDenied(c) {
+	if g.covered && g.listsDenied(c) {
 		return nil // it is empty there
 	}
 	return g.allowed.denial(verbRead, c.to.path)

@@ -53,6 +53,9 @@ func Enforceable(s Spec) []Lack {
 }
 
 func (o Offers) lacks(s Spec) []Lack {
+	if s.Bounds.Launcher == "bwrap" && o.Bubblewrap != "" {
+		return o.lacksOfLauncher(s.Bounds)
+	}
 	var all []Lack
 	add := func(open bool, field, format string, args ...any) {
 		all = append(all, Lack{Field: field, Message: fmt.Sprintf(format, args...), Open: open})
@@ -105,4 +108,12 @@ func (e *UnenforceableError) Error() string {
 		all = append(all, l.String())
 	}
 	return "these bounds cannot be enforced: " + strings.Join(all, "; ")
+}
+
+// lacksOfLauncher is what cannot be enforced where bubblewrap makes the view of the folders.
+func (o Offers) lacksOfLauncher(b *Bounds) (all []Lack) {
+	if len(b.Hosts) > 0 && !o.Sockets {
+		all = append(all, Lack{Field: "network.hosts", Message: "pidfd_getfd is not allowed: there is no network at all"})
+	}
+	return all
 }

@@ -45,10 +45,7 @@ const (
 
 // refusals are the instructions that refuse calls by their numbers alone. No other thread can change what they look at.
 // Each returns or leaves the number of the call loaded.
-//
-// Some are asked about: ask is the action that brings them to the supervisor.
-func refusals(offers Offers, ask unix.SockFilter) []unix.SockFilter {
-	supervised := ask != askOf[LevelHooks]
+func refusals(offers Offers, supervised bool) []unix.SockFilter {
 	var p []unix.SockFilter
 	for _, r := range never {
 		for _, number := range r.calls {
@@ -72,7 +69,6 @@ func refusals(offers Offers, ask unix.SockFilter) []unix.SockFilter {
 		p = append(p, onCall(unix.SYS_PTRACE, eperm)...)
 		p = append(p, onCall(unix.SYS_PROCESS_VM_READV, eperm)...)
 	}
-	p = append(p, aboutProcesses(offers, ask)...)
 	for _, m := range modes {
 		p = append(p, unless(m.number, m.arg, jump(unix.BPF_JSET, unix.S_ISUID, 0, 1), eperm)...)
 	}
@@ -83,6 +79,15 @@ func refusals(offers Offers, ask unix.SockFilter) []unix.SockFilter {
 		}
 	}
 	return p
+}
+
+// alone makes a filter of refusals alone. It knows the calls of this processor only.
+func alone(refusals []unix.SockFilter) []unix.SockFilter {
+	p := []unix.SockFilter{load(offArch), equal(ownArchitecture, 1, 0), giveError(unix.ENOSYS), load(offNumber)}
+	if secondNumbers != 0 {
+		p = append(p, jump(unix.BPF_JGE, secondNumbers, 0, 1), giveError(unix.ENOSYS))
+	}
+	return append(append(p, refusals...), giveBack(unix.SECCOMP_RET_ALLOW))
 }
 
 // askOf are the actions that bring a call to the supervisor. Without one, the call fails.

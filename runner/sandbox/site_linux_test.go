@@ -136,7 +136,7 @@ func (s *site) about(v variant) map[string]any {
 		"program": s.escape.program, "work": s.work, "outside": s.abroad, "secret": s.abroad + "/secret",
 		"file": s.abroad + "/file", "spool": s.spool, "mark": s.mark, "engine": os.Getpid(), "root": os.Getuid() == 0,
 		"victim": s.victim.Pid, "address": s.victim.Address, "open": s.victim.Open, "segment": s.victim.Segment,
-		"tries": tries, "observed": v.observe == "", "namespaces": err == nil && v.without == nil,
+		"tries": tries, "observed": v.observe == "", "namespaces": err == nil && v.without == nil && v.launcher == "",
 	} {
 		s.about_[name] = value
 	}

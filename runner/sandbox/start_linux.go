@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -57,16 +56,6 @@ func Start(cmd *exec.Cmd, s Spec) (*Box, error) {
 	return b, err
 }
 
-// refusal says that the keeper cannot do what it is asked.
-type refusal struct {
-	step string
-	err  error
-}
-
-func (r *refusal) Error() string { return fmt.Sprintf("start in a sandbox: %s: %v", r.step, r.err) }
-
-func (r *refusal) Unwrap() error { return r.err }
-
 // start starts a command below a keeper.
 func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 	b := &Box{spec: s, level: level, kept: true, program: cmd.Path}
@@ -75,6 +64,12 @@ func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 		return nil, err
 	}
 	b.bounds, b.degraded = &bounds, bounds.degraded
+	if bounds.launch != nil {
+		if cmd, err = bounds.launch.wrap(cmd, &bounds.guard.allowed); err != nil {
+			bounds.close()
+			return nil, err
+		}
+	}
 	theirs, err := b.startKeeper(cmd)
 	if err != nil {
 		bounds.close()
@@ -145,7 +140,7 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	bounds.attach(b)
+	bounds.attach(b.cmd.Process.Pid)
 	if listener >= 0 {
 		var calls callers = traced(listener)
 		if b.level == LevelCalls {
@@ -160,7 +155,15 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 		return err
 	}
 	b.pid = r.Pid
-	bounds.started(b)
+	if bounds.launch != nil {
+		if b.pid, err = bounds.launch.started(); err != nil {
+			return err
+		}
+		if b.super != nil {
+			b.super.launched(b.pid)
+		}
+	}
+	bounds.started(b.Kill)
 	b.followed = make(chan struct{})
 	go b.follow()
 	return nil
@@ -232,21 +235,6 @@ func refused(r keeper.Reply, path string) error {
 		return &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(r.Errno)}
 	}
 	return &refusal{r.Step, syscall.Errno(r.Errno)}
-}
-
-func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return 0, 0, err
-	}
-	e := raw.Read(func(fd uintptr) bool {
-		n, m, _, _, err = unix.Recvmsg(int(fd), data, rights, unix.MSG_CMSG_CLOEXEC)
-		return err != unix.EAGAIN && err != unix.EINTR
-	})
-	if e != nil {
-		err = e
-	}
-	return n, m, err
 }
 
 // plainly starts a command without a keeper.

@@ -53,10 +53,18 @@ func newSupervisor(spec Spec, calls callers, guard *guard, keeperPid int) *super
 // isMain reports whether a thread is one of the interpreter. The first call comes from the keeper, which starts it, and
 // the second from the interpreter: it is known before it runs its own code.
 func (s *supervisor) isMain(tid int) bool {
-	if s.main == 0 && !inGroup(s.keeper, tid) {
+	launching := s.guard != nil && s.guard.launching.Load()
+	if s.main == 0 && !launching && !inGroup(s.keeper, tid) {
 		s.main, s.mayRun = tid, false
 	}
 	return s.main == 0 || inGroup(s.main, tid)
+}
+
+// launched says which process is the interpreter, where a launcher starts it.
+func (s *supervisor) launched(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.main, s.mayRun = pid, false
 }
 
 // silent reports whether a call is of no interest: one of the interpreter between two nodes.
