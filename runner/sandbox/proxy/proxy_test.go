@@ -94,13 +94,17 @@ func TestPlainRequests(t *testing.T) {
 		{"http://10.0.0.7:8080/", "200 10.0.0.7:8080/"},
 		{"http://10.0.0.7:8081/", "403 10.0.0.7:8081 is not allowed: the policy does not name it"},
 		{"http://evil.org/",
-			"403 evil.org:80 is not allowed: it leads to 127.0.0.1, which is not public; the policy may name the address itself"},
+			"403 evil.org:80 is not allowed: it leads to 127.0.0.1, which is not public; " +
+				"the policy may name the address itself"},
 		{"http://metadata.org/",
-			"403 metadata.org:80 is not allowed: it leads to 169.254.169.254, which is not public; the policy may name the address itself"},
+			"403 metadata.org:80 is not allowed: it leads to 169.254.169.254, which is not public; " +
+				"the policy may name the address itself"},
 		{"http://inner.org/",
-			"403 inner.org:80 is not allowed: it leads to 10.0.0.5, which is not public; the policy may name the address itself"},
+			"403 inner.org:80 is not allowed: it leads to 10.0.0.5, which is not public; " +
+				"the policy may name the address itself"},
 		{"http://nat.org/",
-			"403 nat.org:80 is not allowed: it leads to 64:ff9b::7f00:1, which is not public; the policy may name the address itself"},
+			"403 nat.org:80 is not allowed: it leads to 64:ff9b::7f00:1, which is not public; " +
+				"the policy may name the address itself"},
 		{"http://gone.org/", "502 gone.org was not found: no such name"},
 	} {
 		if got := w.get(test.address); got != test.want {
