@@ -52,7 +52,9 @@ func TestPrograms(t *testing.T) {
 					if before != nil && i%2 == 1 && !everything() {
 						t.Skip("another interpreter runs every second session; XSTATE_TEST_ALL=1 runs all")
 					}
-					options := xstate.SessionOptions{Python: way.python, Seed: 7, Observe: way.observe, Policy: bounded()}
+					options := xstate.SessionOptions{
+						Python: way.python, Seed: 7, Observe: way.observe, Policy: bounded(),
+					}
 					judge := newOracle(steps, options)
 					if before != nil {
 						before.lend(judge)

@@ -174,7 +174,8 @@ func compare(t *testing.T, v *View) *Comparison {
 func TestFork(t *testing.T) {
 	files := map[string]string{
 		"a.txt": "a", "tool": "! run", "sub/b.txt": "b", "empty": "/", "inner": "> a.txt",
-		"absolute": "> ROOT/sub/b.txt", "gone": "> nowhere", "zero": "", "__pycache__/a.pyc": "x", "sub/.xstate/history.db": "x", "-dash": "d",
+		"absolute": "> ROOT/sub/b.txt", "gone": "> nowhere",
+		"zero": "", "__pycache__/a.pyc": "x", "sub/.xstate/history.db": "x", "-dash": "d",
 		"caf\xe9": "not UTF-8",
 	}
 	root, store := newStore(t, files)

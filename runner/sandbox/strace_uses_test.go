@@ -139,7 +139,8 @@ var harmless = map[string]bool{
 	"exit": true, "exit_group": true, "wait4": true, "waitid": true, "kill": true, "tgkill": true, "tkill": true,
 	"rt_sigqueueinfo": true, "pidfd_open": true, "pidfd_send_signal": true, "getcwd": true, "unshare": true,
 	"socket": true, "socketpair": true, "getsockname": true, "getpeername": true, "setsockopt": true,
-	"getsockopt": true, "sendto": true, "recvfrom": true, "sendmsg": true, "recvmsg": true, "shutdown": true, "listen": true,
+	"getsockopt": true, "sendto": true,
+	"recvfrom": true, "sendmsg": true, "recvmsg": true, "shutdown": true, "listen": true,
 	"accept": true, "accept4": true, "sendmmsg": true, "recvmmsg": true,
 	"???": true, // a thread was killed before strace knew the call
 }

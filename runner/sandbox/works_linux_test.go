@@ -126,7 +126,8 @@ if shutil.which("node"):
 						t.Error(err)
 					}
 					if strings.Contains(b.out.String(), "rror") ||
-						v.without == nil && strings.Contains(b.out.String(), "denied") || len(r.Denied) > 0 && name != "git" {
+						v.without == nil && strings.Contains(b.out.String(), "denied") ||
+						len(r.Denied) > 0 && name != "git" {
 						t.Errorf("%s\n%v", &b.out, r.Denied)
 					}
 				})
