@@ -110,7 +110,11 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Files == nil {
 		cfg.Files = map[string]state.FileRecord{}
 	}
-	forbids := sandbox.Forbidding(sandbox.Spec{Folder: workspace, Bounds: cfg.Bounds})
+	store, err := filepath.Abs(cfg.Store.Dir())
+	if err != nil {
+		return nil, err
+	}
+	forbids := sandbox.Forbidding(sandbox.Spec{Folder: workspace, Store: store, Bounds: cfg.Bounds})
 	return &Engine{
 		cfg:      cfg,
 		boundary: boundary{boundsDigest(cfg.Bounds), forbids},

@@ -138,23 +138,14 @@ func (a *allowed) denial(v verb, p string) *Denial {
 	return &Denial{Action: string(v), Target: p, Rule: ruleFor(v, p)}
 }
 
-// ruleFor is the line of a policy file that would allow what was denied. It names the folder, as programs rarely want
-// one file alone, unless that is the root or the home of the user.
+// ruleFor is the line of a policy file that would allow what was denied, and no more.
 func ruleFor(v verb, p string) string {
-	folder := p
-	if info, err := os.Stat(p); err != nil || !info.IsDir() {
-		folder = filepath.Dir(p)
-	}
-	home, _ := os.UserHomeDir()
-	if folder == "/" || folder == home {
-		folder = p
-	}
-	if folder == "/" || folder == home {
+	if home, err := os.UserHomeDir(); p == "/" || err == nil && p == home {
 		return "" // nobody should allow that much
 	}
 	name := "read"
 	if v == verbWrite {
 		name = "write"
 	}
-	return fmt.Sprintf("files.%s = [%q]", name, folder)
+	return fmt.Sprintf("files.%s = [%q]", name, p)
 }
