@@ -79,7 +79,8 @@ numbers = dict(x86_64=dict(clone=56, mount=165, umount2=166, ptrace=101, prctl=1
     rt_sigqueueinfo=138, unshare=97, process_vm_readv=270, process_vm_writev=271, seccomp=277, renameat2=276, linkat=37,
     name_to_handle_at=264, open_by_handle_at=265, setns=268, personality=92, bpf=280, perf_event_open=241,
     kexec_load=104, init_module=105, finit_module=273, delete_module=106, reboot=142, swapon=224, swapoff=225, acct=89,
-    keyctl=219, add_key=217, request_key=218, userfaultfd=282, settimeofday=170, clock_settime=112, sethostname=161, quotactl=60,
+    keyctl=219, add_key=217, request_key=218, userfaultfd=282, settimeofday=170, clock_settime=112,
+    sethostname=161, quotactl=60,
     pivot_root=41, syslog=116))[platform.machine()]
 numbers.update(pidfd_send_signal=424, io_uring_setup=425, open_tree=428, fsopen=430, pidfd_open=434, clone3=435,
     pidfd_getfd=438, mount_setattr=442)
