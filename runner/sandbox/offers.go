@@ -113,7 +113,8 @@ func (e *UnenforceableError) Error() string {
 // lacksOfLauncher is what cannot be enforced where bubblewrap makes the view of the folders.
 func (o Offers) lacksOfLauncher(b *Bounds) (all []Lack) {
 	if len(b.Hosts) > 0 && !o.Sockets {
-		all = append(all, Lack{Field: "network.hosts", Message: "pidfd_getfd is not allowed: there is no network at all"})
+		all = append(all,
+			Lack{Field: "network.hosts", Message: "pidfd_getfd is not allowed: there is no network at all"})
 	}
 	return all
 }

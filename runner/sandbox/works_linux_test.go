@@ -120,7 +120,8 @@ if shutil.which("node"):
 				t.Run(v.name, func(t *testing.T) {
 					sandbox.Without(v.without)
 					defer sandbox.Without(nil)
-					b := bounded(t, sandbox.Bounds{Strict: v.strict, Launcher: v.launcher}, "begin(1)\n"+program+"\nend(1)\n")
+					b := bounded(t, sandbox.Bounds{Strict: v.strict, Launcher: v.launcher},
+						"begin(1)\n"+program+"\nend(1)\n")
 					r := b.take(1)
 					if err := b.Wait(); err != nil {
 						t.Error(err)
