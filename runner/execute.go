@@ -282,6 +282,7 @@ func (x *execution) undo() error {
 	}
 	m.unload(kernel.Unloaded{Modules: x.seen.Unloaded})
 	x.spoilOpen()
+	x.spoilRunning()
 	_, err := x.fileWrites()
 	return err
 }
@@ -413,6 +414,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)
+	x.runningReads(found)
 	x.openReads(found, writes)
 	if x.seen.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
@@ -542,6 +544,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	t.Writes = append(t.Writes, x.heldWrites()...)
 	t.Writes = append(t.Writes, x.openWrites(t)...)
+	t.Writes = append(t.Writes, x.runningWrites(t)...)
 	if x.seen.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
 	} else if len(x.seen.Modules) > 0 {
@@ -589,6 +592,7 @@ func (x *execution) follow(after *programState, t *state.Trace) {
 		m.environ[depgraph.Key("env:"+name)] = value
 	}
 	m.figures, m.modules = after.get(figuresKey).digest, after.get(modulesKey).digest
+	m.running = after.get(runningKey).digest
 	if x.node.facts.Kind == depgraph.KindDef {
 		m.layouts[x.node.facts.Defines[0]] = x.node.layout
 	}

@@ -45,6 +45,7 @@ type kernelState struct {
 	open        map[depgraph.Key]state.Digest // open: keys of the files that it has open
 	figures     state.Digest                  // display:figures
 	modules     state.Digest                  // conf:modules
+	running     state.Digest                  // process:running
 	moduleState map[depgraph.Key]state.Digest // held: keys, see modules.go
 	loads       map[depgraph.Key]state.Digest // load: keys, see libraries.go
 	first       map[depgraph.Key]state.Digest // load: keys → the trace that the kernel was told of, see firstImports

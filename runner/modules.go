@@ -214,6 +214,7 @@ func (w *walk) nextState(p *programState, at int, namesToBind []string) int {
 		}
 	}
 	consider(w.nextLoad(p, at))
+	consider(w.nextRunning(p, at))
 	if first < 0 {
 		return -1
 	}

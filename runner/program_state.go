@@ -133,7 +133,7 @@ func (p *programState) get(k depgraph.Key) entry {
 // hasBase reports whether a key may have something before the first node.
 func hasBase(k depgraph.Key) bool {
 	switch k.Space() {
-	case "var", "display", "link", "held", "load", spaceOpen, spaceInode:
+	case "var", "display", "link", "held", "load", "process", spaceOpen, spaceInode:
 		return false
 	}
 	return true

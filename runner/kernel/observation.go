@@ -181,6 +181,9 @@ type Reported struct {
 	Program string
 	// ShowsTimes: a program was executed that shows or stores the times of files.
 	ShowsTimes bool
+	// LeavesRunning: child processes of the node's own run on after it. EndsRunning: those that nodes before it left
+	// have ended. MeetsOthers: a process was active in it, or it used a socket.
+	LeavesRunning, EndsRunning, MeetsOthers bool
 }
 
 // Input is a part of the standard input: the first byte, the one after the last, and whether the input ends there.

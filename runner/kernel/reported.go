@@ -27,6 +27,7 @@ type reporting struct {
 	system []string        // folders of tools
 	cache  string          // a folder that tools write for themselves alone; "" when there is none
 	alive  bool            // child processes were alive at the end of the last node
+	left   bool            // of these, some were no helpers
 	bound  map[string]bool // addresses of sockets that the box listens at
 }
 
@@ -296,6 +297,9 @@ func (r *reporting) mark(report sandbox.Report, installs bool, seen *Observation
 	unknown = r.sockets(report.Sockets, seen) || unknown
 	started := len(report.Programs) > 0 || len(report.Child) > 0
 	unknown = unknown || report.Running && (started || !r.alive)
+	f.LeavesRunning, f.EndsRunning = report.Leaves, r.left && !report.Serving
+	f.MeetsOthers = started || len(report.Sockets) > 0
+	r.left = report.Serving
 	if r.alive = report.Running; unknown {
 		seen.mark("subprocess")
 	}

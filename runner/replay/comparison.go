@@ -55,7 +55,7 @@ func (c *comparison) equal(k depgraph.Key, rec, now state.Digest) bool {
 		return true
 	}
 	switch k.Space() {
-	case "var", "conf", "display", "held", "open":
+	case "var", "conf", "display", "held", "open", "process":
 		return byLineage(rec) && byLineage(now)
 	}
 	return false

@@ -30,6 +30,9 @@ type Spec struct {
 	// System are folders of the system, the interpreter and its libraries, beside SystemFolders. Files that are only
 	// read there are tools, not data.
 	System []string
+	// Helpers are parts of the command lines of processes that a library keeps for its own use. They hold nothing of
+	// the program's.
+	Helpers []string
 	// Journal is the file in which each image is announced before the write, in the form of the engine's journal.
 	Journal string
 	// Bounds are what the box may do; nil: everything.
@@ -49,6 +52,8 @@ type Report struct {
 	Sockets []string
 	// Running says that child processes were alive at the end of the node.
 	Running bool
+	// Serving says that some of these are no helpers, and Leaves that the interpreter started such a one in the node.
+	Serving, Leaves bool
 	// Unseen says what could not be followed, see doc.go. None: all was seen.
 	Unseen []string
 	// Denied are calls that the bounds forbade, in order.

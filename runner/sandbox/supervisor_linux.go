@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"bytes"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -31,6 +34,7 @@ type supervisor struct {
 	notes    *notes
 	inside   bool         // between two marks
 	mayRun   bool         // child processes may be alive
+	left     map[int]bool // processes that were alive at the end of the last node, and are no helpers
 	seen     map[int]bool // threads of other processes than the interpreter
 	ending   bool         // every caller is killed
 	over     bool         // there are no processes any more
@@ -43,7 +47,7 @@ func newSupervisor(spec Spec, calls callers, guard *guard, keeperPid int) *super
 	s := &supervisor{
 		spec: spec, calls: calls, guard: guard, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
-		notes: newNotes(0), seen: map[int]bool{}, done: map[int]*Report{},
+		notes: newNotes(0), seen: map[int]bool{}, left: map[int]bool{}, done: map[int]*Report{},
 		ended: make(chan struct{}),
 	}
 	s.taken = sync.NewCond(&s.mu)
@@ -84,7 +88,7 @@ func (s *supervisor) begin(node int) {
 
 // end completes a report.
 func (s *supervisor) end() {
-	s.notes.report.Running = s.running()
+	s.noteRunning(&s.notes.report)
 	if s.guard != nil {
 		s.guard.end(&s.notes.report)
 	}
@@ -94,20 +98,38 @@ func (s *supervisor) end() {
 	s.taken.Broadcast()
 }
 
-// running reports whether a process other than the interpreter is alive. It looks only if one was started since the
-// last time that there was none.
-func (s *supervisor) running() bool {
+// noteRunning completes what a report says of child processes that are alive. A process below one that was left before
+// belongs to that one. It looks only if one was started since the last time that there was none.
+func (s *supervisor) noteRunning(r *Report) {
 	if !s.mayRun {
-		return false
+		return
 	}
-	for _, pid := range keeper.Descendants(s.keeper, nil) {
-		if pid != s.main && pid != s.tracer {
-			return true
+	theirs, left := s.left, map[int]bool{}
+	for _, pid := range keeper.Descendants(s.keeper, nil) { // parents first
+		if pid == s.main || pid == s.tracer {
+			continue
+		}
+		r.Running = true
+		if s.helps(pid) {
+			continue
+		}
+		left[pid], r.Serving = true, true
+		if theirs[pid] || theirs[keeper.Parent(pid)] {
+			theirs[pid] = true
+		} else {
+			r.Leaves = true
 		}
 	}
-	s.mayRun = false
-	clear(s.seen)
-	return false
+	if s.left = left; !r.Running {
+		s.mayRun = false
+		clear(s.seen)
+	}
+}
+
+// helps reports whether a process is a helper, see Spec.Helpers.
+func (s *supervisor) helps(pid int) bool {
+	line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return slices.ContainsFunc(s.spec.Helpers, func(part string) bool { return bytes.Contains(line, []byte(part)) })
 }
 
 // take returns the report of a node, once it is complete. A box that has ended completes the one that it was at.

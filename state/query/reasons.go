@@ -88,6 +88,8 @@ func keyText(k depgraph.Key) string {
 		return "the file " + k.Name()
 	case "open":
 		return "the open file " + k.Name()
+	case "process":
+		return "the child processes that run"
 	case "inode":
 		return "which open file " + k.Name() + " leads to"
 	case "dir":

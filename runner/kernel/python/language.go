@@ -186,6 +186,9 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	return kernel.NewDriven(p, c), nil
 }
 
+// helpers are processes that multiprocessing and joblib keep for the next pool, see sandbox.Spec.
+var helpers = []string{"multiprocessing.resource_tracker", "multiprocessing.forkserver", "loky.backend"}
+
 // sandboxed returns how a kernel is observed: files of the interpreter, its packages and the driver are tools. An
 // environment may lie in a folder with the workspace, or be one above it: so its own folders are named.
 func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string) *sandbox.Spec {
@@ -193,7 +196,7 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string
 		return nil
 	}
 	s := *asked
-	s.System = slices.Clone(s.System)
+	s.System, s.Helpers = slices.Clone(s.System), helpers
 	add := func(path string) {
 		if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(s.System, real) {
 			s.System = append(s.System, real)
