@@ -41,7 +41,8 @@ func lineageIn(t *state.Trace, k depgraph.Key) state.Digest {
 		return state.Absent
 	}
 	info, described := t.Info[k]
-	if info.Opaque == "" && k != figuresKey && k != runningKey && k.Space() != spaceOpen && (k != modulesKey || !described) {
+	if info.Opaque == "" && k != figuresKey && k != runningKey && k.Space() != spaceOpen &&
+		(k != modulesKey || !described) {
 		return state.Absent
 	}
 	for _, a := range t.Writes {

@@ -38,8 +38,9 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
+		// Only a new interpreter has libraries as they were, and none of the processes that were started.
 		if !w.behind(p, at, modulesKey, w.e.kernelState.modules) ||
-			!w.behind(p, at, runningKey, w.e.kernelState.running) || w.misloaded(p, at) { // only a new interpreter has libraries as they were
+			!w.behind(p, at, runningKey, w.e.kernelState.running) || w.misloaded(p, at) {
 			w.e.dropKernel()
 			continue
 		}

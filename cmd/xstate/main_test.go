@@ -352,7 +352,7 @@ func TestVerified(t *testing.T) {
 	wantErr := `xstate: block now, output: differs from a run from scratch, as a volatile block may (clock)
 xstate: not equal to a run from scratch: block report, output
 xstate: and 1 more difference (--json has them all)
-hint: --fresh runs everything again; unless a child process showed time or chance, please report the program
+hint: --fresh runs everything again; unless a child process showed time or chance, please report it
 `
 	if d := cmp.Diff(wantOut, strings.ReplaceAll(out.String(), "\t", "")); d != "" {
 		t.Errorf("stdout (-want +got):\n%s", d)

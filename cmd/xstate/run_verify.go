@@ -84,7 +84,7 @@ func (a *app) printVerified(v *api.Verified) {
 	if n := len(v.Differences) - 1; n > 0 {
 		a.ui.say("xstate: and " + plural(n, "more difference") + " (--json has them all)\n")
 	}
-	a.ui.say("hint: --fresh runs everything again; unless a child process showed time or chance, please report the program\n")
+	a.ui.say("hint: --fresh runs everything again; unless a child process showed time or chance, please report it\n")
 }
 
 // differenceText renders a difference as a unified diff from the run from scratch to the incremental one.
