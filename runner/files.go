@@ -128,7 +128,7 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 	}
 	switch {
 	case want.digest == state.Absent:
-		err := os.Remove(path)
+		err := basestate.WithAccess(path, func() error { return os.Remove(path) })
 		if err != nil && now == basestate.Directory {
 			return nil // there is something in it that is not the program's: the directory stays
 		}
@@ -159,7 +159,7 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 			if err := os.Symlink(target, path); err != nil {
 				return fmt.Errorf("put back a symbolic link: %w", err)
 			}
-		} else if err := w.putContent(name, want); err != nil {
+		} else if err := basestate.WithAccess(path, func() error { return w.putContent(name, want) }); err != nil {
 			return err
 		}
 	}
@@ -575,7 +575,8 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 
 // putContent stores a copy of a file as it is.
 func (x *execution) putContent(path string, digest *state.Digest) error {
-	data, err := os.ReadFile(path)
+	var data []byte
+	err := basestate.WithAccess(path, func() (err error) { data, err = os.ReadFile(path); return err })
 	if err != nil {
 		return fmt.Errorf("keep what block %s wrote: %w", x.node.unit.ID, err)
 	}

@@ -268,6 +268,9 @@ func (w *State) OnDisk(name string) state.Digest {
 		}
 	}
 	d, err := hashFile(path)
+	if _, recorded := w.records[w.Short(path)]; recorded && err != nil {
+		err = WithAccess(path, func() error { d, err = hashFile(path); return err })
+	}
 	if err != nil {
 		return state.Absent
 	}
