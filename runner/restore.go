@@ -39,7 +39,8 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 			return err
 		}
 		if !w.behind(p, at, modulesKey, w.e.kernelState.modules) ||
-			!w.behind(p, at, runningKey, w.e.kernelState.running) || w.misloaded(p, at) { // only a new interpreter has libraries as they were
+			!w.behind(p, at, runningKey, w.e.kernelState.running) || w.misloaded(p, at) {
+			// only a new interpreter has libraries and processes as they were
 			w.e.dropKernel()
 			continue
 		}
