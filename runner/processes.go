@@ -16,7 +16,6 @@ import (
 // What a node asks a process may depend on how that was started. So a node that uses a socket, or during which a child
 // process does something, reads the key. What it changes in the process is not seen: see docs/limits.md. At the level
 // of hooks, nothing tells which processes run.
-const runningKey depgraph.Key = "process:running"
 
 // runningReads adds the processes that the node may have talked to, ended or joined to found.
 func (x *execution) runningReads(found map[depgraph.Key]state.Digest) {
@@ -40,7 +39,7 @@ func (x *execution) runningWrites(t *state.Trace) []state.Access {
 // spoilRunning notes that a node that has no result started processes, or ended some.
 func (x *execution) spoilRunning() {
 	if f := &x.seen.Files; f.LeavesRunning || f.EndsRunning {
-		x.walk.e.kernelState.running = spoiled
+		x.walk.e.kernelState.running = "!changed" // no program state has this digest
 	}
 }
 

@@ -21,6 +21,7 @@ type groupDigest = kernel.Group
 // Keys of state that cannot be stored: it is rebuilt by running the node that wrote it.
 const (
 	figuresKey depgraph.Key = "display:figures" // figures that a block has begun and not yet shown
+	runningKey depgraph.Key = "process:running" // child processes that run, see processes.go
 	modulesKey depgraph.Key = "conf:modules"    // what the program changed in libraries, see modules.py
 )
 
