@@ -126,9 +126,7 @@ func (e *enforcement) view(s Spec) {
 		}
 		e.bounds.Writable = append(e.bounds.Writable, p)
 	}
-	for _, p := range canonical(a.kept) {
-		e.bounds.Frozen = append(e.bounds.Frozen, p)
-	}
+	e.bounds.Frozen = append(e.bounds.Frozen, canonical(a.kept)...)
 	var covered []string
 	for _, p := range canonical(a.deny) {
 		if inAny(p, covered) || !inAny(p, a.write) && !inAny(p, a.read) {
