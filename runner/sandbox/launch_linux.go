@@ -51,9 +51,9 @@ func (l *launch) wrap(cmd *exec.Cmd, a *allowed) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("start bubblewrap: %w", err)
 	}
 	first := 3 + len(cmd.ExtraFiles)
-	args := []string{"bwrap", "--die-with-parent", "--new-session", "--unshare-user", "--unshare-ipc", "--cap-drop",
-		"ALL",
-		"--info-fd", strconv.Itoa(first), "--block-fd", strconv.Itoa(first + 1), "--seccomp", strconv.Itoa(first + 2)}
+	args := []string{"bwrap", "--die-with-parent", "--new-session", "--unshare-user", "--unshare-ipc",
+		"--cap-drop", "ALL", "--info-fd", strconv.Itoa(first), "--block-fd", strconv.Itoa(first + 1),
+		"--seccomp", strconv.Itoa(first + 2)}
 	args = append(args, a.arguments()...)
 	if cmd.Dir != "" {
 		args = append(args, "--chdir", cmd.Dir)
