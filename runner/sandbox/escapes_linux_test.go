@@ -260,7 +260,11 @@ func tryAll(t *testing.T) {
 	escapes := loadEscapes(t)
 	victim := startVictim(t)
 	var table strings.Builder
-	for _, e := range escapes {
+	everyUser := os.Getenv("XSTATE_ESCAPES") != "" || os.Getuid() != 0 && os.Getenv("ESCAPES_ROOT") == ""
+	for i, e := range escapes {
+		if asRoot := i%2 == 0; !everyUser && asRoot != (os.Getuid() == 0) {
+			continue // by turns; XSTATE_ESCAPES tries each as both users
+		}
 		if only != "" && !strings.Contains(only, e.name) {
 			continue
 		}
