@@ -30,6 +30,7 @@ LEFT_OUT = {
     "RunRequest": {"python"},
     "ValueRequest": {"at"},
     "EditRequest": {"detach"},
+    "ForkRequest": {"private"},
 }
 
 

@@ -88,7 +88,7 @@ func TestE2BExecute(t *testing.T) {
 	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {
 		t.Errorf("input %q, arguments (-want +got):\n%s", stdin, diff)
 	}
-	if diff := cmp.Diff([]string{"A=1", "B=2"}, d.calls[0].Environ); diff != "" {
+	if diff := cmp.Diff([]string{"A=1", "B=2", "XSTATE_PASS=B"}, d.calls[0].Environ); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
 }

@@ -192,7 +192,7 @@ func TestClients(t *testing.T) {
 			t.Errorf("%s: the code is %q, want it as standard input", name, stdin)
 		}
 	}
-	if d := cmp.Diff([]string{"A=1", "B=2"}, d.calls[0].Environ); d != "" {
+	if d := cmp.Diff([]string{"A=1", "B=2", "XSTATE_PASS=B"}, d.calls[0].Environ); d != "" {
 		t.Errorf("environment (-want +got):\n%s", d)
 	}
 }
