@@ -477,7 +477,7 @@ func (e *Engine) beforeWrite(path string, before *kernel.FileBefore) (fileWrite,
 			keep = e.cfg.Store.PutBlobFile // what a node before wrote there
 		}
 		if e.withholdsFile(before.Copy) {
-			keep = digestOfFile
+			keep = state.RefOf
 		}
 		ref, err := keep(before.Copy)
 		if err != nil {

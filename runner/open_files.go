@@ -447,7 +447,7 @@ func (e *Engine) flushFiles(ctx context.Context) error {
 			}
 			keep := e.cfg.Store.PutBlobFile
 			if e.withholdsFile(e.baseState.Path(name)) {
-				keep = digestOfFile
+				keep = state.RefOf
 			}
 			ref, err := keep(e.baseState.Path(name))
 			if err != nil {

@@ -1,10 +1,7 @@
 package runner
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"io"
 	"os"
 
 	"github.com/xstate-engine/xstate/runner/basestate"
@@ -161,16 +158,4 @@ func (e *Engine) environDigest(value *string) state.Digest {
 		return state.Digest(d)
 	}
 	return basestate.EnvironDigest(*value)
-}
-
-// digestOfFile names the content of a file that is not stored.
-func digestOfFile(path string) (state.BlobRef, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return state.BlobRef{}, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return state.BlobRef{Digest: state.Digest(hex.EncodeToString(h.Sum(nil))), Size: n}, err
 }

@@ -101,6 +101,21 @@ func (s *Store) PutBase(path string) (ref BlobRef, err error) {
 	return ref, s.bases.write(ref, f)
 }
 
+// RefOf returns the digest and the size of a file's content, and stores nothing.
+func RefOf(path string) (ref BlobRef, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return ref, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if ref.Size, err = io.Copy(h, f); err != nil {
+		return BlobRef{}, err
+	}
+	ref.Digest = sumOf(h)
+	return ref, nil
+}
+
 // ErrChanged says that a content differs from the one that was announced.
 var ErrChanged = errors.New("the file changed while it was read")
 

@@ -1,12 +1,9 @@
 package basestate
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -267,13 +264,17 @@ func (w *State) OnDisk(name string) state.Digest {
 			return m.Digest
 		}
 	}
-	d, err := hashFile(path)
-	if _, recorded := w.records[w.Short(path)]; recorded && err != nil {
-		err = WithAccess(path, func() error { d, err = hashFile(path); return err })
+	var ref state.BlobRef
+	hash := func() (err error) { ref, err = state.RefOf(path); return err }
+	if _, recorded := w.records[w.Short(path)]; recorded {
+		err = WithAccess(path, hash)
+	} else {
+		err = hash()
 	}
 	if err != nil {
 		return state.Absent
 	}
+	d := ref.Digest
 	if timestampSafe {
 		seen.Digest = d
 		w.cache[path] = seen
@@ -282,19 +283,6 @@ func (w *State) OnDisk(name string) state.Digest {
 		}
 	}
 	return d
-}
-
-func hashFile(path string) (state.Digest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
 }
 
 // listing digests the names in a directory at the base. name may carry changes, see runner.programState.listing:

@@ -244,7 +244,9 @@ func (c *Comparison) applied() map[string]entry {
 		if info, err := os.Lstat(filepath.Join(c.view.Folder, path)); err == nil {
 			e, err := entryOf(path, info)
 			if err == nil && e.Kind == regular {
-				e.Digest, err = digestOf(filepath.Join(c.view.Folder, path))
+				var ref state.BlobRef
+				ref, err = state.RefOf(filepath.Join(c.view.Folder, path))
+				e.Digest = ref.Digest
 			}
 			if err == nil {
 				found[path] = e

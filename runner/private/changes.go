@@ -100,7 +100,9 @@ func (v *View) look(b *base, root string, then func(*baseEntry) signature) (map[
 			if was, ok := b.Entries[l.path]; ok && then(&was).tells(now.signature, b.Taken) {
 				now.Digest = was.Is.Digest
 			} else {
-				now.Digest, err = digestOf(path)
+				var ref state.BlobRef
+				ref, err = state.RefOf(path)
+				now.Digest = ref.Digest
 			}
 		}
 		if e.Kind == link && root == v.Original {

@@ -1,10 +1,7 @@
 package private
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,20 +62,6 @@ func entryOf(path string, info fs.FileInfo) (e entry, err error) {
 		e.Target, err = os.Readlink(path)
 	}
 	return e, err
-}
-
-// digestOf returns the digest of a file's content.
-func digestOf(path string) (state.Digest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
 }
 
 // listed is one path of a folder.

@@ -184,7 +184,7 @@ func (s *supervisor) remove(c *call) {
 	s.use(c, f, UseLook|UseWrite)
 }
 
-// rename notes that a file or a folder with all that is in it leaves one path, and comes to another.
+// rename notes that a file, or a folder with its members, moves from one path to another.
 func (s *supervisor) rename(c *call) {
 	const noReplace, exchange = unix.RENAME_NOREPLACE, unix.RENAME_EXCHANGE
 	from, to := &c.to, &c.to2

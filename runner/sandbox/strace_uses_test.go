@@ -384,7 +384,7 @@ func (j *straceJudge) make(path, kind string) {
 	j.files.set(path, kind)
 }
 
-// pair follows a rename or a link. What comes to a new path was read at the old one, with all that is in it.
+// pair follows a rename or a link. The old path, with its members, counts as read.
 func (j *straceJudge) pair(c *straceCall, p [2]operand) error {
 	if strings.Contains(c.arg(4), "AT_SYMLINK_FOLLOW") {
 		p[0].follow = true

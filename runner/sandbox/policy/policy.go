@@ -197,15 +197,15 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Within reports whether a path is a folder or lies in it.
-func Within(path, folder string) bool {
+// within reports whether a path is a folder or lies in it.
+func within(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// within reports whether a path lies in one of some folders.
-func within(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(f string) bool { return Within(path, f) })
+// inAny reports whether a path lies in one of some folders.
+func inAny(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return within(path, f) })
 }
 
 // LimitTexts are the limits that are set, by name, as a policy file has them.

@@ -210,10 +210,10 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 		case fieldDeny:
 			p.Deny = addNew(p.Deny, s.path)
 		case fieldRead:
-			m.allow(s, &p.Read, s.path, mayAllow || within(s.path, slices.Concat(p.Read, p.Write,
+			m.allow(s, &p.Read, s.path, mayAllow || inAny(s.path, slices.Concat(p.Read, p.Write,
 				[]string{m.Workspace})))
 		case fieldWrite:
-			m.allow(s, &p.Write, s.path, mayAllow || within(s.path, append([]string{m.Workspace}, p.Write...)))
+			m.allow(s, &p.Write, s.path, mayAllow || inAny(s.path, append([]string{m.Workspace}, p.Write...)))
 		case fieldHosts:
 			m.allow(s, &p.Hosts, s.Value, mayAllow || slices.Contains(p.Hosts, s.Value))
 		case fieldPass:
@@ -276,21 +276,21 @@ func (m *merge) protect(files []string) {
 	p := m.policy
 	written := append([]string{m.Workspace}, p.Write...)
 	names := slices.Clone(files)
-	for folder := real(m.Folder); within(folder, written); folder = filepath.Dir(folder) {
+	for folder := real(m.Folder); inAny(folder, written); folder = filepath.Dir(folder) {
 		names = append(names, filepath.Join(folder, FileName))
 	}
 	for _, folder := range append([]string{m.Workspace}, m.trusted...) {
 		names = append(names, filepath.Join(folder, FileName))
 	}
 	for _, name := range names {
-		if within(name, written) {
+		if inAny(name, written) {
 			p.readOnly = addNew(p.readOnly, name)
 		}
 	}
 	if m.User == "" {
 		return
 	}
-	if config := real(filepath.Dir(m.User)); within(config, slices.Concat(written, p.Read)) {
+	if config := real(filepath.Dir(m.User)); inAny(config, slices.Concat(written, p.Read)) {
 		p.hidden = append(p.hidden, config)
 	}
 }

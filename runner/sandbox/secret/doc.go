@@ -12,6 +12,6 @@
 //
 // # What it cannot see
 //
-// A value that the program changes otherwise: reversed, encrypted, compressed, or printed in two parts. And a digest
-// of a value that the program made of the secret is an ordinary hash: who can guess the secret can test the guess.
+// A value that the program changes otherwise: reversed, encrypted, compressed, or printed in two parts. The digest of a
+// value that the program made from the secret is an ordinary hash, against which a guess of the secret can be tested.
 package secret

@@ -105,7 +105,7 @@ func (s *Set) HasFrom(r io.Reader) (bool, error) {
 }
 
 // Digest names a value in a key. ok is false if the value holds no secret: it may then be named by an ordinary hash.
-// The digest depends on a key that only the user has, so that nobody who reads a record can test a guess.
+// The digest depends on a key that only the user has, so a record alone is not enough to test a guess.
 func (s *Set) Digest(value string) (digest string, ok bool) {
 	if s == nil || !s.Has([]byte(value)) {
 		return "", false
