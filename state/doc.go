@@ -22,10 +22,12 @@
 // # Files
 //
 //	history.db   bbolt; durable: sessions, heads, steps, indexes, sources, records
+//	calls.db     bbolt; durable: the journal of calls; it exists once there is a call
 //	results.db   bbolt; disposable: traces by digest and by code, values, small blobs, memos
 //	blobs/       disposable: large blobs by the SHA-256 of their content: ab/abcd….zst, or ab/abcd….raw where
 //	             compression saves little
-//	bases/       durable, named like blobs: what workspace files held before a program wrote to them
+//	bases/       durable, named like blobs: what workspace files held before a program wrote to them, and
+//	             large arguments and results of calls
 //	*.lock       locked by a process that writes the database of that name, and by one that begins to read it
 //	*.sound      disposable: size, time and meta pages of the database when its pages were last known to be sound
 //	locks/       locked by the process that runs a session

@@ -26,6 +26,7 @@ const (
 	CodeSessionExists Code = "session-exists"
 	CodeNoStep        Code = "no-step"
 	CodeNoSource      Code = "no-source"
+	CodeNoCall        Code = "no-call"
 	CodeConflict      Code = "conflict"       // another writer appended steps, see Conflict
 	CodeInvalid       Code = "invalid-change" // a draft does not fit the program it changes
 )

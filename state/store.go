@@ -32,6 +32,9 @@ type Store struct {
 	blobs   *blobs
 	bases   *blobs
 
+	callsMu sync.Mutex
+	calls   *database // nil until it is used
+
 	noticesMu sync.Mutex
 	notices   []string
 
@@ -129,6 +132,9 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		var errs []error
+		if s.calls != nil {
+			errs = append(errs, s.calls.close())
+		}
 		if s.results != nil {
 			errs = append(errs, s.results.close())
 		}

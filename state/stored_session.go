@@ -74,6 +74,22 @@ type forkChain struct {
 	parent   *forkChain
 }
 
+// Lineage numbers the family of forks that a session belongs to: it and all that share its first steps.
+func (s *Store) Lineage(ctx context.Context, session string) (root uint64, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		l, err := s.forkChain(tx, session, 0)
+		if err != nil {
+			return err
+		}
+		for l.parent != nil {
+			l = l.parent
+		}
+		root = uint64(l.id)
+		return nil
+	})
+	return root, err
+}
+
 // owner returns the session that stores step n.
 func (l *forkChain) owner(n StepNumber) sessionID {
 	for l.parent != nil && n <= l.creation.From.Step {

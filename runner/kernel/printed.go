@@ -17,6 +17,7 @@ type Sink struct {
 	Record func(state.Output) // what belongs to the result, in order
 	Show   func(state.Output) // the same text as it happens; nil: nobody looks
 	End    func(Result)       // how the node ended, after its last output and before what it did is known; may be nil
+	Calls  Calls              // answers the program's calls; nil: there are no tools
 }
 
 // show shows a text, and not the first bytes of it, which were shown.

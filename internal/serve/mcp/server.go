@@ -204,7 +204,8 @@ func Serve(ctx context.Context, d serve.Doer, o Options, in io.Reader, out io.Wr
 	err := s.Run(ctx, &sdk.IOTransport{Reader: messages(in, w), Writer: w})
 	cancel()
 	s.calls.Wait()
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+	// The client closed its end, perhaps while the last answer was on its way.
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ._errors import XStateError
-from ._server import Address, Settings, gone, late
+from ._server import Address, Settings, late
 from ._wire import Answer, request
 from .documents import Event
 
@@ -69,7 +69,7 @@ class AsyncTransport:
                 for document in answer.feed(await connection.reader.read(_AT_ONCE)):
                     await each(document)
         except ConnectionError as e:
-            raise gone(self._settings.store, e) from e
+            raise await asyncio.to_thread(self._settings.gone, e) from e
         finally:
             if answer.reusable:
                 self._idle.append(connection)

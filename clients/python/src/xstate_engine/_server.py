@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,14 +67,14 @@ class Settings:
         try:
             with open(name, encoding="utf-8") as file:
                 owner = os.fstat(file.fileno()).st_uid
-                socket = json.load(file)["socket"]
+                path = json.load(file)["socket"]
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise XStateError("no-server", f"{name} cannot be read: {e}", f"remove it: rm {name}") from e
         if owner != os.getuid():
             raise XStateError("no-server", f"the server of {self.store} is another user's", "use a store of your own")
-        return Address(socket=socket)
+        return Address(socket=path)
 
     def launch(self) -> None:
         """Starts the server of the store and returns when it listens. It outlives this process, until it is idle."""
@@ -91,6 +93,26 @@ class Settings:
     def stop(self) -> None:
         """Ends the server of the store, if there is one."""
         self._serve("--stop")
+
+    def gone(self, why: Exception) -> XStateError:
+        """The error of a call that lost its server. Waits, at most a second, for a server that dies to stop listening:
+        the next call must not reach it."""
+        limit = time.monotonic() + 1
+        while time.monotonic() < limit and self._listens():
+            time.sleep(0.01)
+        return XStateError(
+            "server-gone",
+            f"the server of {self.store} ended before it answered: {why}",
+            "call again, which starts a new one; the session's history says what was recorded",
+        )
+
+    def _listens(self) -> bool:
+        address = self.find()
+        if address is None:
+            return False
+        with socket.socket(socket.AF_UNIX if address.socket else socket.AF_INET) as connection:
+            connection.settimeout(1)
+            return connection.connect_ex(address.socket or (address.host, address.port)) == 0
 
     def _serve(self, *flags: str) -> None:
         args = [self.program(), "serve", "--json", f"--store={self.store}", *flags]
@@ -174,14 +196,6 @@ def _store(folder: Path) -> Path:
         if (place / ".xstate").is_dir():
             return place / ".xstate"
     return folder / ".xstate"
-
-
-def gone(store: Path, why: Any) -> XStateError:
-    return XStateError(
-        "server-gone",
-        f"the server of {store} ended before it answered: {why}",
-        "call again, which starts a new one; the session's history says what was recorded",
-    )
 
 
 def late(seconds: float) -> XStateError:

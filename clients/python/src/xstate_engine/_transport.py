@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._errors import XStateError
-from ._server import Address, Settings, gone, late
+from ._server import Address, Settings, late
 from ._wire import Answer, request
 from .documents import Event
 
@@ -75,7 +75,7 @@ class Transport:
         except TimeoutError:
             raise late(timeout or 0) from None
         except ConnectionError as e:
-            raise gone(self._settings.store, e) from e
+            raise self._settings.gone(e) from e
         finally:
             if answer.reusable:
                 with self._lock:

@@ -1,0 +1,114 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf16"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Canonical returns JSON in one form for each value, after RFC 8785: no spaces, members sorted by their UTF-16 names,
+// numbers as ECMAScript prints them. Whole numbers beyond 2^53 keep their digits, so that no two of them are one.
+func Canonical(data []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("this is no JSON: %w", err)
+	}
+	if d.More() {
+		return nil, fmt.Errorf("this is more than one JSON value")
+	}
+	return appendCanonical(nil, v)
+}
+
+func appendCanonical(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case string:
+		return appendText(b, v), nil
+	case json.Number:
+		return appendNumber(b, v)
+	case []any:
+		b = append(b, '[')
+		for i, x := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendCanonical(b, x); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	case map[string]any:
+		b = append(b, '{')
+		for i, name := range sortedNames(v) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, name), ':')
+			if b, err = appendCanonical(b, v[name]); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	}
+	panic(fmt.Sprintf("journal: internal error: %T in JSON", v))
+}
+
+func appendNumber(b []byte, n json.Number) ([]byte, error) {
+	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+		return strconv.AppendInt(b, i, 10), nil
+	}
+	f, err := n.Float64()
+	if err != nil || math.IsInf(f, 0) {
+		if isWhole(string(n)) {
+			return append(b, n...), nil
+		}
+		return nil, fmt.Errorf("the number %s is too large", n)
+	}
+	if isWhole(string(n)) { // beyond int64: as it was written
+		return append(b, n...), nil
+	}
+	text, err := json.Marshal(f) // as ECMAScript prints it
+	return append(b, text...), err
+}
+
+func isWhole(n string) bool { return !bytes.ContainsAny([]byte(n), ".eE") }
+
+// appendText quotes a string. Beside what RFC 8785 escapes, U+2028 and U+2029 are escaped.
+func appendText(b []byte, s string) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic("journal: internal error: " + err.Error())
+	}
+	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
+}
+
+// sortedNames returns the names of members as RFC 8785 orders them: by their UTF-16 code units.
+func sortedNames(m map[string]any) []string {
+	names := slices.Collect(maps.Keys(m))
+	units := make(map[string][]uint16, len(names))
+	for _, n := range names {
+		units[n] = utf16.Encode([]rune(n))
+	}
+	slices.SortFunc(names, func(a, b string) int { return slices.Compare(units[a], units[b]) })
+	return names
+}
+
+// Key names a call by content, see the package's documentation. args are canonical.
+func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.Digest {
+	return state.DigestOf(fmt.Appendf(nil, "call 1\nkind %s\ntool %q\nversion %q\nargs %s\nsample %d\nafter %s\n",
+		kind, t.Name, t.Version, args, sample, after))
+}

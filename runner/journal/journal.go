@@ -1,0 +1,509 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Codes of errors about calls.
+const (
+	CodeNoTool     state.Code = "no-tool"         // nothing offers a tool of that name
+	CodeArguments  state.Code = "tool-arguments"  // they are no JSON, or not what the tool takes
+	CodeRefused    state.Code = "tool-refused"    // the tool answered that it cannot
+	CodeLost       state.Code = "tool-lost"       // no answer came
+	CodeResult     state.Code = "tool-result"     // the answer is not what the tool promised, or too large
+	CodeDenied     state.Code = "call-denied"     // a rule forbids it
+	CodeBudget     state.Code = "budget-spent"    // a hard limit is reached
+	CodeWaiting    state.Code = "waiting"         // it waits for a decision
+	CodeUnrecorded state.Code = "call-unrecorded" // only the record may answer, and there is none
+)
+
+// Options configures New.
+type Options struct {
+	Sources []Source
+	// Lineage is the family of forks of the session whose program calls.
+	Lineage uint64
+	// Gate decides before a call happens; nil allows everything.
+	Gate Gate
+	// Rules names the rules of the gate: what they denied stays denied under the same.
+	Rules state.Digest
+	// OnCall follows records as they change: sent, answered, refused, lost, waiting, denied. It may be nil.
+	OnCall func(c state.Call, served bool)
+	Now    func() time.Time // nil: time.Now
+	// Scrub takes secrets out of a text before it is recorded. It may be nil.
+	Scrub func([]byte) []byte
+}
+
+// Journal makes and remembers the calls of one session. Its methods may be called at the same time.
+type Journal struct {
+	store *state.Store
+	o     Options
+
+	mu       sync.Mutex
+	tools    map[string]Tool // by name
+	sources  map[string]Source
+	listed   []bool // of Options.Sources
+	failed   map[string]error
+	inflight map[place]chan struct{}
+}
+
+// place is where the record of a call is.
+type place struct {
+	key    state.Digest
+	within uint64
+	number int
+}
+
+// New returns a journal on a store. Sources are asked for their tools when a call needs them.
+func New(store *state.Store, o Options) *Journal {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Journal{
+		store: store, o: o, tools: map[string]Tool{}, sources: map[string]Source{},
+		listed: make([]bool, len(o.Sources)), failed: map[string]error{}, inflight: map[place]chan struct{}{},
+	}
+}
+
+// Close closes the sources.
+func (j *Journal) Close() error {
+	var errs []error
+	for _, s := range j.o.Sources {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Request is a call as a program makes it.
+type Request struct {
+	Kind   Kind
+	Tool   string
+	Args   json.RawMessage
+	Sample int
+	Caller state.Caller
+	Parent state.CallID
+	// Version and Class are those of a step: the digest of its function, and Read. Of other kinds the tool says so.
+	Version  string
+	Question *state.Approval // of KindAsk
+}
+
+// Call is a call that has a key and, once the engine set it, a number.
+type Call struct {
+	Request
+	Def    Tool
+	Key    state.Digest
+	After  state.Digest // the effects on the scope before it
+	Number int
+	Depth  int
+
+	// Run makes the call; nil: the tool's source does. A step runs in the program.
+	Run     func(ctx context.Context, c *state.Call) (Answer, error)
+	OnPiece func(text string)
+	// ServeOnly: only a record may answer. Replays and speculative executions must not make calls.
+	ServeOnly bool
+}
+
+// Prepare finds the tool of a request and names the call. after returns the effects on a scope so far. Errors are
+// *state.Error of the codes no-tool and tool-arguments.
+func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope string) state.Digest) (*Call, error) {
+	c := &Call{Request: r}
+	var err error
+	if c.Def, err = j.tool(ctx, r); err != nil {
+		return nil, err
+	}
+	if c.Args, err = Canonical(r.Args); err != nil {
+		return nil, &state.Error{Code: CodeArguments, Message: fmt.Sprintf("the arguments of %s: %v", r.Tool, err),
+			Hint: "pass null, booleans, finite numbers, text, lists, and maps with text as keys"}
+	}
+	if err := checkSchema(c.Def.Input, c.Args); err != nil {
+		return nil, &state.Error{Code: CodeArguments, Message: fmt.Sprintf("%s does not take these arguments: %v",
+			r.Tool, err), Hint: "help(xstate.tools." + r.Tool + ") shows what it takes"}
+	}
+	if c.Def.Class == Read && r.Kind == KindTool {
+		c.After = after(c.Def.Scope)
+	}
+	c.Key = Key(r.Kind, c.Def, c.Args, r.Sample, c.After)
+	return c, nil
+}
+
+// Counted reports whether equal calls are numbered. If not, all of them are one.
+func (c *Call) Counted() bool { return c.Def.Class != Pure }
+
+// tool finds the definition of what a request calls.
+func (j *Journal) tool(ctx context.Context, r Request) (Tool, error) {
+	switch r.Kind {
+	case KindStep:
+		return Tool{Name: r.Tool, Version: r.Version, Class: Read, Timeout: -1}, nil
+	case KindAsk:
+		return Tool{Name: r.Tool, Class: Irreversible, Scope: "ask"}, nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if t, ok := j.tools[r.Tool]; ok {
+		return t, nil
+	}
+	for i, s := range j.o.Sources {
+		if j.listed[i] {
+			continue
+		}
+		tools, err := s.Tools(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return Tool{}, ctx.Err()
+			}
+			j.failed[s.Name()] = err
+			continue
+		}
+		j.listed[i] = true
+		delete(j.failed, s.Name())
+		for _, t := range tools {
+			t.Source, t.Scope = s.Name(), cmp.Or(t.Scope, s.Name())
+			t.Class = cmp.Or(t.Class, Irreversible)
+			if _, twice := j.tools[t.Name]; !twice { // the first source wins
+				j.tools[t.Name], j.sources[t.Name] = t, s
+			}
+		}
+		if t, ok := j.tools[r.Tool]; ok {
+			return t, nil
+		}
+	}
+	return Tool{}, j.noTool(r.Tool)
+}
+
+// Tools returns what can be called, by name.
+func (j *Journal) Tools(ctx context.Context) []Tool {
+	_, _ = j.tool(ctx, Request{Kind: KindTool}) // no tool has this name, so all sources are asked
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var all []Tool
+	for _, t := range j.tools {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (j *Journal) noTool(name string) error {
+	e := &state.Error{Code: CodeNoTool, Message: fmt.Sprintf("there is no tool %q", name),
+		Hint: "name a source of it in xstate.toml: [mcp.NAME], [openapi.NAME] or [models.NAME]"}
+	for source, err := range j.failed {
+		e.Message += fmt.Sprintf("; %s cannot be asked: %v", source, err)
+	}
+	return e
+}
+
+// within returns the lineage that shares a call.
+func (j *Journal) within(c *Call) uint64 {
+	if c.Def.Class.Effects() {
+		return j.o.Lineage
+	}
+	return 0
+}
+
+// Digest names the outcome of a recorded call, for the key call:KEY#N. effects: the tool has effects. It is Absent where
+// there is no outcome, and other for each call that waits for a decision.
+func (j *Journal) Digest(ctx context.Context, key state.Digest, effects bool, number int) (state.Digest, error) {
+	at := place{key, 0, number}
+	if effects {
+		at.within = j.o.Lineage
+	}
+	rec, err := j.store.CallAt(ctx, at.key, at.within, at.number)
+	if err != nil || rec == nil {
+		return state.Absent, err
+	}
+	return j.outcomeDigest(rec), nil
+}
+
+// outcomeDigest names what a node finds that makes the call of a record.
+func (j *Journal) outcomeDigest(rec *state.Call) state.Digest {
+	switch {
+	case rec.State.Ended():
+		return state.DigestOf(fmt.Appendf(nil, "%s %s", rec.State, rec.Result.Digest))
+	case rec.State == state.CallDenied && rec.Rules == j.o.Rules:
+		return state.Digest("denied:" + rec.Rules)
+	case rec.State == state.CallWaiting && !rec.Approval.Decided():
+		return state.Digest(fmt.Sprintf("waiting:%d", rec.ID))
+	case rec.State == state.CallWaiting && rec.Approval.Choice == ChoiceNo:
+		return state.Digest(fmt.Sprintf("declined:%d", rec.ID))
+	}
+	return state.Absent // the next run makes the call
+}
+
+// Suspended says that a call waits for a decision.
+type Suspended struct {
+	Call state.Call
+}
+
+func (s *Suspended) Error() string {
+	a := s.Call.Approval
+	return fmt.Sprintf("call %d waits: %s", s.Call.ID, cmp.Or(a.Question, a.Why))
+}
+
+// Result is what Do returns.
+type Result struct {
+	Call   state.Call
+	JSON   json.RawMessage
+	Served bool // by the record
+}
+
+// Do serves a call from its record, or makes it. The error is a *Suspended, or a *state.Error; with one of the code
+// tool-refused, the result has what the tool said.
+func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
+	at := place{c.Key, j.within(c), c.Number}
+	release, err := j.turn(ctx, at)
+	if err != nil {
+		return Result{}, err
+	}
+	defer release()
+	rec, err := j.store.CallAt(ctx, at.key, at.within, at.number)
+	if err != nil {
+		return Result{}, err
+	}
+	if rec != nil && rec.State.Ended() {
+		return j.serve(rec)
+	}
+	if c.ServeOnly {
+		return Result{}, &state.Error{Code: CodeUnrecorded,
+			Message: fmt.Sprintf("the journal has no result of this call of %s", c.Tool)}
+	}
+	if rec == nil {
+		rec = &state.Call{Key: c.Key, Number: c.Number, Within: at.within, Kind: string(c.Kind), Tool: c.Tool,
+			Version: c.Def.Version, Class: string(c.Def.Class), Scope: c.Def.Scope, After: c.After, Sample: c.Sample}
+		if rec.Args, err = j.store.ContentOf(j.scrub(c.Args)); err != nil {
+			return Result{}, err
+		}
+	}
+	rec.Caller, rec.Parent, rec.Depth = c.Caller, c.Parent, c.Depth
+	return j.proceed(ctx, c, rec)
+}
+
+// proceed brings a call that has no outcome to one.
+func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
+	approved := false
+	switch {
+	case rec.State == state.CallSent && !c.Def.Class.Repeatable():
+		return j.wait(ctx, rec, uncertain(c.Tool))
+	case rec.State == state.CallWaiting && !rec.Approval.Decided():
+		return Result{}, &Suspended{*rec}
+	case rec.State == state.CallWaiting && rec.Approval.Choice == ChoiceNo:
+		return Result{}, denied(rec.Tool, cmp.Or(rec.Approval.Reason, "a person declined"))
+	case rec.State == state.CallWaiting:
+		approved = true
+	case c.Kind == KindAsk:
+		return j.wait(ctx, rec, *c.Question)
+	}
+	if j.o.Gate != nil && !approved {
+		v, err := j.o.Gate.Decide(ctx, c)
+		if err != nil {
+			return Result{}, err
+		}
+		switch v.Action {
+		case Deny:
+			rec.State, rec.Rules = state.CallDenied, j.o.Rules
+			rec.Err = &state.CallError{Code: cmp.Or(v.Code, CodeDenied), Message: v.Reason, Hint: v.Hint}
+			if err := j.put(ctx, rec); err != nil {
+				return Result{}, err
+			}
+			return Result{Call: *rec}, deniedBy(c.Tool, v)
+		case Ask:
+			return j.wait(ctx, rec, state.Approval{Question: fmt.Sprintf("may %s be called?", c.Tool),
+				Choices: []string{ChoiceYes, ChoiceNo}, Why: v.Reason})
+		}
+	}
+	return j.make(ctx, c, rec)
+}
+
+// make makes a call and records its outcome.
+func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
+	rec.State, rec.Began, rec.Err = state.CallSent, j.o.Now().UTC(), nil
+	// What may be repeated need not be on disk before it is sent. The record of a step or of a nested call needs an ID.
+	if err := j.put(ctx, rec); err != nil {
+		return Result{}, err
+	}
+	answer, err := j.attempt(ctx, c, rec)
+	rec.Seconds = j.o.Now().Sub(rec.Began).Seconds()
+	if err == nil {
+		err = j.check(c, &answer)
+	}
+	if err != nil {
+		return j.lost(ctx, c, rec, err)
+	}
+	rec.State, rec.Usage = state.CallAnswered, answer.Usage
+	if rec.Usage.MicroUSD == 0 {
+		rec.Usage.MicroUSD = c.Def.Price
+	}
+	if answer.Refused {
+		rec.State = state.CallRefused
+	}
+	text := j.scrub(answer.Result)
+	if rec.Result, err = j.store.ContentOf(text); err != nil {
+		return Result{}, err
+	}
+	if c.Def.Undo != "" && rec.State == state.CallAnswered {
+		args, err := j.store.ContentOf(fmt.Appendf(nil, `{"arguments":%s,"result":%s}`, j.scrub(c.Args), text))
+		if err != nil {
+			return Result{}, err
+		}
+		rec.Undo = &state.Undo{Tool: c.Def.Undo, Args: args}
+	}
+	if err := j.put(context.WithoutCancel(ctx), rec); err != nil {
+		return Result{}, err
+	}
+	return result(rec, answer.Result, false)
+}
+
+// attempt makes one attempt within the tool's time.
+func (j *Journal) attempt(ctx context.Context, c *Call, rec *state.Call) (Answer, error) {
+	limit := cmp.Or(c.Def.Timeout, DefaultTimeout)
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+		defer cancel()
+	}
+	if c.Run != nil {
+		return c.Run(ctx, rec)
+	}
+	j.mu.Lock()
+	source := j.sources[c.Tool]
+	j.mu.Unlock()
+	type outcome struct {
+		answer Answer
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() { // a source that does not heed ctx must not keep the program
+		a, err := source.Call(ctx, Attempt{Call: rec.ID, Tool: c.Def, Args: c.Args,
+			IdempotencyKey: string(state.DigestOf(fmt.Appendf(nil, "attempt %s %d %d", rec.Key, rec.Within, rec.Number))),
+			OnPiece:        c.OnPiece})
+		done <- outcome{a, err}
+	}()
+	select {
+	case o := <-done:
+		return o.answer, o.err
+	case <-ctx.Done():
+		return Answer{}, context.Cause(ctx)
+	}
+}
+
+// check refuses an answer that is not what the tool promised.
+func (j *Journal) check(c *Call, a *Answer) error {
+	if len(a.Result) > MaxResult {
+		return &state.Error{Code: CodeResult, Message: fmt.Sprintf("the result of %s has %d bytes, more than %d", c.Tool,
+			len(a.Result), MaxResult), Hint: "let the tool write a file, and return its name"}
+	}
+	text, err := Canonical(a.Result)
+	if err == nil && !a.Refused {
+		err = checkSchema(c.Def.Output, text)
+	}
+	if err != nil {
+		return &state.Error{Code: CodeResult, Message: fmt.Sprintf("%s returned what its schema forbids: %v", c.Tool, err),
+			Hint: "mend the tool, or its schema"}
+	}
+	a.Result = text
+	return nil
+}
+
+// lost records an attempt that has no answer that counts.
+func (j *Journal) lost(ctx context.Context, c *Call, rec *state.Call, why error) (Result, error) {
+	e := state.CallError{Code: CodeLost, Message: why.Error()}
+	var coded *state.Error
+	if errors.As(why, &coded) {
+		e = state.CallError{Code: coded.Code, Message: coded.Message, Hint: coded.Hint}
+	}
+	e.Message = string(j.scrub([]byte(e.Message)))
+	rec.Attempts = append(rec.Attempts, state.Attempt{Began: rec.Began, Seconds: rec.Seconds, Err: e})
+	rec.Err = &e
+	keep := context.WithoutCancel(ctx)
+	if !c.Def.Class.Repeatable() && c.Kind == KindTool && !errors.Is(why, ErrNotSent) {
+		return j.wait(keep, rec, uncertain(c.Tool))
+	}
+	rec.State = state.CallLost
+	if err := j.put(keep, rec); err != nil {
+		return Result{}, err
+	}
+	if ctx.Err() != nil {
+		return Result{Call: *rec}, ctx.Err()
+	}
+	return Result{Call: *rec}, &state.Error{Code: e.Code, Message: fmt.Sprintf("%s: %s", c.Tool, e.Message),
+		Hint: cmp.Or(e.Hint, "run again: only what is missing is called")}
+}
+
+// serve returns what a record holds.
+func (j *Journal) serve(rec *state.Call) (Result, error) {
+	text, err := j.store.Read(rec.Result)
+	if err != nil {
+		return Result{}, err
+	}
+	if j.o.OnCall != nil {
+		j.o.OnCall(*rec, true)
+	}
+	return result(rec, text, true)
+}
+
+// result is the outcome of a call that has one.
+func result(rec *state.Call, text []byte, served bool) (Result, error) {
+	r := Result{Call: *rec, JSON: text, Served: served}
+	if rec.State == state.CallRefused {
+		return r, &state.Error{Code: CodeRefused, Message: fmt.Sprintf("%s: %s", rec.Tool, refusal(text))}
+	}
+	return r, nil
+}
+
+// refusal is what a tool said, as a text.
+func refusal(text []byte) string {
+	var s string
+	if json.Unmarshal(text, &s) == nil {
+		return s
+	}
+	return string(text)
+}
+
+func (j *Journal) put(ctx context.Context, rec *state.Call) error {
+	if err := j.store.PutCall(ctx, rec); err != nil {
+		return err
+	}
+	if j.o.OnCall != nil {
+		j.o.OnCall(*rec, false)
+	}
+	return nil
+}
+
+func (j *Journal) scrub(text []byte) []byte {
+	if j.o.Scrub == nil {
+		return text
+	}
+	return j.o.Scrub(text)
+}
+
+// turn lets one of equal calls that are in flight through, and the others wait for its outcome.
+func (j *Journal) turn(ctx context.Context, at place) (release func(), err error) {
+	for {
+		j.mu.Lock()
+		busy, is := j.inflight[at]
+		if !is {
+			mine := make(chan struct{})
+			j.inflight[at] = mine
+			j.mu.Unlock()
+			return func() {
+				j.mu.Lock()
+				delete(j.inflight, at)
+				j.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		j.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

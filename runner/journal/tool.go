@@ -1,0 +1,94 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Class says what a call of a tool does to the world, and so what may be repeated.
+type Class string
+
+// Classes of tools.
+const (
+	Pure         Class = "pure"         // the result depends on the arguments alone
+	Read         Class = "read"         // it looks at something that may change
+	Idempotent   Class = "idempotent"   // it changes something; doing it twice with one key is doing it once
+	Reversible   Class = "reversible"   // it changes something, and another tool takes that back
+	Irreversible Class = "irreversible" // it changes something for good
+)
+
+// Effects reports whether calls of the class change something.
+func (c Class) Effects() bool { return c == Idempotent || c == Reversible || c == Irreversible }
+
+// Repeatable reports whether a call of the class whose answer was lost may be made again without asking.
+func (c Class) Repeatable() bool { return c != Reversible && c != Irreversible }
+
+// Kind says what a call is.
+type Kind string
+
+// Kinds of calls.
+const (
+	KindTool  Kind = "tool"
+	KindModel Kind = "model"
+	KindAsk   Kind = "ask"  // a question to a person
+	KindStep  Kind = "step" // a function of the program whose result is recorded
+)
+
+// Tool is something that programs can call.
+type Tool struct {
+	Name        string
+	Version     string // "" if unknown; another version is another tool
+	Description string
+	Input       json.RawMessage // JSON Schema of the arguments, an object; nil: any
+	Output      json.RawMessage // JSON Schema of the result; nil: any
+	Class       Class           // "" is Irreversible
+	Scope       string          // what it reads or changes; "" is the source's name
+	Lifetime    time.Duration   // of a result of a tool that reads, after which it is stale; 0: for ever
+	Undo        string          // the tool that takes an effect back; it is given {"arguments": …, "result": …}
+	Timeout     time.Duration   // of one attempt; 0: DefaultTimeout
+	Price       int64           // of one call, in millionths of a US dollar, where the source does not tell
+	Source      string          // the name of its source
+}
+
+// DefaultTimeout is how long an attempt may take where nothing else is said.
+const DefaultTimeout = 5 * time.Minute
+
+// MaxResult bounds the JSON of a result, in bytes.
+const MaxResult = 64 << 20
+
+// Source offers tools. Its methods may be called at the same time.
+type Source interface {
+	// Name names the source in messages and scopes.
+	Name() string
+	// Tools returns the tools that there are. It may connect, or start a server.
+	Tools(ctx context.Context) ([]Tool, error)
+	// Call makes one attempt of one call. That the tool refused is an Answer with Refused set. An error says that no
+	// answer came; one that wraps ErrNotSent that the call did not reach the tool.
+	Call(ctx context.Context, a Attempt) (Answer, error)
+	Close() error
+}
+
+// ErrNotSent says that a call did not reach its tool, so that it surely did not happen.
+var ErrNotSent = errors.New("the call was not sent")
+
+// Attempt is one attempt of a call, for a source.
+type Attempt struct {
+	Call           state.CallID
+	Tool           Tool
+	Args           json.RawMessage   // canonical, an object
+	IdempotencyKey string            // equal for all attempts of a call
+	Headers        map[string]string // to hand on where the source has headers, such as traceparent
+	OnPiece        func(text string) // takes parts of a text as they come; may be nil
+}
+
+// Answer is what a tool answered.
+type Answer struct {
+	Result  json.RawMessage // of a refusal, what the tool said
+	Refused bool            // the tool said that it cannot
+	Usage   state.Usage
+	Model   string // that answered, where it differs from the one asked
+}

@@ -1,0 +1,57 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Calls answers the calls of a program: of tools and models, questions to people, and recorded steps. See package
+// journal. Its methods may be called at the same time.
+type Calls interface {
+	// Call answers one call. ctx ends when the program gives the call up, or the node is interrupted.
+	Call(ctx context.Context, r CallRequest, via CallVia) CallReply
+	// Tools describes what can be called.
+	Tools(ctx context.Context) []ToolInfo
+}
+
+// CallRequest is a call as a program makes it.
+type CallRequest struct {
+	Kind    string          `json:"kind"` // "tool", "model", "ask" or "step"
+	Tool    string          `json:"tool"`
+	Args    json.RawMessage `json:"args"` // an object
+	Sample  int             `json:"sample,omitempty"`
+	Version string          `json:"version,omitempty"` // of a step: the digest of its function
+	Line    int             `json:"line,omitempty"`    // in the block that executes, from 1; 0: not known
+	Parent  state.CallID    `json:"parent,omitempty"`  // the step within which it is made
+
+	Question string   `json:"question,omitempty"`
+	Choices  []string `json:"choices,omitempty"`
+}
+
+// CallVia is what a call can use of the program while it lasts.
+type CallVia struct {
+	Piece func(text string) // hands the program a part of a text as it comes; nil: it does not want any
+	// Step runs the function of a step in the program, and returns its result.
+	Step func(ctx context.Context, call state.CallID) (json.RawMessage, error)
+}
+
+// CallReply is the outcome of a call: a result, or an error.
+type CallReply struct {
+	Call   state.CallID     `json:"call,omitempty"`
+	Result json.RawMessage  `json:"result,omitempty"`
+	Pieces []int            `json:"pieces,omitempty"` // of a served text that was streamed: the bytes of each part
+	Error  *state.CallError `json:"error,omitempty"`
+	// Suspended: the call waits for a decision, so the node cannot go on. The error says for what.
+	Suspended bool `json:"suspended,omitempty"`
+}
+
+// ToolInfo describes a tool to a program.
+type ToolInfo struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`  // JSON Schema
+	Output      json.RawMessage `json:"output,omitempty"` // JSON Schema
+	Class       string          `json:"class"`
+}

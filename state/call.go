@@ -1,0 +1,127 @@
+package state
+
+import (
+	"time"
+)
+
+// CallID numbers the calls of a store in the order in which they began, from 1. 0 is no call.
+type CallID uint64
+
+// CallState is where a call is in its life.
+type CallState string
+
+// States of calls. The record is on disk in each state before anything else follows from it.
+const (
+	CallSent     CallState = "sent"     // it may have reached the tool. After a crash: nobody knows whether it did
+	CallAnswered CallState = "answered" // the tool returned a result
+	CallRefused  CallState = "refused"  // the tool answered that it cannot: a result like any other
+	CallLost     CallState = "lost"     // no answer came, and none counts: the next equal call is a new attempt
+	CallWaiting  CallState = "waiting"  // a decision must come first, see Approval
+	CallDenied   CallState = "denied"   // a rule or a budget forbade it
+)
+
+// Ended reports whether a call of this state has an outcome that equal calls are served.
+func (s CallState) Ended() bool { return s == CallAnswered || s == CallRefused }
+
+// Call is the record of one call of a tool or a model, of a question to a person, or of a recorded step of a program.
+type Call struct {
+	ID CallID `cbor:"id"`
+	// Key names what is called by content, see journal.Key. Number is the place among equal calls of a program, from 0.
+	Key    Digest `cbor:"key"`
+	Number int    `cbor:"n,omitempty"`
+	// Within is the lineage of sessions that shares the effect; 0: the result is of use to every session
+	Within uint64 `cbor:"within,omitempty"`
+
+	Kind    string `cbor:"kind"` // tool, model, ask or step
+	Tool    string `cbor:"tool"`
+	Version string `cbor:"version,omitempty"`
+	Class   string `cbor:"class"`           // see journal.Class
+	Scope   string `cbor:"scope,omitempty"` // what it reads or changes
+	After   Digest `cbor:"after,omitempty"` // the effects on the scope before it, see journal
+	Sample  int    `cbor:"sample,omitempty"`
+
+	Args   Content    `cbor:"args"` // canonical JSON
+	State  CallState  `cbor:"state"`
+	Result Content    `cbor:"result"` // JSON; of a refused call, what the tool said
+	Err    *CallError `cbor:"err,omitempty"`
+	Pieces []int      `cbor:"pieces,omitempty"` // of a text that was streamed: the bytes of each part
+	Usage  Usage      `cbor:"usage"`
+	Began  time.Time  `cbor:"began"`
+	// Seconds that the last attempt took
+	Seconds  float64   `cbor:"seconds,omitempty"`
+	Attempts []Attempt `cbor:"attempts,omitempty"` // that were lost, oldest first
+
+	Caller   Caller    `cbor:"caller"`
+	Parent   CallID    `cbor:"parent,omitempty"` // the call within which it was made
+	Depth    int       `cbor:"depth,omitempty"`
+	Approval *Approval `cbor:"approval,omitempty"`
+	Rules    Digest    `cbor:"rules,omitempty"` // that denied it
+	Undo     *Undo     `cbor:"undo,omitempty"`
+}
+
+// Content is JSON in a record, or its digest where it is large.
+type Content struct {
+	Inline []byte `cbor:"in,omitempty"`
+	Digest Digest `cbor:"digest,omitempty"` // of the JSON; "": there is none
+	Size   int64  `cbor:"size,omitempty"`
+}
+
+// Usage is what a call spent.
+type Usage struct {
+	InputTokens  int64 `cbor:"in,omitempty" json:"input_tokens"`
+	OutputTokens int64 `cbor:"out,omitempty" json:"output_tokens"`
+	MicroUSD     int64 `cbor:"usd,omitempty" json:"micro_usd"` // millionths of a US dollar
+}
+
+// Add adds what another call spent.
+func (u *Usage) Add(o Usage) {
+	u.InputTokens += o.InputTokens
+	u.OutputTokens += o.OutputTokens
+	u.MicroUSD += o.MicroUSD
+}
+
+// CallError is why a call has no result.
+type CallError struct {
+	Code    Code   `cbor:"code" json:"code"`
+	Message string `cbor:"message" json:"message"`
+	Hint    string `cbor:"hint,omitempty" json:"hint,omitempty"`
+}
+
+// Attempt is one that was lost.
+type Attempt struct {
+	Began   time.Time `cbor:"began"`
+	Seconds float64   `cbor:"seconds,omitempty"`
+	Err     CallError `cbor:"err"`
+	Usage   Usage     `cbor:"usage"`
+}
+
+// Caller says which code made a call, and in which run.
+type Caller struct {
+	Session string     `cbor:"session,omitempty" json:"session,omitempty"`
+	Step    StepNumber `cbor:"step,omitempty" json:"step,omitempty"` // the last one before the run
+	Agent   string     `cbor:"agent,omitempty" json:"agent,omitempty"`
+	Block   BlockID    `cbor:"block,omitempty" json:"block,omitempty"`
+	Node    int        `cbor:"node,omitempty" json:"node"` // in the block
+	Line    int        `cbor:"line,omitempty" json:"line,omitempty"`
+}
+
+// Approval is a decision that a call needs.
+type Approval struct {
+	Question string    `cbor:"question,omitempty" json:"question"`
+	Choices  []string  `cbor:"choices,omitempty" json:"choices,omitempty"`
+	Why      string    `cbor:"why,omitempty" json:"why,omitempty"` // the rule that asks, or what is uncertain
+	Choice   string    `cbor:"choice,omitempty" json:"choice,omitempty"`
+	By       string    `cbor:"by,omitempty" json:"by,omitempty"`
+	Reason   string    `cbor:"reason,omitempty" json:"reason,omitempty"`
+	At       time.Time `cbor:"at,omitzero" json:"at,omitzero"` // zero: nobody has decided yet
+}
+
+// Decided reports whether a decision was made.
+func (a *Approval) Decided() bool { return a != nil && !a.At.IsZero() }
+
+// Undo is how the effect of a call is taken back, and whether it was.
+type Undo struct {
+	Tool string  `cbor:"tool"`
+	Args Content `cbor:"args"`
+	Done CallID  `cbor:"done,omitempty"` // the call that took it back
+}

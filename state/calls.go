@@ -1,0 +1,199 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+)
+
+// The journal of calls is durable: the record of a call is all that keeps it from happening twice. It has a file of its
+// own, calls.db, which exists once the store has a call. Contents of more than inlineContent bytes lie in bases/.
+const callsFile = "calls.db"
+
+// inlineContent bounds contents within records.
+const inlineContent = 16 << 10
+
+// The buckets of calls.db.
+var (
+	bucketCalls  = []byte("calls")  // id → Call
+	bucketPlaces = []byte("places") // key, lineage, number → id
+
+	callsBuckets = [][]byte{bucketFormat, bucketCalls, bucketPlaces}
+)
+
+// journal opens calls.db. Without create it returns nil where there is none.
+func (s *Store) journal(ctx context.Context, create bool) (*database, error) {
+	s.callsMu.Lock()
+	defer s.callsMu.Unlock()
+	if s.calls != nil {
+		return s.calls, nil
+	}
+	path := filepath.Join(s.dir, callsFile)
+	if _, err := os.Lstat(path); !create && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	db, err := openDatabase(ctx, path,
+		databaseOptions{readOnly: s.options.ReadOnly, wait: s.options.Wait, buckets: callsBuckets})
+	s.calls = db
+	return db, err
+}
+
+// PutCall stores a call durably. One without an ID is new and gets one. A place holds one call: where there is another,
+// the error is ErrCallExists.
+func (s *Store) PutCall(ctx context.Context, c *Call) error {
+	if s.options.ReadOnly {
+		return errReadOnly
+	}
+	db, err := s.journal(ctx, true)
+	if err != nil {
+		return err
+	}
+	return db.update(ctx, func(tx *bbolt.Tx) error {
+		calls := tx.Bucket(bucketCalls)
+		if c.ID == 0 {
+			place := callPlace(c.Key, c.Within, c.Number)
+			if tx.Bucket(bucketPlaces).Get(place) != nil {
+				return ErrCallExists
+			}
+			id, err := calls.NextSequence()
+			if err != nil {
+				return err
+			}
+			c.ID = CallID(id)
+			if err := putRecord(tx, bucketPlaces, place, c.ID); err != nil {
+				c.ID = 0
+				return err
+			}
+		}
+		return putRecord(tx, bucketCalls, c.ID.key(), c)
+	})
+}
+
+// ErrCallExists says that a call of the same key and number is recorded.
+var ErrCallExists = errors.New("the journal has this call")
+
+// CallAt returns the call of a key and number; nil where there is none.
+func (s *Store) CallAt(ctx context.Context, key Digest, within uint64, number int) (found *Call, err error) {
+	db, err := s.journal(ctx, false)
+	if db == nil || err != nil {
+		return nil, err
+	}
+	err = db.view(ctx, func(tx *bbolt.Tx) error {
+		var id CallID
+		err := getRecord(tx, bucketPlaces, callPlace(key, within, number), &id)
+		if errors.Is(err, errNoRecord) {
+			return nil
+		}
+		if err == nil {
+			found = new(Call)
+			err = getRecord(tx, bucketCalls, id.key(), found)
+		}
+		if err != nil {
+			return damaged(callsFile, fmt.Sprintf("the record of call %d cannot be read", id), err)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Call returns a call by its ID. The error is ErrNoCall where there is none.
+func (s *Store) Call(ctx context.Context, id CallID) (*Call, error) {
+	none := &Error{Code: CodeNoCall, Message: fmt.Sprintf("there is no call %d", id), Hint: "xstate calls"}
+	db, err := s.journal(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if db == nil {
+		return nil, none
+	}
+	found := new(Call)
+	err = db.view(ctx, func(tx *bbolt.Tx) error {
+		err := getRecord(tx, bucketCalls, id.key(), found)
+		if err != nil && !errors.Is(err, errNoRecord) {
+			return damaged(callsFile, fmt.Sprintf("the record of call %d cannot be read", id), err)
+		}
+		return err
+	})
+	if errors.Is(err, errNoRecord) {
+		return nil, none
+	}
+	return found, err
+}
+
+// Calls hands out the calls from an ID on, in the order in which they began, until fn returns false.
+func (s *Store) Calls(ctx context.Context, from CallID, fn func(*Call) bool) error {
+	db, err := s.journal(ctx, false)
+	if db == nil || err != nil {
+		return err
+	}
+	for more := true; more; { // in pages, so that fn may use the store
+		var page []*Call
+		err := db.view(ctx, func(tx *bbolt.Tx) error {
+			cursor := tx.Bucket(bucketCalls).Cursor()
+			for k, v := cursor.Seek(from.key()); k != nil && len(page) < 256; k, v = cursor.Next() {
+				payload, err := unseal(bucketCalls, k, v)
+				c := new(Call)
+				if err == nil {
+					err = decode(payload, c)
+				}
+				if err != nil {
+					return damaged(callsFile, fmt.Sprintf("the record of call %x cannot be read", k), err)
+				}
+				page = append(page, c)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		more = len(page) == 256
+		for _, c := range page {
+			if from = c.ID + 1; !fn(c) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// ContentOf makes a content of JSON, durably if it is large.
+func (s *Store) ContentOf(data []byte) (Content, error) {
+	c := Content{Digest: DigestOf(data), Size: int64(len(data))}
+	if len(data) <= inlineContent {
+		c.Inline = data
+		return c, nil
+	}
+	if s.bases.readOnly {
+		return c, errReadOnly
+	}
+	if s.bases.has(c.Digest) {
+		return c, nil
+	}
+	return c, s.bases.write(BlobRef{c.Digest, c.Size}, bytes.NewReader(data))
+}
+
+// Read returns the bytes of a content.
+func (s *Store) Read(c Content) ([]byte, error) {
+	if c.Inline != nil || c.Size == 0 {
+		return c.Inline, nil
+	}
+	data, ok, err := s.Blob(c.Digest)
+	if err == nil && !ok {
+		err = damaged(basesDir, fmt.Sprintf("the content %s of a call is missing", c.Digest), nil)
+	}
+	return data, err
+}
+
+func (id CallID) key() []byte { return binary.BigEndian.AppendUint64(nil, uint64(id)) }
+
+func callPlace(key Digest, within uint64, number int) []byte {
+	b := binary.BigEndian.AppendUint64(key.key(), within)
+	return binary.BigEndian.AppendUint32(b, uint32(number))
+}
