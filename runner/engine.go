@@ -14,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
@@ -46,6 +47,8 @@ type Config struct {
 	// do; nil: everything.
 	Level  sandbox.Level
 	Bounds *sandbox.Bounds
+	// Journal makes and remembers the calls of the program; nil: there are no tools
+	Journal *journal.Journal
 	// Secrets are kept out of all records.
 	Secrets *secret.Set
 	// Invocation: its arguments and its standard input
@@ -121,7 +124,7 @@ func New(cfg Config) (*Engine, error) {
 		options:  keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
 			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: forbids, Seed: cfg.Seed,
-			Records:   cfg.Files,
+			Records: cfg.Files, Call: recordedCalls(cfg.Journal),
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		keys:    map[unitPlace][]nodeKeys{},

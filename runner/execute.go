@@ -89,6 +89,7 @@ type execution struct {
 	fresh   bool // the kernel was started for it
 	outputs state.Screen
 	seen    kernel.Observation
+	calls   *calls
 
 	reported bool // followers of the run saw it
 
@@ -110,7 +111,11 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		defer cancel()
 	}
 	w.observed = e.kernel.Level()
+	x.calls = newCalls(x)
 	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.sink())
+	if x.calls.uncalled && w.speculative {
+		return nil, nil, errUncalled
+	}
 	if ctx.Err() != nil {
 		x.abandon()
 		return nil, nil, ctx.Err()
@@ -144,6 +149,9 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 			return t, nil, err
 		}
 		x.timeOut()
+	}
+	if x.calls.stopped != nil {
+		x.stopCalls()
 	}
 	for _, gone := range x.seen.Unparked {
 		delete(e.kernelState.parked, gone)
@@ -220,7 +228,7 @@ func (x *execution) request() kernel.Node {
 
 // sink records what the node puts out, and lets followers of the run see it as it happens, as far as it is recorded.
 func (x *execution) sink() kernel.Sink {
-	sink := kernel.Sink{Record: x.outputs.Add}
+	sink := kernel.Sink{Record: x.outputs.Add, Calls: x.calls}
 	if x.live && x.walk.o.OnEvent != nil {
 		sink.Show = func(o state.Output) {
 			if !x.outputs.Full() {
@@ -347,33 +355,6 @@ func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, erro
 	return &state.StoredTrace{Digest: d, Trace: t}, err
 }
 
-// transient reports whether the failure is no proof that the code fails on these inputs. A node that only read a clock,
-// looked at its own process, or was stopped at the time-out keeps a failure as it keeps any other result.
-func (x *execution) transient() bool {
-	return x.seen.Failure != nil && x.walk.e.cfg.Language.Transient(x.seen.Failure.Type) ||
-		slices.ContainsFunc(x.seen.Marks, func(mark string) bool { return !slices.Contains(stableMarks, mark) })
-}
-
-// stableMarks are marks with which a failure is a result like any other.
-var stableMarks = []string{"clock", "process", markTimeout, markDenied}
-
-// Types of errors that the engine raises in the place of a node.
-const (
-	TypeDied    = "KernelDied"
-	TypeTimeout = "Timeout"
-)
-
-func (x *execution) execError() *state.ExecError {
-	e := x.seen.Failure
-	return &state.ExecError{
-		Type:      e.Type,
-		Message:   e.Message,
-		Traceback: e.Traceback,
-		Block:     x.node.unit.ID,
-		Line:      e.Line,
-	}
-}
-
 // reads fills in what the node read, with the digests that held before it.
 func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	p, w := x.pos, x.walk
@@ -414,6 +395,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)
+	x.callReads(found)
 	x.runningReads(found)
 	x.openReads(found, writes)
 	if x.seen.HadFigures {
@@ -545,6 +527,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	t.Writes = append(t.Writes, x.heldWrites()...)
 	t.Writes = append(t.Writes, x.openWrites(t)...)
 	t.Writes = append(t.Writes, x.runningWrites(t)...)
+	t.Writes = append(t.Writes, x.callWrites()...)
 	if x.seen.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
 	} else if len(x.seen.Modules) > 0 {

@@ -17,6 +17,8 @@ type RunOptions struct {
 	OnEvent func(Event)           // called in order, from the goroutine of Run
 	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
+	Caller state.Caller // what the records of calls say of this run, beside block, node and line
+
 	RestoreFiles bool // overwrite results that somebody edited; otherwise such a run is refused, see CodeFileEdited
 
 	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and

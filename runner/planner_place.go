@@ -128,6 +128,8 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 		p.all(here, "file")
 	case "order":
 		p.err = fmt.Errorf("%w: a child process compares the times of files that blocks write", errNeedsWalk)
+	case spaceScope:
+		p.err = fmt.Errorf("%w: a block reads what calls before it changed", errNeedsWalk)
 	case "stat", "time":
 		p.one(here, depgraph.Key("file:"+name.Name()))
 	case "isset":

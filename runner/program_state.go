@@ -112,6 +112,8 @@ func (p *programState) get(k depgraph.Key) entry {
 		}
 	case "order":
 		return p.writeOrder(k)
+	case spaceScope:
+		return p.effectsOn(k.Name())
 	case "dir":
 		return entry{digest: p.listing(k), writer: -1}
 	case "isset":
@@ -134,7 +136,7 @@ func (p *programState) get(k depgraph.Key) entry {
 // hasBase reports whether a key may have something before the first node.
 func hasBase(k depgraph.Key) bool {
 	switch k.Space() {
-	case "var", "display", "link", "held", "load", "process", spaceOpen, spaceInode:
+	case "var", "display", "link", "held", "load", "process", spaceOpen, spaceInode, spaceCount, spaceEffect:
 		return false
 	}
 	return true

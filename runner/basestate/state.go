@@ -69,7 +69,9 @@ type Options struct {
 	// Secret names a value by a digest that does not tell it; ok is false for values that are no secret. It may be nil.
 	Secret func(value string) (digest string, ok bool)
 	// Forbids says how the bounds of the program forbid an action; "": they allow it. It may be nil.
-	Forbids   func(action, target string) string
+	Forbids func(action, target string) string
+	// Call returns the digest of the outcome of a recorded call, by its key. It may be nil.
+	Call      func(depgraph.Key) state.Digest
 	Seed      uint64                      // of the random number generators
 	Arguments []string                    // of the program
 	Stdin     func() []byte               // reads the standard input; may be nil
@@ -163,6 +165,11 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 		return w.variable(k.Name())
 	case "module":
 		return w.version(k)
+	case "call":
+		if w.options.Call == nil {
+			return state.Absent
+		}
+		return w.options.Call(k)
 	case "policy":
 		return policyDigest(k, w.options.Forbids)
 	case "program":
@@ -428,6 +435,9 @@ func (w *State) Learn(paths map[depgraph.Key]string) {
 		}
 	}
 }
+
+// Renew forgets the answer about a key, which has changed during the run.
+func (w *State) Renew(k depgraph.Key) { delete(w.answers, k) }
 
 // Answers returns the keys that were read since Begin, with their digests.
 func (w *State) Answers() map[depgraph.Key]state.Digest { return w.answers }

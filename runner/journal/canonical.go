@@ -79,6 +79,9 @@ func appendNumber(b []byte, n json.Number) ([]byte, error) {
 	if isWhole(string(n)) { // beyond int64: as it was written
 		return append(b, n...), nil
 	}
+	if f == 0 {
+		return append(b, '0'), nil // there is no negative zero
+	}
 	text, err := json.Marshal(f) // as ECMAScript prints it
 	return append(b, text...), err
 }

@@ -68,13 +68,14 @@ func Decide(ctx context.Context, store *state.Store, d Decision) (*state.Call, e
 		return nil, err
 	}
 	if rec.State != state.CallWaiting || rec.Approval.Decided() {
-		return nil, &state.Error{Code: CodeNotWaiting, Message: fmt.Sprintf("call %d does not wait for a decision", d.Call),
-			Hint: "xstate calls --waiting"}
+		return nil, &state.Error{Code: CodeNotWaiting, Hint: "xstate calls --waiting",
+			Message: fmt.Sprintf("call %d does not wait for a decision", d.Call)}
 	}
 	a := rec.Approval
 	if len(a.Choices) > 0 && !slices.Contains(a.Choices, d.Choice) {
-		return nil, &state.Error{Code: CodeNoChoice, Message: fmt.Sprintf("%q is none of the choices %q", d.Choice, a.Choices),
-			Hint: fmt.Sprintf("xstate approve %d --choice %s", d.Call, a.Choices[0])}
+		return nil, &state.Error{Code: CodeNoChoice,
+			Message: fmt.Sprintf("%q is none of the choices %q", d.Choice, a.Choices),
+			Hint:    fmt.Sprintf("xstate approve %d --choice %s", d.Call, a.Choices[0])}
 	}
 	a.Choice, a.By, a.Reason, a.At = d.Choice, d.By, d.Reason, d.At
 	var outcome []byte

@@ -208,8 +208,8 @@ func (j *Journal) within(c *Call) uint64 {
 	return 0
 }
 
-// Digest names the outcome of a recorded call, for the key call:KEY#N. effects: the tool has effects. It is Absent where
-// there is no outcome, and other for each call that waits for a decision.
+// Digest names the outcome of a recorded call, for the key call:KEY#N. effects: the tool has effects. It is Absent
+// where there is no outcome, and differs for each call that waits for a decision.
 func (j *Journal) Digest(ctx context.Context, key state.Digest, effects bool, number int) (state.Digest, error) {
 	at := place{key, 0, number}
 	if effects {
@@ -324,7 +324,6 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 // make makes a call and records its outcome.
 func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
 	rec.State, rec.Began, rec.Err = state.CallSent, j.o.Now().UTC(), nil
-	// What may be repeated need not be on disk before it is sent. The record of a step or of a nested call needs an ID.
 	if err := j.put(ctx, rec); err != nil {
 		return Result{}, err
 	}
@@ -379,10 +378,10 @@ func (j *Journal) attempt(ctx context.Context, c *Call, rec *state.Call) (Answer
 		err    error
 	}
 	done := make(chan outcome, 1)
+	place := fmt.Appendf(nil, "attempt %s %d %d", rec.Key, rec.Within, rec.Number)
 	go func() { // a source that does not heed ctx must not keep the program
 		a, err := source.Call(ctx, Attempt{Call: rec.ID, Tool: c.Def, Args: c.Args,
-			IdempotencyKey: string(state.DigestOf(fmt.Appendf(nil, "attempt %s %d %d", rec.Key, rec.Within, rec.Number))),
-			OnPiece:        c.OnPiece})
+			IdempotencyKey: string(state.DigestOf(place)), OnPiece: c.OnPiece})
 		done <- outcome{a, err}
 	}()
 	select {
@@ -396,16 +395,16 @@ func (j *Journal) attempt(ctx context.Context, c *Call, rec *state.Call) (Answer
 // check refuses an answer that is not what the tool promised.
 func (j *Journal) check(c *Call, a *Answer) error {
 	if len(a.Result) > MaxResult {
-		return &state.Error{Code: CodeResult, Message: fmt.Sprintf("the result of %s has %d bytes, more than %d", c.Tool,
-			len(a.Result), MaxResult), Hint: "let the tool write a file, and return its name"}
+		return &state.Error{Code: CodeResult, Hint: "let the tool write a file, and return its name",
+			Message: fmt.Sprintf("the result of %s has %d bytes, more than %d", c.Tool, len(a.Result), MaxResult)}
 	}
 	text, err := Canonical(a.Result)
 	if err == nil && !a.Refused {
 		err = checkSchema(c.Def.Output, text)
 	}
 	if err != nil {
-		return &state.Error{Code: CodeResult, Message: fmt.Sprintf("%s returned what its schema forbids: %v", c.Tool, err),
-			Hint: "mend the tool, or its schema"}
+		return &state.Error{Code: CodeResult, Hint: "mend the tool, or its schema",
+			Message: fmt.Sprintf("%s returned what its schema forbids: %v", c.Tool, err)}
 	}
 	a.Result = text
 	return nil

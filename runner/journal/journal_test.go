@@ -1,0 +1,219 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// shop is a source whose tools count their calls.
+type shop struct {
+	mu    sync.Mutex
+	tools []Tool
+	calls []string // name and arguments
+	reply func(a Attempt) (Answer, error)
+}
+
+func (s *shop) Name() string                          { return "shop" }
+func (s *shop) Tools(context.Context) ([]Tool, error) { return s.tools, nil }
+func (s *shop) Close() error                          { return nil }
+
+func (s *shop) Call(_ context.Context, a Attempt) (Answer, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, a.Tool.Name+string(a.Args))
+	reply := s.reply
+	s.mu.Unlock()
+	if reply != nil {
+		return reply(a)
+	}
+	return Answer{Result: json.RawMessage(fmt.Sprintf("%d", len(s.calls)))}, nil
+}
+
+func newShop() *shop {
+	return &shop{tools: []Tool{
+		{Name: "hash", Class: Pure}, {Name: "look", Class: Read}, {Name: "set", Class: Idempotent},
+		{Name: "rent", Class: Reversible, Undo: "return"}, {Name: "order"},
+	}}
+}
+
+func openStore(t *testing.T, dir string) *state.Store {
+	t.Helper()
+	s, err := state.Open(t.Context(), dir, state.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// do makes a call with a number.
+func do(t *testing.T, j *Journal, tool, args string, number int) (Result, error) {
+	t.Helper()
+	c, err := j.Prepare(t.Context(), Request{Kind: KindTool, Tool: tool, Args: json.RawMessage(args)},
+		func(string) state.Digest { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Number = number
+	return j.Do(t.Context(), c)
+}
+
+func TestServed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".xstate")
+	s := newShop()
+	j := New(openStore(t, dir), Options{Sources: []Source{s}, Lineage: 1})
+	for _, tool := range []string{"hash", "look", "set", "rent", "order"} {
+		first, err := do(t, j, tool, `{"b": 1.0, "a": [true]}`, 0)
+		if err != nil || first.Served {
+			t.Fatalf("%s: %v, served %v", tool, err, first.Served)
+		}
+		again, err := do(t, j, tool, `{"a":[ true ],"b":1}`, 0)
+		if err != nil || !again.Served || string(again.JSON) != string(first.JSON) {
+			t.Errorf("%s again = %s (served %v), %v, want %s from the record", tool, again.JSON, again.Served, err,
+				first.JSON)
+		}
+	}
+	if n := len(s.calls); n != 5 {
+		t.Errorf("%d calls happened, want 5: %q", n, s.calls)
+	}
+	if _, err := do(t, j, "look", `{"b": 1.0, "a": [true]}`, 1); err != nil || len(s.calls) != 6 {
+		t.Errorf("the second equal call: %v, %d calls happened, want 6", err, len(s.calls))
+	}
+	other := New(openStore(t, dir), Options{Sources: []Source{s}, Lineage: 2})
+	for tool, made := range map[string]bool{"look": false, "order": true} {
+		before := len(s.calls)
+		if _, err := do(t, other, tool, `{"b":1,"a":[true]}`, 0); err != nil || (len(s.calls) > before) != made {
+			t.Errorf("%s by another program: %v, made %v, want %v", tool, err, len(s.calls) > before, made)
+		}
+	}
+}
+
+// TestAnswerLost: what is safe is made again, with one idempotency key. What is not waits for a person.
+func TestAnswerLost(t *testing.T) {
+	for _, tool := range []string{"hash", "look", "set", "rent", "order"} {
+		s := newShop()
+		j := New(openStore(t, filepath.Join(t.TempDir(), ".xstate")), Options{Sources: []Source{s}, Lineage: 1})
+		keys := map[string]bool{}
+		s.reply = func(a Attempt) (Answer, error) {
+			keys[a.IdempotencyKey] = true
+			return Answer{}, errors.New("connection reset")
+		}
+		_, err := do(t, j, tool, `{}`, 0)
+		var waits *Suspended
+		if safe := tool == "hash" || tool == "look" || tool == "set"; safe == errors.As(err, &waits) {
+			t.Errorf("%s: the error is %v; waits must be %v", tool, err, !safe)
+			continue
+		}
+		s.reply = func(a Attempt) (Answer, error) {
+			keys[a.IdempotencyKey] = true
+			return Answer{Result: json.RawMessage(`"done"`)}, nil
+		}
+		r, err := do(t, j, tool, `{}`, 0)
+		if waits == nil {
+			if err != nil || string(r.JSON) != `"done"` || len(r.Call.Attempts) != 1 || len(keys) != 1 {
+				t.Errorf("%s again = %s, %v, after %d lost attempts, with %d keys", tool, r.JSON, err,
+					len(r.Call.Attempts), len(keys))
+			}
+			continue
+		}
+		if !errors.As(err, &waits) || len(s.calls) != 1 {
+			t.Errorf("%s happened %d times, and then: %v", tool, len(s.calls), err)
+		}
+		d := Decision{Call: waits.Call.ID, Choice: ChoiceHappened, Result: json.RawMessage(`"it did"`), By: "ada",
+			At: time.Unix(1, 0)}
+		if _, err := Decide(t.Context(), j.store, d); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = do(t, j, tool, `{}`, 0); err != nil || string(r.JSON) != `"it did"` || len(s.calls) != 1 {
+			t.Errorf("%s after the decision = %s, %v, %d calls happened", tool, r.JSON, err, len(s.calls))
+		}
+		if _, err := Decide(t.Context(), j.store, d); err == nil || !strings.Contains(err.Error(), "does not wait") {
+			t.Errorf("a second decision: %v", err)
+		}
+	}
+}
+
+// TestCrash: a call of which the record says no more than "sent" is treated as one whose answer was lost.
+func TestCrash(t *testing.T) {
+	for tool, again := range map[string]bool{"look": true, "set": true, "order": false} {
+		s := newShop()
+		store := openStore(t, filepath.Join(t.TempDir(), ".xstate"))
+		j := New(store, Options{Sources: []Source{s}, Lineage: 1})
+		died := make(chan struct{})
+		s.reply = func(Attempt) (Answer, error) {
+			c := state.Call{}
+			_ = store.Calls(t.Context(), 1, func(rec *state.Call) bool { c = *rec; return true })
+			if c.State != state.CallSent {
+				t.Errorf("%s: the record says %q while the call is made, want %q", tool, c.State, state.CallSent)
+			}
+			close(died)
+			select {} // the engine dies here
+		}
+		go func() { _, _ = do(t, j, tool, `{}`, 0) }()
+		<-died
+		s2 := newShop()
+		_, err := do(t, New(store, Options{Sources: []Source{s2}, Lineage: 1}), tool, `{}`, 0)
+		var waits *Suspended
+		if errors.As(err, &waits) == again || (len(s2.calls) == 1) != again {
+			t.Errorf("%s after a crash: %v, %d calls", tool, err, len(s2.calls))
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	j := New(openStore(t, filepath.Join(t.TempDir(), ".xstate")), Options{Lineage: 1})
+	ask := func() (Result, error) {
+		c, err := j.Prepare(t.Context(), Request{Kind: KindAsk, Tool: "ask", Args: json.RawMessage(`{"q":1}`),
+			Question: &state.Approval{Question: "Deploy?", Choices: []string{"now", "never"}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.Do(t.Context(), c)
+	}
+	var waits *Suspended
+	if _, err := ask(); !errors.As(err, &waits) {
+		t.Fatalf("an open question: %v", err)
+	}
+	c, _ := j.Prepare(t.Context(), Request{Kind: KindAsk, Tool: "ask", Args: json.RawMessage(`{"q":1}`)}, nil)
+	before, _ := j.Digest(t.Context(), c.Key, true, 0)
+	if _, err := Decide(t.Context(), j.store, Decision{Call: waits.Call.ID, Choice: "maybe"}); err == nil {
+		t.Error("a choice that the question does not have was taken")
+	}
+	if _, err := Decide(t.Context(), j.store, Decision{Call: waits.Call.ID, Choice: "now", At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := ask(); err != nil || string(r.JSON) != `"now"` {
+		t.Errorf("the answer = %s, %v", r.JSON, err)
+	}
+	if after, _ := j.Digest(t.Context(), c.Key, true, 0); after == before || before == "" {
+		t.Errorf("digests before and after the decision: %q, %q", before, after)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"b":1,"a":{"d":null,"c":[1.50,1e3,-0.0]}}`: `{"a":{"c":[1.5,1000,0],"d":null},"b":1}`,
+		`{"ﬀ":1,"😀":2,"<":3}`:                        `{"<":3,"😀":2,"ﬀ":1}`,
+		`123456789012345678901234567890`:             `123456789012345678901234567890`,
+		`"\u00e9\n\\u2028"`:                          `"é\n\\u2028"`,
+		`9007199254740993`:                           `9007199254740993`,
+	} {
+		got, err := Canonical([]byte(in))
+		if err != nil || string(got) != want {
+			t.Errorf("Canonical(%s) = %s, %v, want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"NaN", "1e999", "{}{}", ""} {
+		if got, err := Canonical([]byte(in)); err == nil {
+			t.Errorf("Canonical(%s) = %s, want an error", in, got)
+		}
+	}
+}
