@@ -187,7 +187,8 @@ func TestAsk(t *testing.T) {
 	if _, err := Decide(t.Context(), j.store, Decision{Call: waits.Call.ID, Choice: "maybe"}); err == nil {
 		t.Error("a choice that the question does not have was taken")
 	}
-	if _, err := Decide(t.Context(), j.store, Decision{Call: waits.Call.ID, Choice: "now", At: time.Now()}); err != nil {
+	now := Decision{Call: waits.Call.ID, Choice: "now", At: time.Now()}
+	if _, err := Decide(t.Context(), j.store, now); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := ask(); err != nil || string(r.JSON) != `"now"` {
