@@ -19,10 +19,10 @@ import (
 // The incremental run must equal a run from scratch in a fresh folder, store and interpreter, and exactly the blocks
 // listed must have run. The interpreter alone judges what the runs print.
 //
-// Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own. The first
-// interpreter to test with runs every session in both modes; another one runs every second session, kept and restarted
-// by turns. See oracle for the runs from scratch that are shared. With XSTATE_TEST_ALL=1 nothing is shared, and every
-// interpreter runs every session in both modes.
+// Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own. Every session runs
+// in both modes: every second one with the first interpreter to test with, the others in one mode with it and in the
+// other mode with each further interpreter, by turns. See oracle for the runs from scratch that are shared. With
+// XSTATE_TEST_ALL=1 nothing is shared, and every interpreter runs every session in both modes.
 func TestPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -49,7 +49,8 @@ func TestPrograms(t *testing.T) {
 					if way.minor < steps[0].Since {
 						t.Skipf("since Python 3.%d", steps[0].Since)
 					}
-					if before != nil && i%2 == 1 && !everything() {
+					modes := modesOf(i, before != nil, len(ways))
+					if len(modes) == 0 {
 						t.Skip("another interpreter runs every second session; XSTATE_TEST_ALL=1 runs all")
 					}
 					options := xstate.SessionOptions{
@@ -58,10 +59,6 @@ func TestPrograms(t *testing.T) {
 					judge := newOracle(steps, options)
 					if before != nil {
 						before.lend(judge)
-					}
-					modes := bothModes
-					if before != nil && !everything() {
-						modes = bothModes[i/2%2 : i/2%2+1]
 					}
 					var found []*xstate.Outcome
 					for _, mode := range modes {
@@ -75,6 +72,22 @@ func TestPrograms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// modesOf returns the modes in which an interpreter runs session i. further: it is not the first one.
+func modesOf(i int, further bool, interpreters int) []string {
+	turn := i / 2 % 2
+	switch {
+	case everything() || interpreters == 1:
+		return bothModes
+	case i%2 == 0 && further:
+		return nil
+	case i%2 == 0:
+		return bothModes
+	case further:
+		turn = 1 - turn
+	}
+	return bothModes[turn : turn+1]
 }
 
 // bounded is the policy of the level that XSTATE_TEST_SANDBOX names; nil: there are no bounds. Results must not differ

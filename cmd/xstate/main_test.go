@@ -37,16 +37,21 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script. The verbs of our own are in scriptVerbs.
 func TestScripts(t *testing.T) {
-	runScripts(t, func(*testscript.Env) error { return nil })
+	runScripts(t, scripts(t), func(*testscript.Env) error { return nil })
 }
 
-func runScripts(t *testing.T, prepare func(*testscript.Env) error) {
-	const dir = "testdata/script"
-	if found, err := filepath.Glob(dir + "/*.txt"); err != nil || len(found) == 0 {
-		t.Fatalf("no scripts in %s: %v", dir, err)
+func scripts(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/script/*.txt")
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no scripts in testdata/script: %v", err)
 	}
+	return found
+}
+
+func runScripts(t *testing.T, files []string, prepare func(*testscript.Env) error) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                scriptVerbs,
