@@ -28,7 +28,7 @@ var limits = struct {
 		"state":                 19,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
-		"runner":                34,
+		"runner":                36,
 		"runner/suite":          7,
 		".":                     0,
 		"bench":                 7,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -111,7 +112,9 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		defer cancel()
 	}
 	w.observed = e.kernel.Level()
-	x.calls = newCalls(x)
+	caller := w.o.Caller
+	caller.Block, caller.Node = x.node.unit.ID, x.node.at
+	x.calls = newCalls(e.cfg.Journal, x.pos, caller, x.serves)
 	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.sink())
 	if x.calls.uncalled && w.speculative {
 		return nil, nil, errUncalled
@@ -224,6 +227,16 @@ func (x *execution) request() kernel.Node {
 		}
 	}
 	return req
+}
+
+// serves reports whether only the journal may answer calls of a class, because the execution is not the program's next
+// one. A speculative execution may make calls that nobody notices.
+func (x *execution) serves(c journal.Class) bool {
+	w := x.walk
+	if w.speculative {
+		return c != journal.Pure
+	}
+	return !x.live || w.o.Discard || w.readOnly
 }
 
 // sink records what the node puts out, and lets followers of the run see it as it happens, as far as it is recorded.
@@ -395,7 +408,10 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)
-	x.callReads(found)
+	x.calls.reads(found, w.e.baseState.Renew)
+	if x.calls.lost {
+		x.seen.Marks = appendNew(x.seen.Marks, markCallLost)
+	}
 	x.runningReads(found)
 	x.openReads(found, writes)
 	if x.seen.HadFigures {
@@ -527,7 +543,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	t.Writes = append(t.Writes, x.heldWrites()...)
 	t.Writes = append(t.Writes, x.openWrites(t)...)
 	t.Writes = append(t.Writes, x.runningWrites(t)...)
-	t.Writes = append(t.Writes, x.callWrites()...)
+	t.Writes = append(t.Writes, x.calls.writes()...)
 	if x.seen.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
 	} else if len(x.seen.Modules) > 0 {

@@ -33,18 +33,6 @@ const (
 	ChoiceFailed   = "failed"   // it did not, and shall not
 )
 
-// wait records that a call waits for a decision.
-func (j *Journal) wait(ctx context.Context, rec *state.Call, question state.Approval) (Result, error) {
-	rec.State, rec.Approval = state.CallWaiting, &question
-	if rec.Began.IsZero() {
-		rec.Began = j.o.Now().UTC()
-	}
-	if err := j.put(ctx, rec); err != nil {
-		return Result{}, err
-	}
-	return Result{Call: *rec}, &Suspended{*rec}
-}
-
 // Decision is what a person decided about a call that waits.
 type Decision struct {
 	Call   state.CallID

@@ -13,19 +13,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Codes of errors about calls.
-const (
-	CodeNoTool     state.Code = "no-tool"         // nothing offers a tool of that name
-	CodeArguments  state.Code = "tool-arguments"  // they are no JSON, or not what the tool takes
-	CodeRefused    state.Code = "tool-refused"    // the tool answered that it cannot
-	CodeLost       state.Code = "tool-lost"       // no answer came
-	CodeResult     state.Code = "tool-result"     // the answer is not what the tool promised, or too large
-	CodeDenied     state.Code = "call-denied"     // a rule forbids it
-	CodeBudget     state.Code = "budget-spent"    // a hard limit is reached
-	CodeWaiting    state.Code = "waiting"         // it waits for a decision
-	CodeUnrecorded state.Code = "call-unrecorded" // only the record may answer, and there is none
-)
-
 // Options configures New.
 type Options struct {
 	Sources []Source
@@ -82,35 +69,6 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// Request is a call as a program makes it.
-type Request struct {
-	Kind   Kind
-	Tool   string
-	Args   json.RawMessage
-	Sample int
-	Caller state.Caller
-	Parent state.CallID
-	// Version and Class are those of a step: the digest of its function, and Read. Of other kinds the tool says so.
-	Version  string
-	Question *state.Approval // of KindAsk
-}
-
-// Call is a call that has a key and, once the engine set it, a number.
-type Call struct {
-	Request
-	Def    Tool
-	Key    state.Digest
-	After  state.Digest // the effects on the scope before it
-	Number int
-	Depth  int
-
-	// Run makes the call; nil: the tool's source does. A step runs in the program.
-	Run     func(ctx context.Context, c *state.Call) (Answer, error)
-	OnPiece func(text string)
-	// ServeOnly: only a record may answer. Replays and speculative executions must not make calls.
-	ServeOnly bool
-}
-
 // Prepare finds the tool of a request and names the call. after returns the effects on a scope so far. Errors are
 // *state.Error of the codes no-tool and tool-arguments.
 func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope string) state.Digest) (*Call, error) {
@@ -133,9 +91,6 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 	c.Key = Key(r.Kind, c.Def, c.Args, r.Sample, c.After)
 	return c, nil
 }
-
-// Counted reports whether equal calls are numbered. If not, all of them are one.
-func (c *Call) Counted() bool { return c.Def.Class != Pure }
 
 // tool finds the definition of what a request calls.
 func (j *Journal) tool(ctx context.Context, r Request) (Tool, error) {
@@ -235,16 +190,6 @@ func (j *Journal) outcomeDigest(rec *state.Call) state.Digest {
 		return state.Digest(fmt.Sprintf("declined:%d", rec.ID))
 	}
 	return state.Absent // the next run makes the call
-}
-
-// Suspended says that a call waits for a decision.
-type Suspended struct {
-	Call state.Call
-}
-
-func (s *Suspended) Error() string {
-	a := s.Call.Approval
-	return fmt.Sprintf("call %d waits: %s", s.Call.ID, cmp.Or(a.Question, a.Why))
 }
 
 // Result is what Do returns.
@@ -433,6 +378,18 @@ func (j *Journal) lost(ctx context.Context, c *Call, rec *state.Call, why error)
 	}
 	return Result{Call: *rec}, &state.Error{Code: e.Code, Message: fmt.Sprintf("%s: %s", c.Tool, e.Message),
 		Hint: cmp.Or(e.Hint, "run again: only what is missing is called")}
+}
+
+// wait records that a call waits for a decision.
+func (j *Journal) wait(ctx context.Context, rec *state.Call, question state.Approval) (Result, error) {
+	rec.State, rec.Approval = state.CallWaiting, &question
+	if rec.Began.IsZero() {
+		rec.Began = j.o.Now().UTC()
+	}
+	if err := j.put(ctx, rec); err != nil {
+		return Result{}, err
+	}
+	return Result{Call: *rec}, &Suspended{*rec}
 }
 
 // serve returns what a record holds.

@@ -1,0 +1,117 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// What a program calls is an input of the node that calls it, see package journal. The result is a key of the base,
+// call:KEY#N: a trace is valid as long as the journal has the same result. How many equal calls the program has made is
+// state of the program, count:KEY, or effect:SCOPE/KEY where the tool has effects. So a new equal call in front of
+// another gives the later one a new number, and only that one happens. scope:SCOPE stands for the effects on a scope so
+// far, in order: what reads the scope reads it.
+//
+// A node that failed has made its calls all the same. They are counted when it succeeds.
+
+// Spaces of these keys.
+const (
+	spaceCall   = "call"
+	spaceCount  = "count"
+	spaceEffect = "effect"
+	spaceScope  = "scope"
+)
+
+// callKey returns the key of a recorded call, and callOf is the inverse.
+func callKey(c *journal.Call) depgraph.Key {
+	sign := "#"
+	if c.Def.Class.Effects() {
+		sign = "!"
+	}
+	return depgraph.Key(fmt.Sprintf("%s:%s%s%d", spaceCall, c.Key, sign, c.Number))
+}
+
+func callOf(k depgraph.Key) (key state.Digest, effects bool, number int) {
+	name := k.Name()
+	i := strings.IndexAny(name, "#!")
+	if i < 0 {
+		return "", false, 0
+	}
+	number, _ = strconv.Atoi(name[i+1:])
+	return state.Digest(name[:i]), name[i] == '!', number
+}
+
+// countKey returns the key that counts the calls equal to c; "" where they are not counted.
+func countKey(c *journal.Call) depgraph.Key {
+	switch {
+	case !c.Counted():
+		return ""
+	case c.Def.Class.Effects():
+		return depgraph.Key(fmt.Sprintf("%s:%s/%s", spaceEffect, c.Def.Scope, c.Key))
+	}
+	return depgraph.Key(fmt.Sprintf("%s:%s", spaceCount, c.Key))
+}
+
+// countOf returns how many calls a digest of countKey stands for.
+func countOf(d state.Digest) int {
+	text, _, _ := strings.Cut(string(d), ".")
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// effectsOn digests the effects on a scope, in the order of the nodes that had them, and within a node in its own.
+func (p *programState) effectsOn(scope string) entry {
+	type effect struct {
+		key    depgraph.Key
+		writer int
+		digest state.Digest
+	}
+	var found []effect
+	last := -1
+	for k, e := range p.keys {
+		if k.Space() == spaceEffect && strings.HasPrefix(k.Name(), scope+"/") {
+			found, last = append(found, effect{k, e.writer, e.digest}), max(last, e.writer)
+		}
+	}
+	if len(found) == 0 {
+		return entry{writer: -1}
+	}
+	slices.SortFunc(found, func(a, b effect) int {
+		return cmp.Or(cmp.Compare(a.writer, b.writer), cmp.Compare(sequenceOf(a.digest), sequenceOf(b.digest)),
+			cmp.Compare(a.key, b.key))
+	})
+	text := "effects\n"
+	for _, f := range found {
+		text += fmt.Sprintf("%q %d\n", f.key, countOf(f.digest))
+	}
+	return entry{digest: state.DigestOf([]byte(text)), writer: last}
+}
+
+// sequenceOf returns the place of an effect among those of its node.
+func sequenceOf(d state.Digest) int {
+	_, text, _ := strings.Cut(string(d), ".")
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// recordedCalls returns what the base state knows of recorded calls.
+func recordedCalls(j *journal.Journal) func(depgraph.Key) state.Digest {
+	if j == nil {
+		return nil
+	}
+	return func(k depgraph.Key) state.Digest {
+		key, effects, number := callOf(k)
+		d, err := j.Digest(context.Background(), key, effects, number)
+		if err != nil {
+			return unknown // whoever needs it calls, and gets the error
+		}
+		return d
+	}
+}

@@ -1,0 +1,65 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Codes of errors about calls.
+const (
+	CodeNoTool     state.Code = "no-tool"         // nothing offers a tool of that name
+	CodeArguments  state.Code = "tool-arguments"  // they are no JSON, or not what the tool takes
+	CodeRefused    state.Code = "tool-refused"    // the tool answered that it cannot
+	CodeLost       state.Code = "tool-lost"       // no answer came
+	CodeResult     state.Code = "tool-result"     // the answer is not what the tool promised, or too large
+	CodeDenied     state.Code = "call-denied"     // a rule forbids it
+	CodeBudget     state.Code = "budget-spent"    // a hard limit is reached
+	CodeWaiting    state.Code = "waiting"         // it waits for a decision
+	CodeUnrecorded state.Code = "call-unrecorded" // only the record may answer, and there is none
+)
+
+// Request is a call as a program makes it.
+type Request struct {
+	Kind   Kind
+	Tool   string
+	Args   json.RawMessage
+	Sample int
+	Caller state.Caller
+	Parent state.CallID
+	// Version and Class are those of a step: the digest of its function, and Read. Of other kinds the tool says so.
+	Version  string
+	Question *state.Approval // of KindAsk
+}
+
+// Call is a call that has a key and, once the engine set it, a number.
+type Call struct {
+	Request
+	Def    Tool
+	Key    state.Digest
+	After  state.Digest // the effects on the scope before it
+	Number int
+	Depth  int
+
+	// Run makes the call; nil: the tool's source does. A step runs in the program.
+	Run     func(ctx context.Context, c *state.Call) (Answer, error)
+	OnPiece func(text string)
+	// ServeOnly: only a record may answer. Replays and speculative executions must not make calls.
+	ServeOnly bool
+}
+
+// Counted reports whether equal calls are numbered. If not, all of them are one.
+func (c *Call) Counted() bool { return c.Def.Class != Pure }
+
+// Suspended says that a call waits for a decision.
+type Suspended struct {
+	Call state.Call
+}
+
+func (s *Suspended) Error() string {
+	a := s.Call.Approval
+	return fmt.Sprintf("call %d waits: %s", s.Call.ID, cmp.Or(a.Question, a.Why))
+}
