@@ -34,7 +34,7 @@ func against(before, s *Setting) error {
 		deny, allow = s, before
 	}
 	switch {
-	case before.Field == s.Field && before.Value == s.Value:
+	case before.Field == s.Field && before.Value == s.Value && before.Field == before.field: // arguments may be equal
 		return s.refuse(CodeInvalid, "remove one of them", "%s %q is there already, in line %d", s.Field, s.Value,
 			before.Line)
 	case deny.Field == fieldDeny && slices.Contains(paths, allow.Field) && allow.path == deny.path:

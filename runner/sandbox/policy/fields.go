@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"net"
@@ -23,16 +24,18 @@ const (
 	duration             // a string such as "60s"
 	size                 // a string such as "4GiB"
 	count                // a whole number above 0
+	money                // a number, 0 or above
 )
 
 // String names a kind as messages do.
 func (k kind) String() string {
-	return [...]string{"a list of strings", "a string", "a duration in quotes", "a size in quotes", "a whole number"}[k]
+	return [...]string{"a list of strings", "a string", "a duration in quotes", "a size in quotes", "a whole number",
+		"a number"}[k]
 }
 
 // example is a value of a kind, as a file has it.
 func (k kind) example() string {
-	return [...]string{`["…"]`, `"…"`, `"60s"`, `"4GiB"`, `64`}[k]
+	return [...]string{`["…"]`, `"…"`, `"60s"`, `"4GiB"`, `64`, `0.25`}[k]
 }
 
 // field is one key that a policy file may have.
@@ -42,7 +45,8 @@ type field struct {
 	hint  string                  // what would work instead of what check refuses
 }
 
-// Names of fields.
+// Names of fields. A part that is * is a name that the file's author chose, as in [mcp.NAME]. A part that is # numbers
+// tables of one name, as [[NAME]] has them.
 const (
 	fieldLevel    = "sandbox.level"
 	fieldLauncher = "sandbox.launcher"
@@ -60,6 +64,39 @@ const (
 	fieldFileSize = "limits.file_size"
 	fieldFiles    = "limits.files"
 	fieldOutput   = "limits.output"
+
+	fieldMCPCommand = "mcp.*.command"
+	fieldMCPURL     = "mcp.*.url"
+	fieldMCPEnv     = "mcp.*.env"
+	fieldMCPHeader  = "mcp.*.headers.*"
+	fieldMCPTimeout = "mcp.*.timeout"
+
+	fieldOpenAPIDocument = "openapi.*.document"
+	fieldOpenAPIBase     = "openapi.*.base"
+	fieldOpenAPIHeader   = "openapi.*.headers.*"
+	fieldOpenAPITimeout  = "openapi.*.timeout"
+
+	fieldModelAPI     = "models.*.api"
+	fieldModelURL     = "models.*.url"
+	fieldModelModel   = "models.*.model"
+	fieldModelKey     = "models.*.key"
+	fieldModelInput   = "models.*.price.input"
+	fieldModelOutput  = "models.*.price.output"
+	fieldModelScript  = "models.*.script"
+	fieldModelTimeout = "models.*.timeout"
+
+	fieldToolClass    = "tools.*.class"
+	fieldToolScope    = "tools.*.scope"
+	fieldToolLifetime = "tools.*.lifetime"
+	fieldToolUndo     = "tools.*.undo"
+	fieldToolPrice    = "tools.*.price"
+	fieldToolTimeout  = "tools.*.timeout"
+)
+
+const (
+	timeHint   = "write a time above 0 with its unit, such as \"60s\" or \"5m\""
+	urlHint    = "write an address that begins with http:// or https://"
+	headerHint = "name the variable of the environment that holds the secret, as in \"Bearer $TOKEN\""
 )
 
 const pathHint = "write a path such as \"data\", \"/srv/data\" or \"~/data\"; a folder stands for all that is in it"
@@ -75,24 +112,66 @@ var fields = map[string]field{
 	fieldHosts:    {words, checkHost, "write a name such as \"pypi.org\", \"*.example.com\" or \"10.0.0.1:8080\""},
 	fieldPass:     {words, checkVariable, "write a name such as \"LANG\", or the beginning of names: \"HF_*\""},
 	fieldSecrets:  {words, checkSecret, "write the name of the variable that holds it, such as \"OPENAI_API_KEY\""},
-	fieldCPU:      {duration, checkDuration, "write a time above 0 with its unit, such as \"60s\" or \"5m\""},
-	fieldWall:     {duration, checkDuration, "write a time above 0 with its unit, such as \"60s\" or \"5m\""},
+	fieldCPU:      {duration, checkDuration, timeHint},
+	fieldWall:     {duration, checkDuration, timeHint},
 	fieldMemory:   {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
 	fieldProcs:    {kind: count},
 	fieldFileSize: {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
 	fieldFiles:    {kind: count},
 	fieldOutput:   {size, checkSize, "write a size above 0 with its unit, such as \"500MB\" or \"4GiB\""},
+
+	fieldMCPCommand: {words, checkSome, "write a program and its arguments, such as [\"npx\", \"-y\", \"…\"]"},
+	fieldMCPURL:     {word, checkURL, urlHint},
+	fieldMCPEnv:     {words, checkVariable, "write a name such as \"LANG\", or the beginning of names: \"HF_*\""},
+	fieldMCPHeader:  {word, checkHeader, headerHint},
+	fieldMCPTimeout: {duration, checkDuration, timeHint},
+
+	fieldOpenAPIDocument: {word, checkSome, "write the path or the address of an OpenAPI document"},
+	fieldOpenAPIBase:     {word, checkURL, urlHint},
+	fieldOpenAPIHeader:   {word, checkHeader, headerHint},
+	fieldOpenAPITimeout:  {duration, checkDuration, timeHint},
+
+	fieldModelAPI:     {word, oneOf(APIs), "write one of " + strings.Join(APIs, ", ")},
+	fieldModelURL:     {word, checkURL, urlHint},
+	fieldModelModel:   {word, checkSome, "write the name that the interface has for the model"},
+	fieldModelKey:     {word, checkSecret, "write the name of the variable that holds it, such as \"OPENAI_API_KEY\""},
+	fieldModelInput:   {money, checkMoney, "write US dollars for a million tokens, such as 2.5"},
+	fieldModelOutput:  {money, checkMoney, "write US dollars for a million tokens, such as 10"},
+	fieldModelScript:  {word, checkPath, "write the path of a file with a JSON object in each line"},
+	fieldModelTimeout: {duration, checkDuration, timeHint},
+
+	fieldToolClass:    {word, oneOf(Classes), "write one of " + strings.Join(Classes, ", ")},
+	fieldToolScope:    {word, checkSome, "write a name; calls of one scope see what its others change"},
+	fieldToolLifetime: {duration, checkDuration, timeHint},
+	fieldToolUndo:     {word, checkSome, "write the name of the tool that takes the effect back"},
+	fieldToolPrice:    {money, checkMoney, "write US dollars for a call, such as 0.01"},
+	fieldToolTimeout:  {duration, checkDuration, timeHint},
 }
 
-// tables are the names of the tables of a policy file.
+// tables are the names of the tables of a policy file, as fields are named.
 var tables = func() []string {
 	names := map[string]bool{}
 	for name := range fields {
-		table, _, _ := strings.Cut(name, ".")
-		names[table] = true
+		for i := strings.LastIndexByte(name, '.'); i >= 0; i = strings.LastIndexByte(name, '.') {
+			name = name[:i]
+			names[name] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }()
+
+// named finds what has the parts of a key among names of fields or tables; "" if nothing does.
+func named(names iter.Seq[string], parts []string) string {
+	for name := range names {
+		if slices.EqualFunc(strings.Split(name, "."), parts, func(want, part string) bool {
+			_, err := strconv.Atoi(part)
+			return want == part || want == "*" && part != "" || want == "#" && err == nil
+		}) {
+			return name
+		}
+	}
+	return ""
+}
 
 func checkLevel(text string) error {
 	if _, ok := ParseLevel(text); !ok {

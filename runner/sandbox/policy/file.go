@@ -30,7 +30,9 @@ type Setting struct {
 	// Ignored says why the setting has no effect; "" where it has.
 	Ignored string `json:"ignored,omitempty"`
 
-	path string // the path that it means, where it is one
+	path  string   // the path that it means, where it is one
+	field string   // the name that Field has in fields
+	parts []string // of Field
 }
 
 // Place says where a setting stands: FILE:LINE:COLUMN.
@@ -48,7 +50,7 @@ func settings(name string, data []byte) ([]Setting, error) {
 	if err := toml.Unmarshal(data, &any); err != nil {
 		return nil, malformed(name, data, err)
 	}
-	r := reader{name: name}
+	r := reader{name: name, lists: map[string]int{}}
 	r.parser.Reset(data)
 	var table []string
 	for r.parser.NextExpression() {
@@ -62,6 +64,12 @@ func settings(name string, data []byte) ([]Setting, error) {
 		var err error
 		if table, err = r.header(e); err != nil {
 			return nil, err
+		}
+	}
+	for i := range r.begun { // a table that says nothing is probably not finished
+		b := &r.begun[i]
+		if !slices.ContainsFunc(r.found, func(s Setting) bool { return strings.HasPrefix(s.Field, b.Field+".") }) {
+			return nil, b.refuse(CodeInvalid, keysOf(b.parts), "[%s] says nothing", b.Field)
 		}
 	}
 	return r.found, r.parser.Error()
@@ -86,6 +94,8 @@ type reader struct {
 	name   string
 	parser unstable.Parser
 	found  []Setting
+	lists  map[string]int // how many tables of a list there are so far
+	begun  []Setting      // tables such as [mcp.NAME]
 }
 
 // at begins a setting at a node.
@@ -108,23 +118,67 @@ func (r *reader) keys(n *unstable.Node) (parts []string, at Setting) {
 // header reads the name of a table.
 func (r *reader) header(e *unstable.Node) ([]string, error) {
 	parts, at := r.keys(e)
-	name := strings.Join(parts, ".")
+	name := keyText(parts)
+	found := named(slices.Values(tables), parts)
 	switch {
+	case e.Kind == unstable.ArrayTable && slices.Contains(tables, parts[0]+".#") && len(parts) == 1:
+		r.lists[name]++
+		return []string{name, strconv.Itoa(r.lists[name])}, nil
 	case e.Kind == unstable.ArrayTable:
 		return nil, at.refuse(CodeInvalid, "write ["+name+"] once", "[[%s]] is a list of tables", name)
-	case !slices.Contains(tables, name):
-		return nil, at.refuse(CodeInvalid, nearest(name, tables, "the tables are "), "there is no table [%s]", name)
+	case slices.Contains(tables, name+".#"):
+		return nil, at.refuse(CodeInvalid, "write [["+name+"]]", "[%s] is no list of tables", name)
+	case found == "":
+		return nil, at.refuse(CodeInvalid, nearest(name, alike(tables, parts), "the tables are "),
+			"there is no table [%s]", name)
+	}
+	if strings.HasSuffix(found, ".*") {
+		at.Field, at.parts = name, parts
+		r.begun = append(r.begun, at)
 	}
 	return parts, nil
+}
+
+// keyText is a key of several parts as a file has it.
+func keyText(parts []string) string {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		if strings.Trim(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || p == "" {
+			p = strconv.Quote(p)
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// alike returns names of fields or tables with the names that a key has where its author chooses.
+func alike(names []string, parts []string) (all []string) {
+	for _, name := range names {
+		want := strings.Split(name, ".")
+		for i, w := range want {
+			switch {
+			case w != "*" && w != "#":
+			case i < len(parts) && want[0] == parts[0]:
+				want[i] = parts[i]
+			default:
+				want[i] = "NAME"
+			}
+		}
+		all = append(all, keyText(want))
+	}
+	return all
 }
 
 // keyValue reads a line of a table, or several that stand in braces.
 func (r *reader) keyValue(table []string, e *unstable.Node) error {
 	parts, at := r.keys(e)
 	parts = slices.Concat(table, parts)
-	at.Field = strings.Join(parts, ".")
+	at.Field, at.parts = keyText(parts), parts
 	value := e.Value()
-	if value.Kind == unstable.InlineTable && slices.Contains(tables, at.Field) {
+	if value.Kind == unstable.InlineTable && named(slices.Values(tables), parts) != "" {
 		for it := value.Children(); it.Next(); {
 			if err := r.keyValue(parts, it.Node()); err != nil {
 				return err
@@ -132,9 +186,10 @@ func (r *reader) keyValue(table []string, e *unstable.Node) error {
 		}
 		return nil
 	}
-	f, known := fields[at.Field]
+	at.field = named(maps.Keys(fields), parts)
+	f, known := fields[at.field]
 	if !known {
-		return at.refuse(CodeInvalid, nearestField(at.Field), "there is no key %s", at.Field)
+		return at.refuse(CodeInvalid, nearestField(at.Field, parts), "there is no key %s", at.Field)
 	}
 	if (f.kind == words) != (value.Kind == unstable.Array) {
 		if value.Raw.Length > 0 { // that of a list is not known
@@ -160,7 +215,10 @@ func (r *reader) keyValue(table []string, e *unstable.Node) error {
 func (r *reader) value(at Setting, f field, n *unstable.Node) error {
 	at.Line, at.Column = r.at(n).Line, r.at(n).Column
 	want := unstable.String
-	if f.kind == count {
+	switch {
+	case f.kind == money && n.Kind == unstable.Float:
+		want = unstable.Float
+	case f.kind == count, f.kind == money:
 		want = unstable.Integer
 	}
 	if n.Kind != want {
@@ -182,30 +240,33 @@ func (r *reader) value(at Setting, f field, n *unstable.Node) error {
 }
 
 func (r *reader) wrongType(at Setting, f field) error {
-	_, key, _ := strings.Cut(at.Field, ".")
+	key := keyText(at.parts[len(at.parts)-1:])
 	return at.refuse(CodeInvalid, "write "+key+" = "+f.kind.example(), "%s is %s", at.Field, f.kind)
 }
 
 // nearestField says which field was probably meant.
-func nearestField(name string) string {
-	table, _, _ := strings.Cut(name, ".")
-	known := slices.Sorted(maps.Keys(fields))
-	inTable := slices.DeleteFunc(slices.Clone(known), func(f string) bool { return !strings.HasPrefix(f, table+".") })
-	if hint := nearest(name, known, ""); hint != "" {
+func nearestField(name string, parts []string) string {
+	if hint := nearest(name, alike(slices.Sorted(maps.Keys(fields)), parts), ""); hint != "" {
 		return hint
 	}
-	if len(inTable) > 0 {
-		return "the keys of [" + table + "] are " + strings.Join(withoutTable(inTable), ", ")
+	if hint := keysOf(parts[:max(1, len(parts)-1)]); hint != "" {
+		return hint
 	}
 	return "keys stand in a table: " + strings.Join(tables, ", ")
 }
 
-func withoutTable(names []string) (keys []string) {
-	for _, name := range names {
-		_, key, _ := strings.Cut(name, ".")
-		keys = append(keys, key)
+// keysOf lists the keys of a table; "" if it has none.
+func keysOf(table []string) string {
+	var keys []string
+	for _, name := range alike(slices.Sorted(maps.Keys(fields)), table) {
+		if key, ok := strings.CutPrefix(name, keyText(table)+"."); ok {
+			keys = append(keys, key)
+		}
 	}
-	return keys
+	if keys == nil {
+		return ""
+	}
+	return "the keys of [" + keyText(table) + "] are " + strings.Join(keys, ", ")
 }
 
 // nearest names the known word that resembles a word most, or lists all after a text; "" without a text.

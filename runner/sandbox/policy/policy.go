@@ -22,6 +22,7 @@ type Policy struct {
 	Hosts             []string
 	Pass, Secrets     []string // variables of the environment beside the usual ones
 	Limits            sandbox.Limits
+	Calls             Calls
 
 	// LevelFrom says where the level comes from: "--sandbox", a place in a file, or "default".
 	LevelFrom string

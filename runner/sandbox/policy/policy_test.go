@@ -189,18 +189,11 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var doc struct {
-		Properties map[string]struct{ Properties map[string]any }
-	}
+	var doc schemaNode
 	if err := json.Unmarshal(data, &doc); err != nil {
 		t.Fatal(err)
 	}
-	var listed []string
-	for table, x := range doc.Properties {
-		for key := range x.Properties {
-			listed = append(listed, table+"."+key)
-		}
-	}
+	listed := doc.keys(&doc, "")
 	slices.Sort(listed)
 	if d := cmp.Diff(slices.Sorted(maps.Keys(fields)), listed); d != "" {
 		t.Errorf("fields of the schema (-want +got):\n%s", d)
@@ -233,6 +226,28 @@ func TestSchema(t *testing.T) {
 		"files.read = [\"/data/*\"]":             false,
 		"environment.secrets = [\"A_*\"]":        false,
 		"x = 1":                                  false,
+
+		"[mcp.a]\ncommand = [\"x\", \"x\"]\nenv = [\"A\"]":                                       true,
+		"mcp.a.url = \"http://a\"\nmcp.a.headers = {Authorization = \"Bearer $T\", X-V = \"2\"}": true,
+		"mcp = {a = {command = [\"x\"], timeout = \"5s\"}}":                                      true,
+		"mcp.a.timeout = \"5s\"":                          false,
+		"mcp.a = {command = [\"x\"], url = \"http://a\"}": false,
+		"mcp.a.url = \"ftp://a\"":                         false,
+		"mcp.a.command = \"x\"":                           false,
+		"mcp.\"a.b\".command = [\"x\"]":                   false,
+		"mcp.a.comand = [\"x\"]":                          false,
+		"openapi.a.document = \"a.json\"":                 true,
+		"openapi.a.base = \"http://a\"":                   false,
+		"models.\"gpt-9.1\" = {api = \"openai\", model = \"gpt-9.1\", key = \"K\", price = {input = 2.5, output = 1}}": true,
+		"models.a = {api = \"openai\"}":                                       false,
+		"models.a = {api = \"script\", script = \"a.jsonl\"}":                 true,
+		"models.a = {api = \"script\", model = \"m\"}":                        false,
+		"models.a = {api = \"other\", model = \"m\"}":                         false,
+		"models.a = {api = \"openai\", model = \"m\", price.input = -1}":      false,
+		"models.a = {api = \"openai\", model = \"m\", price = 3}":             false,
+		"tools.\"a.b\" = {class = \"read\", price = 0.01, lifetime = \"5m\"}": true,
+		"tools.a.class = \"harmless\"":                                        false,
+		"[[mcp]]\nurl = \"http://a\"":                                         false,
 	} {
 		var value any
 		if err := toml.Unmarshal([]byte(text), &value); err != nil {
@@ -241,10 +256,48 @@ func TestSchema(t *testing.T) {
 		if err := schema.Validate(normal(t, value)); (err == nil) != fine {
 			t.Errorf("schema: %q: %v, want fine = %v", text, err, fine)
 		}
-		if _, err := settings("x", []byte(text)); (err == nil) != fine {
+		found, err := settings("x", []byte(text))
+		if err == nil {
+			err = checkGroups(found)
+		}
+		if (err == nil) != fine {
 			t.Errorf("settings(%q) = %v, want fine = %v", text, err, fine)
 		}
 	}
+}
+
+// schemaNode is a part of the schema that describes a table.
+type schemaNode struct {
+	Ref        string                `json:"$ref"`
+	Properties map[string]schemaNode `json:"properties"`
+	Others     json.RawMessage       `json:"additionalProperties"`
+	Items      *schemaNode           `json:"items"`
+	Defs       map[string]schemaNode `json:"$defs"`
+}
+
+// keys are the names of fields below a node, as fields has them.
+func (n *schemaNode) keys(root *schemaNode, name string) (all []string) {
+	if def, ok := strings.CutPrefix(n.Ref, "#/$defs/"); ok {
+		d := root.Defs[def]
+		n = &d
+	}
+	below := func(part string, of schemaNode) {
+		all = append(all, of.keys(root, strings.Trim(name+"."+part, "."))...)
+	}
+	for key, x := range n.Properties {
+		below(key, x)
+	}
+	var others schemaNode
+	if json.Unmarshal(n.Others, &others) == nil {
+		below("*", others)
+	}
+	if n.Items != nil && n.Items.Properties != nil {
+		below("#", *n.Items)
+	}
+	if len(all) == 0 {
+		return []string{name}
+	}
+	return all
 }
 
 // normal gives a value the types that JSON has.
@@ -263,7 +316,8 @@ func normal(t *testing.T, value any) any {
 // FuzzSettings: no file makes the reader panic, and what it takes is TOML of known fields.
 func FuzzSettings(f *testing.F) {
 	for _, text := range []string{"files.read = [\"a\"]", "[limits]\ncpu = \"1s\"", "sandbox = {level = \"off\"}",
-		"[[x]]", "a"} {
+		"[[x]]", "a",
+		"[mcp.\"a.b\"]\nheaders.\"X Y\" = \"$\"", "models.a = {price = {input = 1e3}}"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -271,8 +325,9 @@ func FuzzSettings(f *testing.F) {
 		if err != nil {
 			return
 		}
+		_ = checkGroups(found)
 		for _, s := range found {
-			if _, known := fields[s.Field]; !known || s.Line < 1 || s.Column < 1 {
+			if _, known := fields[s.field]; !known || s.Line < 1 || s.Column < 1 {
 				t.Errorf("settings(%q) has %+v", text, s)
 			}
 		}

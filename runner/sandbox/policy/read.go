@@ -176,14 +176,22 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 	}
 	for i := range found {
 		s := &found[i]
-		switch s.Field {
-		case fieldRead, fieldWrite, fieldDeny, fieldTrust:
+		switch s.field {
+		case fieldOpenAPIDocument:
+			if isURL(s.Value) {
+				continue
+			}
+			fallthrough
+		case fieldRead, fieldWrite, fieldDeny, fieldTrust, fieldModelScript:
 			if s.path, err = resolve(s.Value, folder, m.Home); err != nil {
 				return nil, true, s.refuse(CodeInvalid, "write an absolute path, or one that begins with ~/",
 					"%s %q: %v",
 					s.Field, s.Value, err)
 			}
 		}
+	}
+	if err := checkGroups(found); err != nil {
+		return nil, true, err
 	}
 	return found, true, contradiction(found, m.Workspace)
 }
@@ -196,6 +204,7 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 	}
 	first := len(p.Settings)
 	p.Settings = append(p.Settings, found...)
+	m.calls(p.Settings[first:], mayAllow)
 	for i := first; i < len(p.Settings); i++ {
 		s := &p.Settings[i]
 		switch s.Field {
@@ -222,6 +231,9 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 			m.allow(s, &p.Secrets, s.Value, mayAllow || slices.Contains(p.Secrets, s.Value))
 		case fieldTrust:
 		default:
+			if len(s.parts) > 2 { // see calls
+				continue
+			}
 			if !setLimit(&p.Limits, s.Field, s.Value, !mayAllow) {
 				s.Ignored = "the limit is lower already"
 			}
@@ -232,10 +244,15 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 // allow adds a value to a list, where its file may do that.
 func (m *merge) allow(s *Setting, list *[]string, value string, may bool) {
 	if !may {
-		s.Ignored = fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
+		s.Ignored = untrusted(s)
 		return
 	}
 	*list = addNew(*list, value)
+}
+
+// untrusted is why a setting has no effect in the file of a folder.
+func untrusted(s *Setting) string {
+	return fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
 }
 
 func addNew(list []string, value string) []string {
@@ -264,7 +281,7 @@ func (m *merge) level() {
 		if s := &p.Settings[i]; s.Field == fieldLevel && s.Place() != p.LevelFrom && Level(s.Value) != p.Level {
 			s.Ignored = "the level is " + string(p.Level) + ": " + p.LevelFrom
 			if p.LevelFrom == "default" {
-				s.Ignored = fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
+				s.Ignored = untrusted(s)
 			}
 		}
 	}
@@ -342,11 +359,21 @@ func (p *Policy) Remarks() (remarks []string) {
 	if p == nil {
 		return nil
 	}
+	said := map[string]bool{}
 	for i := range p.Settings {
-		if s := &p.Settings[i]; strings.HasSuffix(s.Ignored, "is not trusted") {
-			remarks = append(remarks, fmt.Sprintf("%s: %s %q has no effect: %s", s.Place(), s.Field, s.Value,
-				s.Ignored))
+		s := &p.Settings[i]
+		if !strings.HasSuffix(s.Ignored, "is not trusted") {
+			continue
 		}
+		what := fmt.Sprintf("%s %q", s.Field, s.Value)
+		if len(s.parts) > 2 && s.parts[0] != "tools" { // one remark for each table
+			what = "[" + keyText(s.parts[:2]) + "]"
+			if said[s.File+what] {
+				continue
+			}
+			said[s.File+what] = true
+		}
+		remarks = append(remarks, fmt.Sprintf("%s: %s has no effect: %s", s.Place(), what, s.Ignored))
 	}
 	for _, l := range p.Lacks {
 		remarks = append(remarks, fmt.Sprintf("the level %s is not complete on this system: %s", p.Level, l))

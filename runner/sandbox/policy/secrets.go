@@ -17,16 +17,17 @@ import (
 // keyFile holds what makes the digests of a user's secrets, beside the user's policy file.
 const keyFile = "secrets.key"
 
-// SecretsOf returns the secrets of the policy with the values that they have in an environment. One that is not set
-// there is none.
+// SecretsOf returns the secrets of the policy, and those that the sources of tools need, with the values that they have
+// in an environment. One that is not set there is none.
 func (p *Policy) SecretsOf(environ []string) (*secret.Set, error) {
 	if p == nil {
 		return nil, nil
 	}
 	values := map[string]string{}
+	names := append(p.Calls.Variables(), p.Secrets...)
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if value == "" || !slices.Contains(p.Secrets, name) {
+		if value == "" || !slices.Contains(names, name) {
 			continue
 		}
 		if len(strings.TrimSpace(value)) < secret.LeastLength {
@@ -34,7 +35,7 @@ func (p *Policy) SecretsOf(environ []string) (*secret.Set, error) {
 				Code: CodeInvalid,
 				Message: fmt.Sprintf("the secret %s has fewer than %d characters, so it cannot be told from other text",
 					name, secret.LeastLength),
-				Hint: "use a longer one, or take it out of environment.secrets",
+				Hint: "use a longer one, or take it out of xstate.toml",
 			}
 		}
 		values[name] = value
