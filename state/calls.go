@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -46,34 +47,83 @@ func (s *Store) journal(ctx context.Context, create bool) (*database, error) {
 }
 
 // PutCall stores a call durably. One without an ID is new and gets one. A place holds one call: where there is another,
-// the error is ErrCallExists.
+// the error is ErrCallExists. Calls that are put at the same time share a transaction: each costs an fsync.
 func (s *Store) PutCall(ctx context.Context, c *Call) error {
 	if s.options.ReadOnly {
 		return errReadOnly
 	}
-	db, err := s.journal(ctx, true)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	put := &callPut{call: c, fresh: c.ID == 0, done: make(chan struct{})}
+	s.callsMu.Lock()
+	s.callPuts = append(s.callPuts, put)
+	first := !s.puttingCalls
+	s.puttingCalls = true
+	s.callsMu.Unlock()
+	if first {
+		s.putCalls(context.WithoutCancel(ctx))
+	}
+	<-put.done
+	return put.err
+}
+
+// callPut is a call that waits for its transaction.
+type callPut struct {
+	call  *Call
+	fresh bool // it has no ID yet
+	err   error
+	done  chan struct{}
+}
+
+// putCalls writes the calls that wait, until none does.
+func (s *Store) putCalls(ctx context.Context) {
+	for {
+		s.callsMu.Lock()
+		batch := s.callPuts
+		s.callPuts = nil
+		s.puttingCalls = len(batch) > 0
+		s.callsMu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		db, err := s.journal(ctx, true)
+		if err == nil {
+			err = db.update(ctx, func(tx *bbolt.Tx) error {
+				for _, put := range batch {
+					if put.err = putCall(tx, put.call); put.err != nil && !errors.Is(put.err, ErrCallExists) {
+						return put.err
+					}
+				}
+				return nil
+			})
+		}
+		for _, put := range batch {
+			if put.err = cmp.Or(err, put.err); put.err != nil && put.fresh {
+				put.call.ID = 0
+			}
+			close(put.done)
+		}
+	}
+}
+
+func putCall(tx *bbolt.Tx, c *Call) error {
+	if c.ID != 0 {
+		return putRecord(tx, bucketCalls, c.ID.key(), c)
+	}
+	place := callPlace(c.Key, c.Within, c.Number)
+	if tx.Bucket(bucketPlaces).Get(place) != nil {
+		return ErrCallExists
+	}
+	id, err := tx.Bucket(bucketCalls).NextSequence()
 	if err != nil {
 		return err
 	}
-	return db.update(ctx, func(tx *bbolt.Tx) error {
-		calls := tx.Bucket(bucketCalls)
-		if c.ID == 0 {
-			place := callPlace(c.Key, c.Within, c.Number)
-			if tx.Bucket(bucketPlaces).Get(place) != nil {
-				return ErrCallExists
-			}
-			id, err := calls.NextSequence()
-			if err != nil {
-				return err
-			}
-			c.ID = CallID(id)
-			if err := putRecord(tx, bucketPlaces, place, c.ID); err != nil {
-				c.ID = 0
-				return err
-			}
-		}
-		return putRecord(tx, bucketCalls, c.ID.key(), c)
-	})
+	c.ID = CallID(id)
+	if err := putRecord(tx, bucketPlaces, place, c.ID); err != nil {
+		return err
+	}
+	return putRecord(tx, bucketCalls, c.ID.key(), c)
 }
 
 // ErrCallExists says that a call of the same key and number is recorded.

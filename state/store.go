@@ -34,6 +34,9 @@ type Store struct {
 
 	callsMu sync.Mutex
 	calls   *database // nil until it is used
+	// callPuts wait for a transaction; puttingCalls: somebody writes them
+	callPuts     []*callPut
+	puttingCalls bool
 
 	noticesMu sync.Mutex
 	notices   []string

@@ -75,6 +75,10 @@ type ProgramStep struct {
 	// Marks lists the blocks whose results may vary between runs, each with the reason: "block: clock entropy". They
 	// apply to later steps until one of these has its own. If Marks is nil, no result may vary.
 	Marks map[string]string
+	// Called counts the calls of tools and models that must happen, by name, and Decided are the choices of a person
+	// for calls that wait, in order, before the step. Both are only for sessions of testdata/calls.
+	Called  map[string]int
+	Decided []string
 	// Timeout and Since belong to the first step and apply to all: the time limit of a node, and the oldest 3.x.
 	Timeout time.Duration
 	Since   int
@@ -129,6 +133,10 @@ func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
 				block, why, _ := strings.Cut(strings.TrimSpace(line), ": ")
 				steps[n].Marks[block] = why
 			}
+		case name == "called":
+			steps[n].Called, err = counts(string(f.Data))
+		case name == "decided":
+			steps[n].Decided = strings.Fields(string(f.Data))
 		case name == "timeout":
 			steps[n].Timeout, err = time.ParseDuration(strings.TrimSpace(string(f.Data)))
 		case name == "since":
@@ -152,6 +160,20 @@ func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
 		}
 	}
 	return steps, nil
+}
+
+// counts reads lines of a name and a number.
+func counts(text string) (map[string]int, error) {
+	found := map[string]int{}
+	for line := range strings.Lines(text) {
+		var name string
+		var n int
+		if _, err := fmt.Sscanf(line, "%s %d", &name, &n); err != nil {
+			return nil, fmt.Errorf("line %q: %w", line, err)
+		}
+		found[name] = n
+	}
+	return found, nil
 }
 
 // patchedFile returns a file after a patch in the format udiff: hunks without line numbers, each of lines that the
