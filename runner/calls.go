@@ -33,8 +33,8 @@ type calls struct {
 
 	mu       sync.Mutex
 	made     []*journal.Call
-	numbers  map[depgraph.Key][]int // of made, by countKey, that are in use
-	after    map[string]state.Digest
+	numbers  map[depgraph.Key][]int  // of made, by countKey, that are in use
+	had      map[*journal.Call]bool  // effects
 	scopes   map[string]state.Digest // read, as they were before the node
 	stopped  *state.ExecError        // why the node cannot go on
 	lost     bool
@@ -43,7 +43,7 @@ type calls struct {
 
 func newCalls(j *journal.Journal, pos *programState, caller state.Caller, serves func(journal.Class) bool) *calls {
 	return &calls{journal: j, pos: pos, caller: caller, serves: serves, numbers: map[depgraph.Key][]int{},
-		after: map[string]state.Digest{}, scopes: map[string]state.Digest{}}
+		had: map[*journal.Call]bool{}, scopes: map[string]state.Digest{}}
 }
 
 // Tools describes what can be called.
@@ -105,10 +105,13 @@ func (c *calls) effects(scope string) state.Digest {
 	if _, known := c.scopes[scope]; !known {
 		c.scopes[scope] = c.pos.effectsOn(scope).digest
 	}
-	if d, own := c.after[scope]; own {
-		return d
+	d := c.scopes[scope]
+	for _, call := range c.made { // in the order in which they began: that of their ends may differ from run to run
+		if c.had[call] && call.Def.Scope == scope {
+			d = state.DigestOf(fmt.Appendf(nil, "effect %s %s %d", d, call.Key, call.Number))
+		}
 	}
-	return c.scopes[scope]
+	return d
 }
 
 // begin numbers a call: equal calls before the node come first, then those of the node that are under way or have an
@@ -133,12 +136,7 @@ func (c *calls) end(call *journal.Call, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil && call.Def.Class.Effects() {
-		scope := call.Def.Scope
-		before, own := c.after[scope]
-		if !own {
-			before = c.pos.effectsOn(scope).digest
-		}
-		c.after[scope] = state.DigestOf(fmt.Appendf(nil, "effect %s %s %d", before, call.Key, call.Number))
+		c.had[call] = true
 	}
 	code := codeOf(err)
 	switch {
