@@ -50,6 +50,9 @@ type Call struct {
 	// Seconds that the last attempt took
 	Seconds  float64   `cbor:"seconds,omitempty"`
 	Attempts []Attempt `cbor:"attempts,omitempty"` // that were lost, oldest first
+	// Lifetime is how long the result is good, as the tool said; 0: for ever. Former are earlier outcomes, oldest first.
+	Lifetime time.Duration `cbor:"lifetime,omitempty"`
+	Former   []Outcome     `cbor:"former,omitempty"`
 
 	Caller   Caller    `cbor:"caller"`
 	Parent   CallID    `cbor:"parent,omitempty"` // the call within which it was made
@@ -92,6 +95,15 @@ type Attempt struct {
 	Began   time.Time `cbor:"began"`
 	Seconds float64   `cbor:"seconds,omitempty"`
 	Err     CallError `cbor:"err"`
+	Usage   Usage     `cbor:"usage"`
+}
+
+// Outcome is one that a call had before it was made again.
+type Outcome struct {
+	State   CallState `cbor:"state"`
+	Result  Content   `cbor:"result"`
+	Began   time.Time `cbor:"began"`
+	Seconds float64   `cbor:"seconds,omitempty"`
 	Usage   Usage     `cbor:"usage"`
 }
 

@@ -42,7 +42,6 @@ type Call struct {
 	Key    state.Digest
 	After  state.Digest // the effects on the scope before it
 	Number int
-	Depth  int
 
 	// Run makes the call; nil: the tool's source does. A step runs in the program.
 	Run     func(ctx context.Context, c *state.Call) (Answer, error)

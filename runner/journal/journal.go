@@ -213,7 +213,7 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 		return Result{}, err
 	}
 	if rec != nil && rec.State.Ended() {
-		return j.serve(rec)
+		return j.serve(ctx, rec)
 	}
 	if c.ServeOnly {
 		return Result{}, &state.Error{Code: CodeUnrecorded,
@@ -226,8 +226,23 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 			return Result{}, err
 		}
 	}
-	rec.Caller, rec.Parent, rec.Depth = c.Caller, c.Parent, c.Depth
+	if rec.Depth, err = j.depth(ctx, c.Parent); err != nil {
+		return Result{}, err
+	}
+	rec.Caller, rec.Parent, rec.Lifetime = c.Caller, c.Parent, c.Def.Lifetime
 	return j.proceed(ctx, c, rec)
+}
+
+// depth is how many calls a call is within.
+func (j *Journal) depth(ctx context.Context, parent state.CallID) (int, error) {
+	if parent == 0 {
+		return 0, nil
+	}
+	rec, err := j.store.Call(ctx, parent)
+	if err != nil {
+		return 0, err
+	}
+	return rec.Depth + 1, nil
 }
 
 // proceed brings a call that has no outcome to one.
@@ -326,7 +341,7 @@ func (j *Journal) attempt(ctx context.Context, c *Call, rec *state.Call) (Answer
 	place := fmt.Appendf(nil, "attempt %s %d %d", rec.Key, rec.Within, rec.Number)
 	go func() { // a source that does not heed ctx must not keep the program
 		a, err := source.Call(ctx, Attempt{Call: rec.ID, Tool: c.Def, Args: c.Args,
-			IdempotencyKey: string(state.DigestOf(place)), OnPiece: c.OnPiece})
+			IdempotencyKey: string(state.DigestOf(place)), Headers: headers(ctx, rec), OnPiece: c.OnPiece})
 		done <- outcome{a, err}
 	}()
 	select {
@@ -393,14 +408,12 @@ func (j *Journal) wait(ctx context.Context, rec *state.Call, question state.Appr
 }
 
 // serve returns what a record holds.
-func (j *Journal) serve(rec *state.Call) (Result, error) {
+func (j *Journal) serve(ctx context.Context, rec *state.Call) (Result, error) {
 	text, err := j.store.Read(rec.Result)
 	if err != nil {
 		return Result{}, err
 	}
-	if j.o.OnCall != nil {
-		j.o.OnCall(*rec, true)
-	}
+	j.observed(ctx, rec, true)
 	return result(rec, text, true)
 }
 
@@ -426,9 +439,7 @@ func (j *Journal) put(ctx context.Context, rec *state.Call) error {
 	if err := j.store.PutCall(ctx, rec); err != nil {
 		return err
 	}
-	if j.o.OnCall != nil {
-		j.o.OnCall(*rec, false)
-	}
+	j.observed(ctx, rec, false)
 	return nil
 }
 

@@ -1,0 +1,45 @@
+package journal
+
+import (
+	"context"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Trace follows the calls of one run, such as for telemetry. Functions may be nil, and may be called at the same time.
+type Trace struct {
+	// OnCall takes a record as it changes: sent, answered, refused, lost, waiting, denied. served: it answered a call.
+	OnCall func(c state.Call, served bool)
+	// Headers returns what an attempt hands on to its tool, such as traceparent. The record is that of a sent call.
+	Headers func(c state.Call) map[string]string
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context whose calls a trace follows.
+func WithTrace(ctx context.Context, t Trace) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
+
+func traceOf(ctx context.Context) Trace {
+	t, _ := ctx.Value(traceKey{}).(Trace)
+	return t
+}
+
+// observed passes a record to all that follow it.
+func (j *Journal) observed(ctx context.Context, rec *state.Call, served bool) {
+	if j.o.OnCall != nil {
+		j.o.OnCall(*rec, served)
+	}
+	if t := traceOf(ctx); t.OnCall != nil {
+		t.OnCall(*rec, served)
+	}
+}
+
+// headers returns what an attempt hands on.
+func headers(ctx context.Context, rec *state.Call) map[string]string {
+	if t := traceOf(ctx); t.Headers != nil {
+		return t.Headers(*rec)
+	}
+	return nil
+}
