@@ -62,6 +62,18 @@ type Call struct {
 	Undo     *Undo     `cbor:"undo,omitempty"`
 }
 
+// Spent is what all attempts of a call spent, also those whose outcome was replaced.
+func (c *Call) Spent() Usage {
+	all := c.Usage
+	for _, a := range c.Attempts {
+		all.Add(a.Usage)
+	}
+	for _, o := range c.Former {
+		all.Add(o.Usage)
+	}
+	return all
+}
+
 // Content is JSON in a record, or its digest where it is large.
 type Content struct {
 	Inline []byte `cbor:"in,omitempty"`

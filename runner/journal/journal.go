@@ -295,28 +295,36 @@ func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, e
 	if err != nil {
 		return j.lost(ctx, c, rec, err)
 	}
-	rec.State, rec.Usage = state.CallAnswered, answer.Usage
-	if rec.Usage.MicroUSD == 0 {
-		rec.Usage.MicroUSD = c.Def.Price
-	}
-	if answer.Refused {
-		rec.State = state.CallRefused
-	}
-	text := j.scrub(answer.Result)
-	if rec.Result, err = j.store.ContentOf(text); err != nil {
+	if err := j.answered(c, rec, answer); err != nil {
 		return Result{}, err
-	}
-	if c.Def.Undo != "" && rec.State == state.CallAnswered {
-		args, err := j.store.ContentOf(fmt.Appendf(nil, `{"arguments":%s,"result":%s}`, j.scrub(c.Args), text))
-		if err != nil {
-			return Result{}, err
-		}
-		rec.Undo = &state.Undo{Tool: c.Def.Undo, Args: args}
 	}
 	if err := j.put(context.WithoutCancel(ctx), rec); err != nil {
 		return Result{}, err
 	}
 	return result(rec, answer.Result, false)
+}
+
+// answered puts an answer into the record of a call.
+func (j *Journal) answered(c *Call, rec *state.Call, a Answer) (err error) {
+	rec.State, rec.Usage = state.CallAnswered, a.Usage
+	if rec.Usage.MicroUSD == 0 {
+		rec.Usage.MicroUSD = c.Def.Price
+	}
+	if a.Refused {
+		rec.State = state.CallRefused
+	}
+	text := j.scrub(a.Result)
+	if rec.Result, err = j.store.ContentOf(text); err != nil {
+		return err
+	}
+	if c.Def.Undo != "" && rec.State == state.CallAnswered {
+		args, err := j.store.ContentOf(fmt.Appendf(nil, `{"arguments":%s,"result":%s}`, j.scrub(c.Args), text))
+		if err != nil {
+			return err
+		}
+		rec.Undo = &state.Undo{Tool: c.Def.Undo, Args: args}
+	}
+	return nil
 }
 
 // attempt makes one attempt within the tool's time.

@@ -1,0 +1,205 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// A result of a tool that reads can be older than its tool says is good: it is stale. A run uses it all the same, for a
+// run does not depend on the time of day. Refresh calls again, from the recorded arguments, without the program. An
+// equal result changes nothing. Where the result differs, so does the digest of the call, and the nodes that read it
+// run.
+//
+// A step that is recorded holds what was called within it. Where that changes, the step has no outcome any more, so its
+// function runs again with its node.
+
+// mostFormer bounds the earlier outcomes that a record keeps.
+const mostFormer = 100
+
+// refreshing bounds how many calls Refresh makes at the same time.
+const refreshing = 8
+
+// Age is how old the result of a call is, and whether that is more than its tool says is good.
+func Age(c *state.Call, now time.Time) (age time.Duration, stale bool) {
+	age = now.Sub(c.Began)
+	return age, c.State.Ended() && Class(c.Class) == Read && c.Lifetime > 0 && age > c.Lifetime
+}
+
+// Refreshed is what became of one call.
+type Refreshed struct {
+	Call    state.Call // as it is now
+	Age     time.Duration
+	Changed bool  // the nodes that read it run again
+	Err     error // why the former result stays
+}
+
+// Refreshing selects calls.
+type Refreshing struct {
+	Tool  string       // all calls of this tool; "": the stale ones of all tools
+	Calls []state.Call // among these
+}
+
+// Refresh makes calls again. Tools with effects are never called. The error is of the code tool-effects, where the
+// named tool is one.
+func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error) {
+	var due []state.Call
+	now := j.o.Now()
+	for _, c := range o.Calls {
+		_, stale := Age(&c, now)
+		switch {
+		case !c.State.Ended() || o.Tool != "" && c.Tool != o.Tool || o.Tool == "" && !stale:
+			continue
+		case Class(c.Class).Effects():
+			return nil, &state.Error{Code: CodeEffects,
+				Message: fmt.Sprintf("call %d of %s has an effect, which would happen again", c.ID, c.Tool),
+				Hint:    "xstate run --refresh"}
+		}
+		due = append(due, c)
+	}
+	done := make([]Refreshed, len(due))
+	places := make(chan struct{}, refreshing)
+	var all sync.WaitGroup
+	for i := range due {
+		age, _ := Age(&due[i], now)
+		done[i] = Refreshed{Call: due[i], Age: age}
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			done[i].Err = j.again(ctx, &done[i])
+		})
+	}
+	all.Wait()
+	var err error
+	for i := range done {
+		if done[i].Changed {
+			err = errors.Join(err, j.forgetSteps(context.WithoutCancel(ctx), done[i].Call.Parent))
+		}
+	}
+	return done, errors.Join(err, ctx.Err())
+}
+
+// CodeEffects is the code of the error about a tool that must not be called only to look.
+const CodeEffects state.Code = "tool-effects"
+
+// again makes one call again.
+func (j *Journal) again(ctx context.Context, r *Refreshed) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	release, err := j.turn(ctx, place{r.Call.Key, r.Call.Within, r.Call.Number})
+	if err != nil {
+		return err
+	}
+	defer release()
+	rec, err := j.store.Call(ctx, r.Call.ID)
+	if err != nil || !rec.State.Ended() {
+		return err
+	}
+	c, err := j.recorded(ctx, rec)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		r.Changed = true
+		return j.forget(ctx, rec)
+	}
+	if j.o.Gate != nil {
+		v, err := j.o.Gate.Decide(ctx, c)
+		if err != nil {
+			return err
+		}
+		if v.Action != Allow {
+			return deniedBy(c.Tool, v)
+		}
+	}
+	now, err := j.anew(ctx, c, rec)
+	if err != nil {
+		return err
+	}
+	r.Changed = now.State != rec.State || now.Result.Digest != rec.Result.Digest
+	r.Call = *now
+	return j.put(context.WithoutCancel(ctx), now)
+}
+
+// recorded returns the call of a record. It is nil where the program would make another one now, or must make it
+// itself: the tool has another version, a secret is not in the record, or the call is a step.
+func (j *Journal) recorded(ctx context.Context, rec *state.Call) (*Call, error) {
+	if Kind(rec.Kind) == KindStep {
+		return nil, nil
+	}
+	args, err := j.store.Read(rec.Args)
+	if err != nil {
+		return nil, err
+	}
+	c, err := j.Prepare(ctx, Request{Kind: Kind(rec.Kind), Tool: rec.Tool, Args: args, Sample: rec.Sample,
+		Caller: rec.Caller, Parent: rec.Parent}, func(string) state.Digest { return rec.After })
+	if err != nil || c.Key != rec.Key {
+		return nil, err
+	}
+	c.Number = rec.Number
+	return c, nil
+}
+
+// anew makes a call that has a record, and returns the record with the new outcome. An attempt without an answer
+// changes nothing.
+func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (*state.Call, error) {
+	now := *rec
+	now.State, now.Began, now.Lifetime = state.CallSent, j.o.Now().UTC(), c.Def.Lifetime
+	j.observed(ctx, &now, false)
+	answer, err := j.attempt(ctx, c, &now)
+	now.Seconds = j.o.Now().Sub(now.Began).Seconds()
+	if err == nil {
+		err = j.check(c, &answer)
+	}
+	if err == nil {
+		err = j.answered(c, &now, answer)
+	}
+	if err != nil {
+		now.State, now.Err = state.CallLost, &state.CallError{Code: CodeLost, Message: string(j.scrub([]byte(err.Error())))}
+		j.observed(ctx, &now, false)
+		return nil, fmt.Errorf("%s: %w", c.Tool, err)
+	}
+	now.Former = former(rec)
+	return &now, nil
+}
+
+// former returns the earlier outcomes of a call, with the present one. What is dropped stays in the cost of the oldest.
+func former(rec *state.Call) []state.Outcome {
+	all := append(slices.Clone(rec.Former), state.Outcome{State: rec.State, Result: rec.Result, Began: rec.Began,
+		Seconds: rec.Seconds, Usage: rec.Usage})
+	for len(all) > mostFormer {
+		all[1].Usage.Add(all[0].Usage)
+		all = all[1:]
+	}
+	return all
+}
+
+// forget takes the outcome of a call away, so that the next run of the program makes it.
+func (j *Journal) forget(ctx context.Context, rec *state.Call) error {
+	rec.Former = former(rec)
+	rec.State, rec.Result, rec.Usage, rec.Err = state.CallLost, state.Content{}, state.Usage{}, nil
+	return j.put(context.WithoutCancel(ctx), rec)
+}
+
+// forgetSteps forgets the recorded steps within which a call was made.
+func (j *Journal) forgetSteps(ctx context.Context, parent state.CallID) error {
+	for parent != 0 {
+		rec, err := j.store.Call(ctx, parent)
+		if err != nil {
+			return err
+		}
+		if rec.State.Ended() {
+			if err := j.forget(ctx, rec); err != nil {
+				return err
+			}
+		}
+		parent = rec.Parent
+	}
+	return nil
+}
