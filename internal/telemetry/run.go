@@ -1,0 +1,197 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// RunInfo is what is known of a run when it begins.
+type RunInfo struct {
+	ID      string
+	Verb    string // run, exec, …
+	Session string
+	Origin  state.Origin // of its step; its TraceParent is continued
+	State   string       // the tracestate that came with it
+	// Read reads arguments and results of calls, for those who ask for them.
+	Read func(state.Content) ([]byte, error)
+}
+
+// Run follows one run. Its methods may be called at the same time.
+type Run struct {
+	t    *Telemetry
+	info RunInfo
+	in   context.Context // of the caller's span
+	ctx  context.Context // of the run's own
+	span trace.Span
+
+	mu    sync.Mutex
+	nodes map[nodeName]spanned
+	calls map[state.CallID]spanned
+}
+
+type nodeName struct {
+	block state.BlockID
+	node  int
+}
+
+// spanned is a span that lasts.
+type spanned struct {
+	ctx  context.Context
+	span trace.Span
+}
+
+var w3c = propagation.TraceContext{}
+
+// Begin begins to follow a run. The calls that are made with the context that it returns belong to the run.
+func (t *Telemetry) Begin(ctx context.Context, i RunInfo) (context.Context, *Run) {
+	r := &Run{t: t, info: i, nodes: map[nodeName]spanned{}, calls: map[state.CallID]spanned{}}
+	r.in = w3c.Extract(context.Background(), propagation.MapCarrier{"traceparent": i.Origin.TraceParent,
+		"tracestate": i.State})
+	r.ctx, r.span = r.in, trace.SpanFromContext(r.in)
+	if t == nil {
+		if r.span.SpanContext().IsValid() {
+			ctx = journal.WithTrace(ctx, journal.Trace{Headers: r.Headers})
+		}
+		return ctx, r
+	}
+	t.begin(ctx)
+	if t.tracer != nil {
+		about := []attribute.KeyValue{attribute.String("xstate.session", i.Session),
+			attribute.String("xstate.run.id", i.ID), semconv.GenAIConversationID(i.Session)}
+		if i.Origin.Agent != "" {
+			about = append(about, semconv.GenAIAgentName(i.Origin.Agent))
+		}
+		r.ctx, r.span = t.tracer.Start(r.in, "xstate "+i.Verb, trace.WithAttributes(about...))
+	}
+	return journal.WithTrace(ctx, journal.Trace{OnCall: r.Call, Headers: r.Headers}), r
+}
+
+// Event follows the nodes that execute.
+func (r *Run) Event(e runner.Event) {
+	if r.t == nil || r.t.tracer == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := nodeName{e.Block, e.Node}
+	was, lasts := r.nodes[at]
+	switch e.Kind {
+	case "begin":
+		if lasts {
+			was.span.SetAttributes(attribute.Bool("xstate.node.repeated", true))
+			was.span.End()
+		}
+		ctx, span := r.t.tracer.Start(r.ctx, "xstate node", trace.WithAttributes(
+			attribute.String("xstate.block", string(e.Block)), attribute.Int("xstate.node", e.Node)))
+		r.nodes[at] = spanned{ctx, span}
+	case "end":
+		if !lasts {
+			return
+		}
+		was.span.SetAttributes(attribute.String("xstate.status", e.Status.String()))
+		if e.Status.Bad() {
+			was.span.SetStatus(codes.Error, "")
+		}
+		was.span.End()
+		delete(r.nodes, at)
+	}
+}
+
+// Headers returns what an attempt of a call hands on to its tool: the span that it belongs to.
+func (r *Run) Headers(c state.Call) map[string]string {
+	r.mu.Lock()
+	at, lasts := r.calls[c.ID]
+	r.mu.Unlock()
+	if !lasts {
+		at.ctx = r.ctx
+	}
+	found := propagation.MapCarrier{}
+	w3c.Inject(at.ctx, found)
+	return found
+}
+
+// End ends the run. o is nil where it has no outcome.
+func (r *Run) End(o *runner.Outcome, step state.StepNumber, err error) {
+	if r.t == nil {
+		return
+	}
+	if o != nil {
+		r.t.meters.outcome(r.ctx, o)
+	}
+	if r.t.tracer == nil {
+		return
+	}
+	r.mu.Lock()
+	for _, s := range r.nodes {
+		s.span.End()
+	}
+	for _, s := range r.calls {
+		s.span.End()
+	}
+	clear(r.nodes)
+	clear(r.calls)
+	r.mu.Unlock()
+	r.outcome(o, step, err)
+	r.span.End()
+}
+
+// outcome describes the end of a run.
+func (r *Run) outcome(o *runner.Outcome, step state.StepNumber, err error) {
+	if step > 0 {
+		r.span.SetAttributes(attribute.Int64("xstate.step", int64(step)))
+	}
+	if err != nil {
+		r.span.SetStatus(codes.Error, err.Error())
+		if code := state.CodeOf(err); code != "" {
+			r.span.SetAttributes(semconv.ErrorTypeKey.String(string(code)))
+		}
+	}
+	if o == nil {
+		return
+	}
+	ran, reused, failed := 0, 0, 0
+	for i := range o.Blocks {
+		for _, n := range o.Blocks[i].Nodes {
+			switch {
+			case n.Status == state.StatusReused:
+				reused++
+			case n.Status == state.StatusRan:
+				ran++
+			case n.Status == state.StatusFailed:
+				failed++
+			}
+		}
+	}
+	r.span.SetAttributes(attribute.Int("xstate.nodes.ran", ran), attribute.Int("xstate.nodes.reused", reused),
+		attribute.Int("xstate.nodes.failed", failed), attribute.Float64("xstate.saved_seconds", o.Saved))
+	if failed > 0 {
+		r.span.SetStatus(codes.Error, "a block failed")
+	}
+}
+
+// at returns where a call belongs: within another, in a node, or else in the run.
+func (r *Run) at(c *state.Call) context.Context {
+	if s, lasts := r.calls[c.Parent]; lasts && c.Parent != 0 {
+		return s.ctx
+	}
+	if s, lasts := r.nodes[nodeName{c.Caller.Block, c.Caller.Node}]; lasts {
+		return s.ctx
+	}
+	return r.ctx
+}
+
+// ended is when a call ended.
+func ended(c *state.Call) time.Time {
+	return c.Began.Add(time.Duration(c.Seconds * float64(time.Second)))
+}
