@@ -68,6 +68,7 @@ var layers = []layer{
 		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"depgraph/python/pytree", "patch", "depgraph", "depgraph/python", "state",
 		"runner", "runner/kernel", "runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
+	{folder: "internal/telemetry", imports: []string{"state", "runner", "runner/journal"}},
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "runner/sandbox", "runner/sandbox/policy",
 		"runner/journal", "state/query", "state/artifact", "state/provenance", "runner/private", "runner/replay",
 		"."}},
@@ -82,7 +83,7 @@ var layers = []layer{
 		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance",
 		"runner/private", "runner/replay", ".",
 		"bench",
-		"internal/api", "internal/serve", "internal/serve/mcp", "internal/serve/rpc"}},
+		"internal/telemetry", "internal/api", "internal/serve", "internal/serve/mcp", "internal/serve/rpc"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.
@@ -100,6 +101,7 @@ var owners = map[string][]string{
 	"connectrpc.com/connect":              {"api/xstate/v1", "internal/serve/rpc"},
 	"github.com/pelletier/go-toml":        {"runner/sandbox/policy"},
 	"github.com/landlock-lsm/go-landlock": {"runner/sandbox"},
+	"go.opentelemetry.io":                 {"internal/telemetry"},
 }
 
 // impure are the packages, with those below them, that a pure one must not import.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/telemetry"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
@@ -22,6 +23,7 @@ type app struct {
 	forwarded atomic.Bool                    // a server has the call
 	alone     bool                           // --no-server
 	doer      func(*serve.Server) serve.Doer // carries out calls in this process
+	exported  *telemetry.Telemetry           // what runs do; nil: nothing is
 	runs      bool                           // what openWith opens is run
 	warm      bool                           // run --warm
 	bounds    bounding

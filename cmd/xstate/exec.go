@@ -233,12 +233,15 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 	if err != nil {
 		return err
 	}
-	running, id, ended := x.beginRun(ctx, x.o.session.Name(), "exec")
-	defer ended()
-	x.begin(id)
-	done, err := x.o.session.Exec(running, code, xstate.ExecOptions{
+	following, run := x.beginRun(ctx, x.o.session, "exec", f.origin)
+	x.begin(run.id)
+	follow := func(e runner.Event) {
+		x.event(e)
+		run.Event(e)
+	}
+	done, err := x.o.session.Exec(following, code, xstate.ExecOptions{
 		Target: target, Append: f.append, Origin: f.origin,
-		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: x.event},
+		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: follow},
 		Record: func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {
 			if r.Placements == nil { // the code is taken back
 				path := x.wrote
@@ -259,6 +262,11 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 		},
 	})
 	x.ended()
+	if done == nil {
+		run.end(nil, xstate.Step{}, err)
+	} else {
+		run.end(done.Outcome, done.Step, err)
+	}
 	if err != nil {
 		err = x.withoutFile(err)
 		if done != nil {

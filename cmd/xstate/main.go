@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/telemetry"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -29,7 +30,13 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	folder, _ := os.Getwd() // a verb that needs it reports that it is gone
-	return commands{}.Do(ctx, serve.Call{
+	exported := telemetry.New(os.Getenv, buildVersion())
+	defer func() {
+		if err := exported.Close(); err != nil {
+			fmt.Fprintf(errOut, "xstate: telemetry was not exported: %v\n", err)
+		}
+	}()
+	return commands{exported: exported}.Do(ctx, serve.Call{
 		Args: args, Folder: folder, Environ: os.Environ(), Stdin: in, Stdout: out, Stderr: errOut,
 	})
 }
@@ -44,7 +51,8 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 
 // commands carries out calls of verbs in this process.
 type commands struct {
-	server *serve.Server // whose calls they are; nil where a call is this process's own
+	server   *serve.Server        // whose calls they are; nil where a call is this process's own
+	exported *telemetry.Telemetry // nil: none is
 }
 
 // Do implements serve.Doer.
@@ -52,7 +60,8 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
 	a := &app{
 		caller: from, call: call, args: call.Args, ui: newUI(from, call.Stdout, call.Stderr),
-		server: c.server, doer: func(s *serve.Server) serve.Doer { return commands{s} },
+		server: c.server, doer: func(s *serve.Server) serve.Doer { return commands{s, c.exported} },
+		exported: c.exported,
 	}
 	defer a.end()
 	if c.server != nil {

@@ -35,7 +35,7 @@ func newInServer(t *testing.T, o serve.Options) *inServer {
 		t.Fatal(err)
 	}
 	done := make(chan error)
-	go func() { done <- server.Serve(context.Background(), commands{server}) }()
+	go func() { done <- server.Serve(context.Background(), commands{server: server}) }()
 	t.Cleanup(func() {
 		server.Stop()
 		if err := <-done; err != nil {
@@ -72,7 +72,7 @@ func (s *inServer) write(name, text string) {
 // do carries out a call with more variables in its environment.
 func (s *inServer) do(environ []string, args ...string) (exit int, out, errOut string) {
 	var o, e bytes.Buffer
-	exit = commands{s.server}.Do(s.t.Context(), serve.Call{
+	exit = commands{server: s.server}.Do(s.t.Context(), serve.Call{
 		Args: args, Folder: s.folder, Environ: append(append([]string(nil), s.environ...), environ...),
 		Stdin: strings.NewReader(""), Stdout: &o, Stderr: &e,
 	})

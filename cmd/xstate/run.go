@@ -349,15 +349,16 @@ func (a *app) execute(
 			return nil, err
 		}
 	}
+	p.start()
+	following, run := a.beginRun(ctx, session, "run", f.origin)
 	o.OnEvent = func(e runner.Event) {
 		a.ui.event(runEvent(e))
 		p.event(e)
+		run.Event(e)
 	}
-	p.start()
-	running, id, ended := a.beginRun(ctx, session.Name(), "run")
-	a.ui.event(api.Event{Event: "started", Run: id})
-	out, step, err := session.Run(running, o, f.origin)
-	ended()
+	a.ui.event(api.Event{Event: "started", Run: run.id})
+	out, step, err := session.Run(following, o, f.origin)
+	run.end(out, step, err)
 	a.places.python = session.Python()
 	p.stop()
 	if err != nil {

@@ -138,11 +138,12 @@ func (a *app) runTried(
 	if err != nil {
 		return err
 	}
-	running, _, ended := a.beginRun(ctx, session.Name(), "run")
-	out, step, err := session.Run(running, runner.RunOptions{
+	following, run := a.beginRun(ctx, session, "run", f.origin)
+	out, step, err := session.Run(following, runner.RunOptions{
 		Jobs: f.jobs, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins, RestoreFiles: f.restoreFiles,
+		OnEvent: run.Event,
 	}, f.origin)
-	ended()
+	run.end(out, step, err)
 	if err != nil {
 		return a.unrecorded(err, len(edits), 0)
 	}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
 	"strings"
+	"time"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -69,7 +68,9 @@ func (a *app) runnable(
 		}
 		o.Workspace = begun.Workspace
 	}
+	began := time.Now()
 	lease, err := a.server.Pool.Session(ctx, name, a.calledBy(), o, open)
+	a.exported.Waited(ctx, time.Since(began))
 	if err != nil {
 		return nil, err
 	}
@@ -105,16 +106,6 @@ func (a *app) hold(ctx context.Context, s *xstate.Session) (end func(), err erro
 		_ = a.closeSession(s)
 		release()
 	}, nil
-}
-
-// beginRun notes that a program runs, so that others can interrupt it by the id.
-func (a *app) beginRun(ctx context.Context, session, verb string) (_ context.Context, id string, end func()) {
-	id = serve.NewRunID()
-	if a.server == nil {
-		return ctx, id, func() {}
-	}
-	ctx, end = a.server.Pool.Begin(ctx, id, session, verb)
-	return ctx, id, end
 }
 
 // end gives back what the call had of the server.

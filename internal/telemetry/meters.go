@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -45,16 +44,6 @@ func newMeters(m metric.Meter) (*meters, error) {
 		metric.WithExplicitBucketBoundaries(0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48,
 			40.96, 81.92))
 	return &all, errors.Join(errs[:]...)
-}
-
-// Waited notes how long a call of the server waited for its session.
-func (t *Telemetry) Waited(ctx context.Context, d time.Duration) {
-	if t == nil || !t.metrics {
-		return
-	}
-	if t.begin(ctx); t.meters != nil {
-		t.meters.queue.Record(ctx, d.Seconds())
-	}
 }
 
 // outcome counts the nodes of a run.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -194,4 +195,97 @@ func (r *Run) at(c *state.Call) context.Context {
 // ended is when a call ended.
 func ended(c *state.Call) time.Time {
 	return c.Began.Add(time.Duration(c.Seconds * float64(time.Second)))
+}
+
+// Call follows the record of a call, see journal.Trace.
+func (r *Run) Call(c state.Call, served bool) {
+	if r.t == nil {
+		return
+	}
+	if served || c.State != state.CallSent {
+		r.t.meters.call(r.ctx, &c, served)
+	}
+	if r.t.tracer == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, lasts := r.calls[c.ID]
+	if served || !lasts {
+		was = r.startCall(&c, served)
+	}
+	if c.State == state.CallSent {
+		r.calls[c.ID] = was
+		return
+	}
+	if !served {
+		delete(r.calls, c.ID)
+	}
+	r.endCall(was.span, &c, served)
+}
+
+// startCall starts the span of a call. That of a served one takes no time.
+func (r *Run) startCall(c *state.Call, served bool) (s spanned) {
+	o := []trace.SpanStartOption{trace.WithAttributes(operation(c)...)}
+	if !served {
+		o = append(o, trace.WithTimestamp(c.Began))
+	}
+	if journal.Kind(c.Kind) == journal.KindModel {
+		o = append(o, trace.WithSpanKind(trace.SpanKindClient))
+	}
+	s.ctx, s.span = r.t.tracer.Start(r.at(c), spanName(c), o...)
+	return s
+}
+
+// endCall describes a call, and ends its span.
+func (r *Run) endCall(span trace.Span, c *state.Call, served bool) {
+	span.SetAttributes(attribute.Int64("xstate.call.id", int64(c.ID)), attribute.String("xstate.call.key", string(c.Key)),
+		attribute.String("xstate.call.class", c.Class), attribute.String("xstate.call.state", string(c.State)),
+		attribute.Bool("xstate.call.served", served), attribute.Int("xstate.call.depth", c.Depth),
+		attribute.Float64("xstate.call.cost_usd", float64(c.Usage.MicroUSD)/1e6))
+	if journal.Kind(c.Kind) == journal.KindTool {
+		span.SetAttributes(semconv.GenAIToolCallID(strconv.FormatUint(uint64(c.ID), 10)), semconv.GenAIToolType("function"))
+	}
+	if c.Usage.InputTokens+c.Usage.OutputTokens > 0 {
+		span.SetAttributes(semconv.GenAIUsageInputTokens(int(c.Usage.InputTokens)),
+			semconv.GenAIUsageOutputTokens(int(c.Usage.OutputTokens)))
+	}
+	if a := c.Approval; a != nil && a.Choice != "" {
+		span.SetAttributes(attribute.String("xstate.approval.choice", a.Choice),
+			attribute.String("xstate.approval.by", a.By))
+	}
+	switch {
+	case c.Err != nil && !c.State.Ended():
+		span.SetAttributes(semconv.ErrorTypeKey.String(string(c.Err.Code)))
+		span.SetStatus(codes.Error, c.Err.Message)
+	case c.State == state.CallRefused:
+		span.SetAttributes(semconv.ErrorTypeKey.String(string(journal.CodeRefused)))
+		span.SetStatus(codes.Error, "the tool refused")
+	}
+	r.describe(span, c)
+	if served || c.State == state.CallWaiting || c.State == state.CallDenied {
+		span.End()
+		return
+	}
+	span.End(trace.WithTimestamp(ended(c)))
+}
+
+// describe adds the arguments and the result of a call, for those who ask for them.
+func (r *Run) describe(span trace.Span, c *state.Call) {
+	if !r.t.content || r.info.Read == nil {
+		return
+	}
+	args, _ := r.info.Read(c.Args)
+	result, _ := r.info.Read(c.Result)
+	if journal.Kind(c.Kind) != journal.KindModel {
+		span.SetAttributes(semconv.GenAIToolCallArgumentsKey.String(string(args)))
+		if c.State.Ended() {
+			span.SetAttributes(semconv.GenAIToolCallResultKey.String(string(result)))
+		}
+		return
+	}
+	span.SetAttributes(semconv.GenAIInputMessagesKey.String(messages("user", args)))
+	if c.State.Ended() {
+		span.SetAttributes(semconv.GenAIOutputMessagesKey.String(messages("assistant", result)))
+	}
 }

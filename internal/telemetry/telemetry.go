@@ -135,3 +135,13 @@ func (t *Telemetry) Close() error {
 	defer t.mu.Unlock()
 	return t.failed
 }
+
+// Waited notes how long a call of the server waited for its session.
+func (t *Telemetry) Waited(ctx context.Context, d time.Duration) {
+	if t == nil || !t.metrics {
+		return
+	}
+	if t.begin(ctx); t.meters != nil {
+		t.meters.queue.Record(ctx, d.Seconds())
+	}
+}

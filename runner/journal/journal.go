@@ -451,6 +451,16 @@ func (j *Journal) put(ctx context.Context, rec *state.Call) error {
 	return nil
 }
 
+// observed passes a record to all that follow it.
+func (j *Journal) observed(ctx context.Context, rec *state.Call, served bool) {
+	if j.o.OnCall != nil {
+		j.o.OnCall(*rec, served)
+	}
+	if t := traceOf(ctx); t.OnCall != nil {
+		t.OnCall(*rec, served)
+	}
+}
+
 func (j *Journal) scrub(text []byte) []byte {
 	if j.o.Scrub == nil {
 		return text

@@ -26,16 +26,6 @@ func traceOf(ctx context.Context) Trace {
 	return t
 }
 
-// observed passes a record to all that follow it.
-func (j *Journal) observed(ctx context.Context, rec *state.Call, served bool) {
-	if j.o.OnCall != nil {
-		j.o.OnCall(*rec, served)
-	}
-	if t := traceOf(ctx); t.OnCall != nil {
-		t.OnCall(*rec, served)
-	}
-}
-
 // headers returns what an attempt hands on.
 func headers(ctx context.Context, rec *state.Call) map[string]string {
 	if t := traceOf(ctx); t.Headers != nil {

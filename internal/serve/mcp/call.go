@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -58,7 +59,7 @@ func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (jso
 	c := serve.Call{
 		Args:    q.args,
 		Folder:  s.options.Folder,
-		Environ: s.options.Environ,
+		Environ: slices.Concat(s.options.Environ, q.span),
 		Stdin:   strings.NewReader(q.stdin),
 		Stdout:  &document,
 		Stderr:  &remarks,

@@ -431,3 +431,22 @@ func TestPage(t *testing.T) {
 		t.Errorf("%s is not up to date: go test ./internal/serve/mcp -run TestPage -update", page)
 	}
 }
+
+// A call belongs to the span that its _meta names.
+func TestSpanOfCall(t *testing.T) {
+	var environ []string
+	s := connect(t, doerFunc(func(_ context.Context, c serve.Call) int {
+		environ = c.Environ
+		_, _ = io.WriteString(c.Stdout, `{"version":1}`)
+		return 0
+	}), nil)
+	const span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	_, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "plan", Arguments: map[string]any{},
+		Meta: sdk.Meta{"traceparent": span}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(environ, "TRACEPARENT="+span) {
+		t.Errorf("the environment of the call is %q, want the span %s", environ, span)
+	}
+}

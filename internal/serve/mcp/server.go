@@ -58,6 +58,16 @@ func (t *tool) describe() *sdk.Tool {
 	}
 }
 
+// span returns the variables of the span that a call belongs to, which its _meta names as W3C Trace Context does.
+func span(meta sdk.Meta) []string {
+	parent, _ := meta["traceparent"].(string)
+	state, _ := meta["tracestate"].(string)
+	if parent == "" || strings.ContainsRune(parent+state, 0) {
+		return nil
+	}
+	return []string{"TRACEPARENT=" + parent, "TRACESTATE=" + state}
+}
+
 // handler carries out the calls of a tool.
 func (s *server) handler(t *tool) sdk.ToolHandler {
 	schema := outputSchema(t.documents)
@@ -84,6 +94,7 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 		if c := r.ClientInfo(); c != nil && c.Name != "" && !t.readOnly {
 			q.args = append([]string{q.args[0], withValue("client", c.Name)}, q.args[1:]...)
 		}
+		q.span = span(r.Params.Meta)
 		p := newProgress(ctx, r)
 		defer p.end()
 		document, bad := s.carryOut(ctx, t, in, &q, p)

@@ -84,6 +84,7 @@ func (t *tool) misused(format string, values ...any) *api.Error {
 type request struct {
 	args   []string
 	stdin  string
+	span   []string                          // of the caller, as variables of the environment
 	events bool                              // the verb tells of events while it runs
 	inside string                            // the field of the document that is the answer; "": the document
 	read   func(data []byte) (*reply, error) // makes the reply of the answer

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -165,7 +166,7 @@ func (c *command) program(session, file string, arguments []string) {
 }
 
 // call makes the call of a command, without streams.
-func (c *command) call(s *Service, format string) (serve.Call, error) {
+func (c *command) call(ctx context.Context, s *Service, format string) (serve.Call, error) {
 	folder := c.folder
 	if folder == "" {
 		folder = s.Folder
@@ -183,6 +184,6 @@ func (c *command) call(s *Service, format string) (serve.Call, error) {
 		}
 	}
 	return serve.Call{
-		Args: args, Folder: folder, Environ: slices.Concat(s.Environ, c.environ), Stdin: strings.NewReader(c.stdin),
+		Args: args, Folder: folder, Environ: spanned(ctx, s.Environ, c.environ), Stdin: strings.NewReader(c.stdin),
 	}, c.bad
 }
