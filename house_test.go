@@ -26,6 +26,7 @@ var limits = struct {
 		"patch":                 4,
 		"depgraph/python":       14,
 		"state":                 19,
+		"runner/kernel":         1,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
 		"runner":                36,

@@ -35,6 +35,9 @@ type CallVia struct {
 	Piece func(text string) // hands the program a part of a text as it comes; nil: it does not want any
 	// Step runs the function of a step in the program, and returns its result.
 	Step func(ctx context.Context, call state.CallID) (json.RawMessage, error)
+	// Numbered is to be called once the call has its place among the calls of the program: the next call is handed over
+	// then, or when this one returns. So a program whose tasks call at the same time is numbered as it called.
+	Numbered func()
 }
 
 // CallReply is the outcome of a call: a result, or an error.

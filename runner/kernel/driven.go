@@ -83,7 +83,11 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	if sink.Show != nil {
 		events.Tick = func() { d.printed.look(sink) }
 	}
+	calls := d.beginCalls(ctx, sink.Calls)
 	_, err := d.Request(ctx, request, n.Text, &seen, events)
+	if d.endCalls(calls, err != nil || ctx.Err() != nil) {
+		seen.Marks = append(seen.Marks, markUnfinished)
+	}
 	close(done)
 	if seen.Seconds == 0 {
 		seen.Seconds = time.Since(began).Seconds()
@@ -97,6 +101,17 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	}
 	return seen, err
 }
+
+// beginCalls lets the program call, if its language can.
+func (d *Driven) beginCalls(ctx context.Context, calls Calls) *callNode {
+	if d.calls == nil {
+		return nil
+	}
+	return d.calls.begin(ctx, calls)
+}
+
+// endCalls returns when all calls of a node have an outcome, and reports whether some went on after its end.
+func (d *Driven) endCalls(n *callNode, failed bool) bool { return n != nil && d.calls.end(n, failed) }
 
 // report adds what the sandbox saw. The driver has sent both marks, so the report is there.
 func (d *Driven) report(node int, seen *Observation) error {

@@ -32,6 +32,7 @@ type Process struct {
 	close   []io.Closer
 	stderr  *tail
 	printed printed
+	calls   *callChannel // nil: the program makes none
 	waited  chan struct{}
 	exit    error
 	full    string        // what the driver could not write because the disk is full; "" when it could
@@ -45,6 +46,7 @@ type Command struct {
 	Folder  string   // in which the process runs; absolute
 	Spool   string   // a folder for what the program prints
 	Options any      // the first frame, which the driver expects
+	Calls   bool     // the program may make calls
 	// Sandbox is how the process is observed and bounded; nil: not at all.
 	Sandbox *sandbox.Spec
 }
@@ -84,16 +86,30 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 	cmd.Dir = c.Folder
 	cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6,7")
 	cmd.ExtraFiles = append([]*os.File{reqR, evW}, printed.files()...)
+	if c.Calls {
+		if p.calls, err = newCallChannel(); err != nil {
+			p.discard(reqR, evW)
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", callsVar, 3+len(cmd.ExtraFiles)))
+		cmd.ExtraFiles = append(cmd.ExtraFiles, p.calls.program)
+	}
 	cmd.Stderr = p.stderr
 	cmd.SysProcAttr = OwnGroup()
 	cmd.WaitDelay = time.Second
 	p.box, err = startBox(cmd, c.Sandbox)
 	reqR.Close()
 	evW.Close()
+	if p.calls != nil {
+		p.calls.program.Close()
+	}
 	if err != nil {
-		reqW.Close()
-		evR.Close()
+		p.discard()
 		return nil, &StartError{Err: err}
+	}
+	if p.calls != nil {
+		go p.calls.serve()
+		go p.calls.number()
 	}
 	go func() {
 		p.exit = p.box.Wait()
@@ -116,6 +132,16 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
+// discard closes what a process that did not start has, and more.
+func (p *Process) discard(more ...io.Closer) {
+	for _, c := range append(more, p.close...) {
+		c.Close()
+	}
+	if p.calls != nil {
+		p.calls.close()
+	}
+}
+
 // Group is the group of the process and of all that it started.
 func (p *Process) Group() int { return p.box.Pid() }
 
@@ -127,9 +153,7 @@ func (p *Process) Kill() { p.box.Kill() }
 
 // Stop ends the process and reaps it. What it printed can still be read.
 func (p *Process) Stop() {
-	for _, c := range p.close {
-		c.Close()
-	}
+	p.discard()
 	select {
 	case <-p.waited:
 	case <-time.After(500 * time.Millisecond):

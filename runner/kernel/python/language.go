@@ -168,7 +168,7 @@ type options struct {
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Calls: true,
 		Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Environ["PYTHONPATH"], l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,

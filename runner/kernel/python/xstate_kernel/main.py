@@ -19,6 +19,7 @@ from . import (
     adapters,
     bindings,
     callers,
+    calls,
     code_owner,
     disk,
     display,
@@ -135,6 +136,7 @@ class Kernel:
         self.hidden.quietly = self.files.quietly
         started.running, started.looked = lambda: self.files.active, libraries.looked
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)
+        calls.offer(self)
         self.blocks = set()  # what tracebacks call the blocks
         layout.watch(self.text_read)
 
@@ -414,6 +416,7 @@ def start():
     linecache.cache.pop("<string>", None)  # the command that started the kernel does not belong to the program
     read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)
+    calls.start()
     options, _ = channel.receive()
     if options is None:
         return

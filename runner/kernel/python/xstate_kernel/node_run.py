@@ -18,6 +18,7 @@ from .observation import Observation
 from . import (
     adapters,
     bytecode,
+    calls,
     code_owner,
     hidden_variable,
     layout,
@@ -132,6 +133,7 @@ class NodeRun:
         """Executes the code, ends the observation, and reports the result at once: the other phases take time."""
         kernel, request = self.kernel, self.request
         began, cpu = time.perf_counter(), time.process_time()
+        calls.begin(self.filename)
         if self.error is None:
             if self.lines:
                 self.lines.begin()

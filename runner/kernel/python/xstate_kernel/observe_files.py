@@ -16,6 +16,7 @@ from json import dumps
 from . import (
     adapters,
     bytecode,
+    calls,
     code_owner,
     descriptors,
     disk,
@@ -344,6 +345,8 @@ class Files:
             return
         if guard.ends_engine(event, args):
             raise PermissionError(errno.EPERM, "the program may not signal the process that runs it")
+        if calls.is_own(event, args):
+            return
         if self._guard is not None and event in guard.EVENTS and (self.active or threading.get_ident() != self._home):
             self._refuse(event, args)
         if self.restoring and event == "open" and not isinstance(args[0], int) and not code_owner.looking:

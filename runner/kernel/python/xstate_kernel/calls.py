@@ -1,0 +1,131 @@
+"""The kernel's part of the calls of a program, for the module xstate, which the program imports.
+
+The interpreter inherits one socket, the door. For each call the module opens a connection: it makes a pair of sockets
+and sends one end through the door. Nothing here counts as an effect of the program. The engine's half is
+call_channel.go.
+"""
+
+from . import original as __builtins__
+import importlib.util
+import os
+import struct
+import sys
+
+from . import blake2b, observe
+
+VERSION = 1  # of what the module xstate finds here
+
+_OFFERED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "offered")
+_INT = struct.Struct("i")
+_fd = None  # of the door
+_door = None  # the door as a socket, once a call was made
+_kernel = None
+filename = None  # what tracebacks call the block that runs
+node = 0  # how many nodes ran
+
+
+def start():
+    """Takes the door. It is not inherited further by programs that the program starts, but by its forks."""
+    global _fd
+    _fd = int(os.environ.pop("XSTATE_CALLS_FD"))
+    os.set_inheritable(_fd, False)
+
+
+class Offer:
+    """A finder of the module xstate, after all others: a module of the workspace and an installed one come first."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "xstate" or path is not None:
+            return None
+        folder = os.path.join(_OFFERED, "xstate")
+        return importlib.util.spec_from_file_location(
+            name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+        )
+
+
+def offer(kernel):
+    """Lets the program import xstate."""
+    global _kernel
+    _kernel = kernel
+    sys.meta_path.append(Offer)
+
+
+def begin(name):
+    """Begins a node of a block."""
+    global filename, node
+    filename, node = name, node + 1
+
+
+def connect():
+    """Returns a socket on which one call can be made."""
+    import _socket
+
+    global _door
+    if _door is None:
+        _door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, _fd)
+        _door.setblocking(True)
+    mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        mine.setblocking(True)  # whatever the program's default is
+        _door.sendmsg([b"c"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _INT.pack(theirs.fileno()))])
+    except BaseException:
+        mine.close()
+        raise
+    finally:
+        theirs.close()
+    return mine
+
+
+def is_own(event, args):
+    """Reports whether an audit event is one of the door's."""
+    return event == "socket.sendmsg" and args[0] is _door and _door is not None
+
+
+def line():
+    """Returns the line in the block that runs of the outermost frame that is the block's; 0 if there is none."""
+    found, frame = 0, sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == filename:
+            found = frame.f_lineno or found
+        frame = frame.f_back
+    return found
+
+
+def version_of(function):
+    """Returns a digest of a function and of all that it loads by name: what is recorded of one function is of no use
+    for another. The node counts as a reader of these names, because it may be served a record and not run the function.
+
+    Of an object that has no content to digest, such as a socket, the type counts."""
+    found = []
+    _kernel.files.quietly(lambda: found.append(_version_of(function)))
+    version, names = found[0]
+    for name in names:
+        _kernel.names.note(name)
+    return version
+
+
+def _version_of(function):
+    printer, space, prints = _kernel.printer, _kernel.bindings.ns, _kernel.groups.prints
+    watched = observe.watching
+    observe.watch_main(None)
+    try:
+        first = printer.of(function)
+        lines, seen, todo = [_text(function, first)], set(), sorted(first.deps)
+        while todo:
+            name = todo.pop()
+            if name in seen or name not in space:
+                continue
+            seen.add(name)
+            value, fp = space[name], prints.get(name)
+            if fp is None or not printer.unchanged(value, fp):
+                fp = printer.of(value)
+            lines.append("%s %s" % (name, _text(value, fp)))
+            todo.extend(fp.deps)
+    finally:
+        observe.watch_main(watched)
+    return blake2b("\n".join([lines[0], *sorted(lines[1:])]).encode(), digest_size=20).hexdigest(), sorted(seen)
+
+
+def _text(value, fp):
+    return "opaque %s" % type(value).__qualname__ if fp.opaque else fp.digest
