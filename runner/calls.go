@@ -76,6 +76,9 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 	}
 	call.OnPiece, call.ServeOnly = via.Piece, c.serves(call.Def.Class)
 	c.begin(call)
+	if via.Numbered != nil {
+		via.Numbered()
+	}
 	result, err := j.Do(ctx, call)
 	c.end(call, err)
 	reply := kernel.CallReply{Call: result.Call.ID, Result: result.JSON, Pieces: result.Call.Pieces}

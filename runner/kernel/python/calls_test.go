@@ -241,4 +241,3 @@ asyncio.run(main())
 		}
 	})
 }
-

@@ -27,10 +27,6 @@ class CallDenied(CallError):
     """A rule or a person forbids the call."""
 
 
-class BudgetSpent(CallError):
-    """A limit on calls or costs is reached."""
-
-
 class NotPlain(TypeError):
     """A value is not plain data: null, booleans, finite numbers, text, lists, and maps with text as keys."""
 
@@ -48,19 +44,24 @@ class Suspended(BaseException):
         return type(self), (self.message, self.hint)
 
 
+class BudgetSpent(Suspended):
+    """A limit on calls or costs is reached. The block runs again when the next run finds a higher one."""
+
+
 _CLASSES = {
     "tool-refused": ToolError,
     "no-tool": ToolError,
     "tool-arguments": ToolError,
     "tool-result": ToolError,
     "call-denied": CallDenied,
-    "budget-spent": BudgetSpent,
 }
 
 
 def error_of(error, suspended=False):
     """Returns the exception that an error of the engine is."""
     code, message, hint = error.get("code", ""), error.get("message", ""), error.get("hint", "")
+    if code == "budget-spent":
+        return BudgetSpent(message, hint)
     if suspended:
         return Suspended(message, hint)
     return _CLASSES.get(code, CallLost)(message, code, hint)
