@@ -164,8 +164,12 @@ var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TR
 // there are such files, that ends the interpreter. rest stores what Close would store and keeps the interpreter. The
 // caller calls it once, before the session's next use.
 func (s *Session) Settle() (rest func(context.Context) error, err error) {
-	if s.engine == nil || s.engine.HasOpen() {
-		return func(context.Context) error { return nil }, s.Close()
+	nothing := func(context.Context) error { return nil }
+	if s.engine == nil {
+		return nothing, nil
+	}
+	if s.engine.HasOpen() {
+		return nothing, s.engine.Close() // and not the sources of tools, which the next run may need
 	}
 	return s.engine.Checkpoint, nil
 }
