@@ -190,7 +190,8 @@ func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 	folder, err := os.Stat(was.Workspace)
 	if err != nil || s.engine == nil || !ok || o.Workspace != was.Workspace || o.File != was.File ||
 		o.Python != was.Python || o.Observe != was.Observe ||
-		!reflect.DeepEqual(o.Policy.Bounds(), was.Policy.Bounds()) || !sameTools(o, was) || !os.SameFile(folder, s.began.folder) {
+		!reflect.DeepEqual(o.Policy.Bounds(), was.Policy.Bounds()) || !sameTools(o, was) ||
+		!os.SameFile(folder, s.began.folder) {
 		return false, nil
 	}
 	next := *s

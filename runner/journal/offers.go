@@ -18,7 +18,7 @@ import (
 // askAgain is how long a source that could not be asked is left alone.
 const askAgain = 10 * time.Second
 
-// offered is what a source offers. A source that was asked before answers at once, so nothing is kept here but failures.
+// offered is what a source offers. A source that was asked before answers at once, so only failures are kept here.
 type offered struct {
 	source Source
 
@@ -145,8 +145,8 @@ func (all offers) model(ctx context.Context, name string, now time.Time) (match,
 	case name == "" && len(models) == 1:
 		return models[0], nil
 	case name == "" && len(models) > 1:
-		return match{}, &state.Error{Code: CodeNoTool, Message: fmt.Sprintf("there are %d models, and no default", len(models)),
-			Hint: "name one in the call, or name one of them default: [models.default]"}
+		return match{}, &state.Error{Code: CodeNoTool, Hint: "name one in the call, or name one of them default: [models.default]",
+			Message: fmt.Sprintf("there are %d models, and no default", len(models))}
 	case name == "":
 		return match{}, noTool("there is no model", l.failed)
 	}

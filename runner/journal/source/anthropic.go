@@ -21,7 +21,9 @@ const (
 	answerTokens     = 4096
 )
 
-func (anthropic) request(m policy.Model, key string, p prompt, schema json.RawMessage, stream bool) (*http.Request, error) {
+func (anthropic) request(
+	m policy.Model, key string, p prompt, schema json.RawMessage, stream bool,
+) (*http.Request, error) {
 	body := map[string]any{"max_tokens": answerTokens}
 	maps.Copy(body, p.Options)
 	system := ""

@@ -286,7 +286,8 @@ func jsonSchema(schema any) (any, error) {
 const componentSchemas = "#/components/schemas/"
 
 // notes are keywords that check nothing.
-var notes = []string{"example", "examples", "xml", "externalDocs", "discriminator", "deprecated", "readOnly", "writeOnly"}
+var notes = []string{"example", "examples", "xml", "externalDocs", "discriminator", "deprecated", "readOnly",
+	"writeOnly"}
 
 // translate makes JSON Schema of the words that OpenAPI 3.0 alone has: nullable, and exclusive bounds that are true.
 func translate(v any) any {

@@ -155,7 +155,9 @@ func (s *spending) take() (sum state.Usage) {
 }
 
 // sample answers a server that asks for a model: the default one. What it costs is part of the cost of the call.
-func (m *models) sample(ctx context.Context, q *mcp.CreateMessageParams, spent *spending) (*mcp.CreateMessageResult, error) {
+func (m *models) sample(
+	ctx context.Context, q *mcp.CreateMessageParams, spent *spending,
+) (*mcp.CreateMessageResult, error) {
 	name, err := m.standard()
 	if err != nil {
 		return nil, err

@@ -17,7 +17,9 @@ import (
 // Source: platform.openai.com/docs/api-reference/chat.
 type openAI struct{}
 
-func (openAI) request(m policy.Model, key string, p prompt, schema json.RawMessage, stream bool) (*http.Request, error) {
+func (openAI) request(
+	m policy.Model, key string, p prompt, schema json.RawMessage, stream bool,
+) (*http.Request, error) {
 	body := maps.Clone(p.Options)
 	if body == nil {
 		body = map[string]any{}

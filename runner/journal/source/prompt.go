@@ -64,8 +64,8 @@ func objectSchema(schema json.RawMessage) (object json.RawMessage, wrapped bool)
 	if schema == nil || json.Unmarshal(schema, &is) == nil && is.Type == "object" {
 		return schema, false
 	}
-	return fmt.Appendf(nil, `{"type":"object","properties":{"value":%s},"required":["value"],"additionalProperties":false}`,
-		schema), true
+	return fmt.Appendf(nil, `{"type":"object","additionalProperties":false,"required":["value"],`+
+		`"properties":{"value":%s}}`, schema), true
 }
 
 // unwrap takes the answer out of the object that objectSchema asked for.
