@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/source"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -34,8 +37,10 @@ type SessionOptions struct {
 	Observe   string   // "static": observe as before CPython 3.12
 	Seed      uint64   // of a new session's random number generators; 0 draws one
 
-	// Policy bounds what the program does; nil: nothing does. See policy.Read.
+	// Policy bounds what the program does; nil: nothing does. It says where tools come from. See policy.Read.
 	Policy *policy.Policy
+	// Tools are sources of tools beside those of the policy. The session closes them.
+	Tools []journal.Source
 
 	// Invocation: arguments and standard input of the program; nil means those of the session's last run
 	Invocation *runner.Invocation
@@ -58,6 +63,7 @@ type Session struct {
 	held      *state.Lock // between Hold and its end
 	known     patch.Known // of the code that Exec was given
 	secrets   *secret.Set // of the program
+	journal   *journal.Journal
 }
 
 // Store returns the store that holds the session.
@@ -99,12 +105,13 @@ func (s *Session) Subject() *replay.Subject {
 }
 
 // Close stores values that took long to compute and are not stored yet. This may take a tenth of the time spent
-// executing. Close then ends the session's interpreter if one was started.
+// executing. Close then ends the session's interpreter if one was started, and the sources of its tools.
 func (s *Session) Close() error {
-	if s.engine == nil {
-		return nil
+	var err error
+	if s.engine != nil {
+		err = s.engine.Close()
 	}
-	return s.engine.Close()
+	return errors.Join(err, s.journal.Close())
 }
 
 // steady is what the program's interpreter was started with, besides options.
@@ -157,8 +164,12 @@ var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TR
 // there are such files, that ends the interpreter. rest stores what Close would store and keeps the interpreter. The
 // caller calls it once, before the session's next use.
 func (s *Session) Settle() (rest func(context.Context) error, err error) {
-	if s.engine == nil || s.engine.HasOpen() {
-		return func(context.Context) error { return nil }, s.Close()
+	nothing := func(context.Context) error { return nil }
+	if s.engine == nil {
+		return nothing, nil
+	}
+	if s.engine.HasOpen() {
+		return nothing, s.engine.Close() // and not the sources of tools, which the next run may need
 	}
 	return s.engine.Checkpoint, nil
 }
@@ -179,7 +190,8 @@ func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 	folder, err := os.Stat(was.Workspace)
 	if err != nil || s.engine == nil || !ok || o.Workspace != was.Workspace || o.File != was.File ||
 		o.Python != was.Python || o.Observe != was.Observe ||
-		!reflect.DeepEqual(o.Policy.Bounds(), was.Policy.Bounds()) || !os.SameFile(folder, s.began.folder) {
+		!reflect.DeepEqual(o.Policy.Bounds(), was.Policy.Bounds()) || !sameTools(o, was) ||
+		!os.SameFile(folder, s.began.folder) {
 		return false, nil
 	}
 	next := *s
@@ -235,7 +247,7 @@ func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func
 		return nil, nil, err
 	}
 	return &again, func() {
-		_ = again.Close()
+		_ = again.engine.Close() // s closes the sources of tools
 		unlock()
 	}, nil
 }
@@ -373,6 +385,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Environ:    s.options.Policy.Environ(s.options.Environ),
 		Bounds:     s.options.Policy.Bounds(),
 		Secrets:    s.secrets,
+		Journal:    s.journal,
 	}, nil
 }
 
@@ -445,8 +458,38 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	if err != nil {
 		return nil, err
 	}
-	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace),
-		secrets: secrets}, nil
+	session := &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace),
+		secrets: secrets}
+	session.journal, err = session.newJournal(ctx)
+	return session, err
+}
+
+// newJournal makes the journal of the session's program. It connects to no source yet.
+func (s *Session) newJournal(ctx context.Context) (*journal.Journal, error) {
+	lineage, err := s.store.state.Lineage(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	o := journal.Options{Lineage: lineage, Sources: s.options.Tools}
+	if s.secrets != nil {
+		o.Scrub = func(text []byte) []byte { return []byte(s.secrets.Scrub(string(text))) }
+	}
+	if s.options.Policy != nil {
+		o.Sources = source.Of(s.options.Policy.Calls, source.Options{Environ: s.options.Environ,
+			Folder: s.options.Workspace, Sources: s.options.Tools})
+	}
+	return journal.New(s.store.state, o), nil
+}
+
+// sameTools reports whether the tools of two sessions come from the same places.
+func sameTools(a, b SessionOptions) bool {
+	var from [2]policy.Calls
+	for i, o := range []SessionOptions{a, b} {
+		if o.Policy != nil {
+			from[i] = o.Policy.Calls
+		}
+	}
+	return reflect.DeepEqual(from[0], from[1]) && reflect.DeepEqual(a.Tools, b.Tools)
 }
 
 // Existing opens a session and fails if there is none. If o.Workspace is empty, it uses the workspace that the session

@@ -42,12 +42,25 @@ type Call struct {
 	Key    state.Digest
 	After  state.Digest // the effects on the scope before it
 	Number int
+	source Source
 
 	// Run makes the call; nil: the tool's source does. A step runs in the program.
 	Run     func(ctx context.Context, c *state.Call) (Answer, error)
 	OnPiece func(text string)
 	// ServeOnly: only a record may answer. Replays and speculative executions must not make calls.
 	ServeOnly bool
+}
+
+// pieces hands parts of a text on, and measures them.
+func (c *Call) pieces() (sizes *[]int, onPiece func(string)) {
+	sizes = new([]int)
+	if c.OnPiece == nil {
+		return sizes, nil
+	}
+	return sizes, func(text string) {
+		*sizes = append(*sizes, len(text))
+		c.OnPiece(text)
+	}
 }
 
 // Counted reports whether equal calls are numbered. If not, all of them are one.

@@ -110,8 +110,16 @@ func sortedNames(m map[string]any) []string {
 	return names
 }
 
-// Key names a call by content, see the package's documentation. args are canonical.
+// Key names a call by content, see the package's documentation. args are canonical. A model is named by its version,
+// which says where it is: its name in a file of settings says nothing.
 func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.Digest {
+	name := t.Name
+	switch kind {
+	case KindModel:
+		name = ""
+	case KindTool:
+		name = t.Source + "." + t.Name
+	}
 	return state.DigestOf(fmt.Appendf(nil, "call 1\nkind %s\ntool %q\nversion %q\nargs %s\nsample %d\nafter %s\n",
-		kind, t.Name, t.Version, args, sample, after))
+		kind, name, t.Version, args, sample, after))
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -34,11 +33,8 @@ type Journal struct {
 	store *state.Store
 	o     Options
 
+	offers   offers
 	mu       sync.Mutex
-	tools    map[string]Tool // by name
-	sources  map[string]Source
-	listed   []bool // of Options.Sources
-	failed   map[string]error
 	inflight map[place]chan struct{}
 }
 
@@ -54,10 +50,7 @@ func New(store *state.Store, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Journal{
-		store: store, o: o, tools: map[string]Tool{}, sources: map[string]Source{},
-		listed: make([]bool, len(o.Sources)), failed: map[string]error{}, inflight: map[place]chan struct{}{},
-	}
+	return &Journal{store: store, o: o, offers: newOffers(o.Sources), inflight: map[place]chan struct{}{}}
 }
 
 // Close closes the sources.
@@ -74,9 +67,10 @@ func (j *Journal) Close() error {
 func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope string) state.Digest) (*Call, error) {
 	c := &Call{Request: r}
 	var err error
-	if c.Def, err = j.tool(ctx, r); err != nil {
+	if c.Def, c.source, err = j.tool(ctx, r); err != nil {
 		return nil, err
 	}
+	c.Tool = cmp.Or(c.Tool, c.Def.Name) // of a model, "" is the default one
 	if c.Args, err = Canonical(r.Args); err != nil {
 		return nil, &state.Error{Code: CodeArguments, Message: fmt.Sprintf("the arguments of %s: %v", r.Tool, err),
 			Hint: "pass null, booleans, finite numbers, text, lists, and maps with text as keys"}
@@ -92,67 +86,29 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 	return c, nil
 }
 
-// tool finds the definition of what a request calls.
-func (j *Journal) tool(ctx context.Context, r Request) (Tool, error) {
+// tool finds the definition of what a request calls, and who makes the call.
+func (j *Journal) tool(ctx context.Context, r Request) (Tool, Source, error) {
 	switch r.Kind {
 	case KindStep:
-		return Tool{Name: r.Tool, Version: r.Version, Class: Read, Timeout: -1}, nil
+		return Tool{Name: r.Tool, Version: r.Version, Class: Read, Timeout: -1}, nil, nil
 	case KindAsk:
-		return Tool{Name: r.Tool, Class: Irreversible, Scope: "ask"}, nil
+		return Tool{Name: r.Tool, Class: Irreversible, Scope: "ask"}, nil, nil
+	case KindModel:
+		m, err := j.offers.model(ctx, r.Tool, j.o.Now())
+		var args struct{ Schema json.RawMessage }
+		if json.Unmarshal(r.Args, &args) == nil && string(args.Schema) != "null" {
+			m.tool.Output = args.Schema
+		}
+		return m.tool, m.source, err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if t, ok := j.tools[r.Tool]; ok {
-		return t, nil
-	}
-	for i, s := range j.o.Sources {
-		if j.listed[i] {
-			continue
-		}
-		tools, err := s.Tools(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return Tool{}, ctx.Err()
-			}
-			j.failed[s.Name()] = err
-			continue
-		}
-		j.listed[i] = true
-		delete(j.failed, s.Name())
-		for _, t := range tools {
-			t.Source, t.Scope = s.Name(), cmp.Or(t.Scope, s.Name())
-			t.Class = cmp.Or(t.Class, Irreversible)
-			if _, twice := j.tools[t.Name]; !twice { // the first source wins
-				j.tools[t.Name], j.sources[t.Name] = t, s
-			}
-		}
-		if t, ok := j.tools[r.Tool]; ok {
-			return t, nil
-		}
-	}
-	return Tool{}, j.noTool(r.Tool)
+	m, err := j.offers.tool(ctx, r.Tool, j.o.Now())
+	return m.tool, m.source, err
 }
 
-// Tools returns what can be called, by name.
+// Tools returns what can be called, by the names that programs use. A source that cannot be asked is left out.
 func (j *Journal) Tools(ctx context.Context) []Tool {
-	_, _ = j.tool(ctx, Request{Kind: KindTool}) // no tool has this name, so all sources are asked
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var all []Tool
-	for _, t := range j.tools {
-		all = append(all, t)
-	}
-	slices.SortFunc(all, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
-	return all
-}
-
-func (j *Journal) noTool(name string) error {
-	e := &state.Error{Code: CodeNoTool, Message: fmt.Sprintf("there is no tool %q", name),
-		Hint: "name a source of it in xstate.toml: [mcp.NAME], [openapi.NAME] or [models.NAME]"}
-	for source, err := range j.failed {
-		e.Message += fmt.Sprintf("; %s cannot be asked: %v", source, err)
-	}
-	return e
+	tools, _ := j.offers.all(ctx, j.o.Now())
+	return tools
 }
 
 // within returns the lineage that shares a call.
@@ -293,7 +249,7 @@ func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, e
 		err = j.check(c, &answer)
 	}
 	if err != nil {
-		return j.lost(ctx, c, rec, err)
+		return j.lost(ctx, c, rec, answer.Usage, err)
 	}
 	if err := j.answered(c, rec, answer); err != nil {
 		return Result{}, err
@@ -301,7 +257,7 @@ func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, e
 	if err := j.put(context.WithoutCancel(ctx), rec); err != nil {
 		return Result{}, err
 	}
-	return result(rec, answer.Result, false)
+	return result(rec, j.scrub(answer.Result), false) // as it will be served
 }
 
 // answered puts an answer into the record of a call.
@@ -338,22 +294,21 @@ func (j *Journal) attempt(ctx context.Context, c *Call, rec *state.Call) (Answer
 	if c.Run != nil {
 		return c.Run(ctx, rec)
 	}
-	j.mu.Lock()
-	source := j.sources[c.Tool]
-	j.mu.Unlock()
 	type outcome struct {
 		answer Answer
 		err    error
 	}
 	done := make(chan outcome, 1)
+	pieces, onPiece := c.pieces()
 	place := fmt.Appendf(nil, "attempt %s %d %d", rec.Key, rec.Within, rec.Number)
 	go func() { // a source that does not heed ctx must not keep the program
-		a, err := source.Call(ctx, Attempt{Call: rec.ID, Tool: c.Def, Args: c.Args,
-			IdempotencyKey: string(state.DigestOf(place)), Headers: headers(ctx, rec), OnPiece: c.OnPiece})
+		a, err := c.source.Call(ctx, Attempt{Call: rec.ID, Tool: c.Def, Args: c.Args,
+			IdempotencyKey: string(state.DigestOf(place)), Headers: headers(ctx, rec), OnPiece: onPiece})
 		done <- outcome{a, err}
 	}()
 	select {
 	case o := <-done:
+		rec.Pieces = *pieces
 		return o.answer, o.err
 	case <-ctx.Done():
 		return Answer{}, context.Cause(ctx)
@@ -379,14 +334,14 @@ func (j *Journal) check(c *Call, a *Answer) error {
 }
 
 // lost records an attempt that has no answer that counts.
-func (j *Journal) lost(ctx context.Context, c *Call, rec *state.Call, why error) (Result, error) {
+func (j *Journal) lost(ctx context.Context, c *Call, rec *state.Call, spent state.Usage, why error) (Result, error) {
 	e := state.CallError{Code: CodeLost, Message: why.Error()}
 	var coded *state.Error
 	if errors.As(why, &coded) {
 		e = state.CallError{Code: coded.Code, Message: coded.Message, Hint: coded.Hint}
 	}
 	e.Message = string(j.scrub([]byte(e.Message)))
-	rec.Attempts = append(rec.Attempts, state.Attempt{Began: rec.Began, Seconds: rec.Seconds, Err: e})
+	rec.Attempts = append(rec.Attempts, state.Attempt{Began: rec.Began, Seconds: rec.Seconds, Err: e, Usage: spent})
 	rec.Err = &e
 	keep := context.WithoutCancel(ctx)
 	if !c.Def.Class.Repeatable() && c.Kind == KindTool && !errors.Is(why, ErrNotSent) {

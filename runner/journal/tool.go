@@ -40,6 +40,7 @@ const (
 
 // Tool is something that programs can call.
 type Tool struct {
+	Kind        Kind // KindTool, which is also "", or KindModel
 	Name        string
 	Version     string // "" if unknown; another version is another tool
 	Description string
@@ -64,7 +65,8 @@ const MaxResult = 64 << 20
 type Source interface {
 	// Name names the source in messages and scopes.
 	Name() string
-	// Tools returns the tools that there are. It may connect, or start a server.
+	// Tools returns the tools that there are. It may connect, or start a server. It is called for each call of a
+	// program, so a source remembers what it found.
 	Tools(ctx context.Context) ([]Tool, error)
 	// Call makes one attempt of one call. That the tool refused is an Answer with Refused set. An error says that no
 	// answer came; one that wraps ErrNotSent that the call did not reach the tool.

@@ -96,9 +96,10 @@ script = "~/answers.jsonl"
 // TestCallErrors: what cannot be meant is refused with its place, and with what would work.
 func TestCallErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"[mcp.a]":                   "x:1:2: [mcp.a] says nothing; the keys of [mcp.a] are command, env, headers.NAME, timeout, url",
-		"[mcp.a]\ncomand = [\"x\"]": "x:2:1: there is no key mcp.a.comand; did you mean mcp.a.command?",
-		"[[mcp]]\nurl = \"x\"":      "x:1:3: [[mcp]] is a list of tables; write [mcp] once",
+		"[mcp.a]": "x:1:2: [mcp.a] says nothing; " +
+			"the keys of [mcp.a] are command, env, headers.NAME, timeout, url",
+		"[mcp.a]\ncomand = [\"x\"]":                  "x:2:1: there is no key mcp.a.comand; did you mean mcp.a.command?",
+		"[[mcp]]\nurl = \"x\"":                       "x:1:3: [[mcp]] is a list of tables; write [mcp] once",
 		"[mcp.a]\nurl = \"http://a\"\nenv = [\"A\"]": "x:3:8: mcp.a.env has no meaning beside url; remove it",
 		"[mcp.a]\ntimeout = \"5s\"": "x:2:11: [mcp.a] lacks it: command; write command = [\"…\"], " +
 			"or url = \"http://…\"",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,11 @@ func (s *Setting) Place() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line
 // refuse is an error about a setting.
 func (s *Setting) refuse(code state.Code, hint, format string, args ...any) error {
 	return &state.Error{Code: code, Message: s.Place() + ": " + fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// untrusted is why a setting has no effect in the file of a folder.
+func (s *Setting) untrusted() string {
+	return fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
 }
 
 // settings returns what a policy file says, in order. name is the file's name in errors.

@@ -204,7 +204,7 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 	}
 	first := len(p.Settings)
 	p.Settings = append(p.Settings, found...)
-	m.calls(p.Settings[first:], mayAllow)
+	p.addCalls(p.Settings[first:], mayAllow)
 	for i := first; i < len(p.Settings); i++ {
 		s := &p.Settings[i]
 		switch s.Field {
@@ -231,7 +231,7 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 			m.allow(s, &p.Secrets, s.Value, mayAllow || slices.Contains(p.Secrets, s.Value))
 		case fieldTrust:
 		default:
-			if len(s.parts) > 2 { // see calls
+			if len(s.parts) > 2 { // see addCalls
 				continue
 			}
 			if !setLimit(&p.Limits, s.Field, s.Value, !mayAllow) {
@@ -244,15 +244,10 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 // allow adds a value to a list, where its file may do that.
 func (m *merge) allow(s *Setting, list *[]string, value string, may bool) {
 	if !may {
-		s.Ignored = untrusted(s)
+		s.Ignored = s.untrusted()
 		return
 	}
 	*list = addNew(*list, value)
-}
-
-// untrusted is why a setting has no effect in the file of a folder.
-func untrusted(s *Setting) string {
-	return fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
 }
 
 func addNew(list []string, value string) []string {
@@ -281,7 +276,7 @@ func (m *merge) level() {
 		if s := &p.Settings[i]; s.Field == fieldLevel && s.Place() != p.LevelFrom && Level(s.Value) != p.Level {
 			s.Ignored = "the level is " + string(p.Level) + ": " + p.LevelFrom
 			if p.LevelFrom == "default" {
-				s.Ignored = untrusted(s)
+				s.Ignored = s.untrusted()
 			}
 		}
 	}

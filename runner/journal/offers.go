@@ -1,0 +1,185 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// A tool has two names: its own, and SOURCE.NAME. Where two sources have tools of one name, only the long names work.
+// Names of models are apart from those of tools.
+
+// askAgain is how long a source that could not be asked is left alone.
+const askAgain = 10 * time.Second
+
+// offered is what a source offers. A source that was asked before answers at once, so only failures are kept here.
+type offered struct {
+	source Source
+
+	mu     sync.Mutex
+	failed error
+	when   time.Time // failed
+}
+
+// list returns the tools of a source, and keeps a failure for a while.
+func (o *offered) list(ctx context.Context, now time.Time) ([]Tool, error) {
+	o.mu.Lock()
+	failed, when := o.failed, o.when
+	o.mu.Unlock()
+	if failed != nil && now.Sub(when) < askAgain {
+		return nil, failed
+	}
+	found, err := o.source.Tools(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	o.mu.Lock()
+	o.failed, o.when = err, now
+	o.mu.Unlock()
+	name := o.source.Name()
+	tools := slices.Clone(found)
+	for i := range tools {
+		t := &tools[i]
+		t.Source, t.Scope, t.Class = name, cmp.Or(t.Scope, name), cmp.Or(t.Class, Irreversible)
+		t.Kind = cmp.Or(t.Kind, KindTool)
+	}
+	return tools, err
+}
+
+// match is a tool that a name means.
+type match struct {
+	tool   Tool
+	source Source
+}
+
+// offers are all that sources offer.
+type offers []*offered
+
+func newOffers(sources []Source) (all offers) {
+	for _, s := range sources {
+		all = append(all, &offered{source: s})
+	}
+	return all
+}
+
+// listing is what the sources said, in their order.
+type listing struct {
+	found  []match
+	failed []string
+}
+
+// ask asks sources at the same time.
+func (all offers) ask(ctx context.Context, now time.Time) (l listing, err error) {
+	tools, errs := make([][]Tool, len(all)), make([]error, len(all))
+	var group sync.WaitGroup
+	for i, o := range all {
+		group.Go(func() { tools[i], errs[i] = o.list(ctx, now) })
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return l, context.Cause(ctx)
+	}
+	for i, o := range all {
+		if errs[i] != nil {
+			l.failed = append(l.failed, fmt.Sprintf("%s cannot be asked: %v", o.source.Name(), errs[i]))
+		}
+		for _, t := range tools[i] {
+			l.found = append(l.found, match{t, o.source})
+		}
+	}
+	return l, nil
+}
+
+// tool finds the tool that a name means.
+func (all offers) tool(ctx context.Context, name string, now time.Time) (match, error) {
+	// Of a long name, one source alone need be asked.
+	for i, o := range all {
+		own, is := strings.CutPrefix(name, o.source.Name()+".")
+		if !is {
+			continue
+		}
+		l, err := all[i:i+1].ask(ctx, now)
+		if err != nil {
+			return match{}, err
+		}
+		if m := l.named(KindTool, own); len(m) > 0 {
+			return m[0], nil
+		}
+	}
+	l, err := all.ask(ctx, now)
+	if err != nil {
+		return match{}, err
+	}
+	switch found := l.named(KindTool, name); len(found) {
+	case 0:
+		return match{}, noTool(fmt.Sprintf("there is no tool %q", name), l.failed)
+	case 1:
+		return found[0], nil
+	default:
+		return match{}, &state.Error{Code: CodeNoTool, Message: fmt.Sprintf("%d sources have a tool %q", len(found), name),
+			Hint: fmt.Sprintf("name the source, too: %s.%s", found[0].tool.Source, name)}
+	}
+}
+
+// model finds the model that a name means. "" is the one named default, or the only one.
+func (all offers) model(ctx context.Context, name string, now time.Time) (match, error) {
+	var l listing
+	for i := range all { // a model needs no server of tools, so sources are asked in turn
+		own, err := all[i:i+1].ask(ctx, now)
+		if err != nil {
+			return match{}, err
+		}
+		l.found, l.failed = append(l.found, own.found...), append(l.failed, own.failed...)
+		if m := l.named(KindModel, cmp.Or(name, "default")); len(m) > 0 {
+			return m[0], nil
+		}
+	}
+	models := l.named(KindModel, "")
+	switch {
+	case name == "" && len(models) == 1:
+		return models[0], nil
+	case name == "" && len(models) > 1:
+		return match{}, &state.Error{Code: CodeNoTool, Hint: "name one in the call, or name one of them default: [models.default]",
+			Message: fmt.Sprintf("there are %d models, and no default", len(models))}
+	case name == "":
+		return match{}, noTool("there is no model", l.failed)
+	}
+	return match{}, noTool(fmt.Sprintf("there is no model %q", name), l.failed)
+}
+
+// named returns what a listing has of a name; "": of all names.
+func (l *listing) named(kind Kind, name string) (found []match) {
+	for _, m := range l.found {
+		if m.tool.Kind == kind && (name == "" || m.tool.Name == name) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func noTool(message string, failed []string) error {
+	return &state.Error{Code: CodeNoTool, Message: strings.Join(append([]string{message}, failed...), "; "),
+		Hint: "name a source in xstate.toml: [mcp.NAME], [openapi.NAME] or [models.NAME]"}
+}
+
+// all returns the tools by the names that programs use, sorted.
+func (all offers) all(ctx context.Context, now time.Time) (tools []Tool, failed []string) {
+	l, err := all.ask(ctx, now)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	for _, m := range l.named(KindTool, "") {
+		if len(l.named(KindTool, m.tool.Name)) > 1 {
+			m.tool.Name = m.tool.Source + "." + m.tool.Name
+		}
+		tools = append(tools, m.tool)
+	}
+	slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return tools, l.failed
+}
