@@ -81,6 +81,15 @@ type Content struct {
 	Size   int64  `cbor:"size,omitempty"`
 }
 
+// contents returns all contents of a record.
+func (c *Call) contents() []Content {
+	all := []Content{c.Args, c.Result}
+	if c.Undo != nil {
+		all = append(all, c.Undo.Args)
+	}
+	return all
+}
+
 // Usage is what a call spent.
 type Usage struct {
 	InputTokens  int64 `cbor:"in,omitempty" json:"input_tokens"`
@@ -142,6 +151,22 @@ type Approval struct {
 
 // Decided reports whether a decision was made.
 func (a *Approval) Decided() bool { return a != nil && !a.At.IsZero() }
+
+// CallDecision is a step's record of what a person decided about a call, and on what evidence. The call's number holds in
+// the store where it was decided; key, place and arguments name the call everywhere.
+type CallDecision struct {
+	Call     CallID `cbor:"call" json:"call"`
+	Key      Digest `cbor:"key" json:"key"`
+	Number   int    `cbor:"n,omitempty" json:"number"` // the place among equal calls of the program
+	Tool     string `cbor:"tool" json:"tool"`
+	Args     Digest `cbor:"args" json:"args"` // of the canonical arguments
+	Question string `cbor:"question,omitempty" json:"question"`
+	Why      string `cbor:"why,omitempty" json:"why,omitempty"` // the rule that asked, or what is uncertain
+	Choice   string `cbor:"choice" json:"choice"`
+	By       string `cbor:"by,omitempty" json:"by,omitempty"`
+	Reason   string `cbor:"reason,omitempty" json:"reason,omitempty"`
+	Result   Digest `cbor:"result,omitempty" json:"result,omitempty"` // that came with the decision
+}
 
 // Undo is how the effect of a call is taken back, and whether it was.
 type Undo struct {

@@ -126,6 +126,33 @@ func putCall(tx *bbolt.Tx, c *Call) error {
 	return putRecord(tx, bucketCalls, c.ID.key(), c)
 }
 
+// UpdateCall changes the record of a call as change says, durably. No other process changes it in between. If change
+// reports an error, nothing is written. change uses no store.
+func (s *Store) UpdateCall(ctx context.Context, id CallID, change func(*Call) error) (*Call, error) {
+	if s.options.ReadOnly {
+		return nil, errReadOnly
+	}
+	if _, err := s.Call(ctx, id); err != nil { // also where there is no journal
+		return nil, err
+	}
+	db, err := s.journal(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	var c *Call
+	err = db.update(ctx, func(tx *bbolt.Tx) error {
+		c = new(Call)
+		if err := getRecord(tx, bucketCalls, id.key(), c); err != nil {
+			return damaged(callsFile, fmt.Sprintf("the record of call %d cannot be read", id), err)
+		}
+		if err := change(c); err != nil {
+			return err
+		}
+		return putRecord(tx, bucketCalls, id.key(), c)
+	})
+	return c, err
+}
+
 // ErrCallExists says that a call of the same key and number is recorded.
 var ErrCallExists = errors.New("the journal has this call")
 

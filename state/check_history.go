@@ -55,6 +55,9 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 		err = nil
 	}
 	if err == nil {
+		err = c.callRecords()
+	}
+	if err == nil {
 		err = c.results()
 	}
 	if err == nil {

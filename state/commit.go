@@ -23,6 +23,7 @@ type Draft struct {
 	Tested    *Testing      // for KindDeclare
 	Applied   *Application  // for KindDeclare
 	Placement *Placement    // when a patch made it
+	Decided   *CallDecision // for KindApprove
 
 	Artifact *Artifact // for KindDeclare: declared in place of one of the same name
 	Drop     string    // for KindDeclare: the name of an artifact whose declaration is removed
@@ -284,6 +285,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		Tested:   d.Tested,
 		Applied:  d.Applied,
 		Placed:   d.Placement,
+		Decided:  d.Decided,
 		Prev:     w.head.Hash,
 		Body:     DigestOf(packed),
 	}

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 
 var children = map[string]func(dir string, out io.Writer) error{
 	"commit": commitForever,
+	"call":   callForever,
 }
 
 func child(role, dir string) *exec.Cmd {
@@ -102,7 +103,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	for range kills {
-		acknowledged := killed(t, dir, random.IntN(30), time.Duration(random.IntN(3000))*time.Microsecond)
+		acknowledged := killed(t, "commit", dir, random.IntN(30), time.Duration(random.IntN(3000))*time.Microsecond)
 		s, err := Open(ctx, dir, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -123,9 +124,9 @@ func TestKill(t *testing.T) {
 
 // killed runs a child until it has acknowledged some steps and a little longer, kills it, and returns the last step it
 // acknowledged.
-func killed(t *testing.T, dir string, steps int, longer time.Duration) (last int) {
+func killed(t *testing.T, role, dir string, steps int, longer time.Duration) (last int) {
 	t.Helper()
-	cmd := child("commit", dir)
+	cmd := child(role, dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

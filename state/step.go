@@ -22,6 +22,7 @@ const (
 	KindFork     Kind = "fork"     // the first own step of a forked session
 	KindRollback Kind = "rollback" // the program of an earlier step was restored
 	KindDeclare  Kind = "declare"  // a fact about the program was recorded; no source changed
+	KindApprove  Kind = "approve"  // a person decided about a call that waited
 )
 
 // Op is the operation of one change.
@@ -164,6 +165,7 @@ type Step struct {
 	Applied   *Application  // likewise
 	Placement *Placement    // when a patch made it
 	Declared  *Declaration  // for KindDeclare, if it declares or drops an artifact
+	Decided   *CallDecision // for KindApprove
 
 	Artifacts StepNumber // the step that holds the list of artifacts after this one, in Declared; 0: there are none
 
@@ -190,6 +192,7 @@ type stepHeader struct {
 	Applied   *Application  `cbor:"applied,omitempty"`
 	Placed    *Placement    `cbor:"placed,omitempty"`
 	Declared  *Declaration  `cbor:"declared,omitempty"`
+	Decided   *CallDecision `cbor:"decided,omitempty"`
 	Artifacts StepNumber    `cbor:"artifacts,omitempty"`
 	Prev      Digest        `cbor:"prev"`
 	Body      Digest        `cbor:"body"`
@@ -203,7 +206,7 @@ func (h *stepHeader) step(hash Digest) Step {
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
 		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested,
 		Applied:   h.Applied,
-		Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
+		Placement: h.Placed, Declared: h.Declared, Decided: h.Decided, Artifacts: h.Artifacts,
 		Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {

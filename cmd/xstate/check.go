@@ -156,6 +156,6 @@ func (a *app) printCheck(d api.Check, problems []state.Problem) {
 	} else {
 		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")
 		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, " +
-			"history.db is to be restored from a backup\n")
+			"history.db, calls.db and bases/ are to be restored from a backup\n")
 	}
 }
