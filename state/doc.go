@@ -100,36 +100,22 @@
 // Check verifies them all; its Problems carry these numbers.
 //
 //  1. The pages of history.db form trees, no page is in two of them, and no page in use is in the free list.
-//
 //  2. A session has a creation record and a head. A forked one names an existing session and step, with its hash.
-//
 //  3. The steps stored for a session are those after its fork point up to its head, without gaps; no others are stored.
-//
 //  4. A step holds the hash of the one before, the head that of the last step; time does not go back.
-//
 //  5. The changes of a step have the digests in its header, and fit the program they apply to.
-//
 //  6. The source of every version exists and has the digest that names it. So does the source with a step's test facts.
-//
 //  7. An index equals the replayed steps; there is one exactly for the steps whose headers say so.
-//
 //  8. A step's Was and Now, and its blocks' Edited, RanAt and Verified, are true.
-//
 //  9. Session records are as written.
-//
 //  10. In results.db every record is as written and under its own name. A code lists at most 32 traces, and all exist.
-//
 //  11. A file in blobs/ has the content that its name is the digest of.
-//
 //  12. So has a file in bases/.
-//
 //  13. A step names the step that holds the list of artifacts after it: the last in its history that declared or
 //     dropped one. In that list names are unique and sorted, kinds are known, and no artifact depends on itself or on
 //     one that is not declared.
-//
 //  14. In calls.db every record is as written. A place names the call that has this key, lineage and number, and each
 //     call has its place.
-//
 //  15. The arguments, the result and the undo of a call have their digests, and large ones exist in bases/.
 //
 // A missing trace, value or blob breaks no invariant.
