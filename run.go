@@ -262,18 +262,22 @@ func Summarize(o *Outcome, interpreter string) *state.RunSummary {
 	sum := &state.RunSummary{Seconds: o.Seconds, SavedSeconds: o.Saved, Interpreter: interpreter,
 		Observed: string(o.Observed), Interrupted: o.Stopped != nil}
 	for _, b := range o.Blocks {
-		count(&sum.Blocks, b.Status)
+		count(&sum.Blocks, b.Status, b.Err)
 		if b.Ending != nil {
 			sum.Ended = &state.Ended{By: b.ID, Code: b.Ending.Code}
 		}
 		for _, n := range b.Nodes {
-			count(&sum.Nodes, n.Status)
+			count(&sum.Nodes, n.Status, b.Err)
 		}
 	}
 	return sum
 }
 
-func count(c *state.Counts, s state.Status) {
+func count(c *state.Counts, s state.Status, e *state.ExecError) {
+	if state.StatusWith(s, e) == state.StatusWaiting {
+		c.Waiting++
+		return
+	}
 	switch s {
 	case state.StatusRan:
 		c.Ran++

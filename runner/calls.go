@@ -37,6 +37,7 @@ type calls struct {
 	had      map[*journal.Call]bool  // effects
 	scopes   map[string]state.Digest // read, as they were before the node
 	stopped  *state.ExecError        // why the node cannot go on
+	waiting  []state.WaitingCall     // what must be decided before it can
 	lost     bool
 	uncalled bool // see errUncalled
 }
@@ -149,6 +150,7 @@ func (c *calls) end(call *journal.Call, err error) {
 		c.uncalled = true
 	case code == journal.CodeWaiting:
 		c.stop(TypeWaiting, err.Error())
+		c.waits(err)
 		return
 	case code == journal.CodeBudget:
 		c.stop(TypeBudget, err.Error())
@@ -165,6 +167,16 @@ func (c *calls) end(call *journal.Call, err error) {
 func (c *calls) stop(kind, message string) {
 	if c.stopped == nil {
 		c.stopped = &state.ExecError{Type: kind, Message: message}
+	}
+}
+
+// waits notes a call that waits for a decision.
+func (c *calls) waits(err error) {
+	var s *journal.Suspended
+	if errors.As(err, &s) {
+		if w := s.Call.Waits(); w != nil {
+			c.waiting = append(c.waiting, *w)
+		}
 	}
 }
 

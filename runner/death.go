@@ -102,6 +102,7 @@ const (
 func (x *execution) execError() *state.ExecError {
 	e := x.seen.Failure
 	return &state.ExecError{
+		Waiting:   x.calls.waiting,
 		Type:      e.Type,
 		Message:   e.Message,
 		Traceback: e.Traceback,

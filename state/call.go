@@ -168,6 +168,24 @@ type CallDecision struct {
 	Result   Digest `cbor:"result,omitempty" json:"result,omitempty"` // that came with the decision
 }
 
+// WaitingCall says what a call waits for.
+type WaitingCall struct {
+	Call     CallID   `cbor:"call" json:"call"`
+	Tool     string   `cbor:"tool" json:"tool"`
+	Question string   `cbor:"question,omitempty" json:"question"`
+	Choices  []string `cbor:"choices,omitempty" json:"choices,omitempty"` // none: any text answers
+	Why      string   `cbor:"why,omitempty" json:"why,omitempty"`         // the rule that asks, or what is uncertain
+}
+
+// Waits returns what a call waits for; nil: it does not.
+func (c *Call) Waits() *WaitingCall {
+	if c.State != CallWaiting || c.Approval == nil || c.Approval.Decided() {
+		return nil
+	}
+	a := c.Approval
+	return &WaitingCall{Call: c.ID, Tool: c.Tool, Question: a.Question, Choices: a.Choices, Why: a.Why}
+}
+
 // Undo is how the effect of a call is taken back, and whether it was.
 type Undo struct {
 	Tool string  `cbor:"tool"`

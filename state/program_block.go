@@ -109,11 +109,24 @@ type ExecError struct {
 	Line      int      `cbor:"line,omitempty" json:"line,omitempty"` // 1-based in the block
 	// Denied is what the bounds forbade to the node that failed.
 	Denied []Denial `cbor:"denied,omitempty" json:"denied,omitempty"`
+	// Waiting are the calls that must be decided before the node can go on.
+	Waiting []WaitingCall `cbor:"waiting,omitempty" json:"waiting,omitempty"`
 
 	// What is known when the error is shown, and not recorded with it:
 
 	Frames []Frame `cbor:"-" json:"frames,omitempty"` // of the traceback, where the blocks stand now
 	Hint   string  `cbor:"-" json:"hint,omitempty"`   // what to do about it
+}
+
+// StatusWaiting is the public word for a block or node that failed because a call of it waits for a decision.
+const StatusWaiting = "waiting"
+
+// StatusWith returns the public word for the status of what ended with an error; nil: it did not.
+func StatusWith(s Status, e *ExecError) string {
+	if s == StatusFailed && e != nil && len(e.Waiting) > 0 {
+		return StatusWaiting
+	}
+	return s.String()
 }
 
 // Frame is a place that a traceback cites.

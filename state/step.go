@@ -25,6 +25,9 @@ const (
 	KindApprove  Kind = "approve"  // a person decided about a call that waited
 )
 
+// Changes reports whether steps of the kind change the program or its results. Others record a fact.
+func (k Kind) Changes() bool { return k != KindDeclare && k != KindApprove }
+
 // Op is the operation of one change.
 type Op uint8
 
@@ -49,12 +52,14 @@ type Counts struct {
 	Reused  int `cbor:"reused,omitempty" json:"reused"`
 	Failed  int `cbor:"failed,omitempty" json:"failed"`
 	Blocked int `cbor:"blocked,omitempty" json:"blocked"`
+	// Waiting for a decision about a call; they do not count as failed
+	Waiting int `cbor:"waiting,omitempty" json:"waiting,omitempty"`
 
 	NotReached int `cbor:"not_reached,omitempty" json:"not_reached"`
 }
 
 // Sum returns how many there are.
-func (c Counts) Sum() int { return c.Ran + c.Reused + c.Failed + c.Blocked + c.NotReached }
+func (c Counts) Sum() int { return c.Ran + c.Reused + c.Failed + c.Blocked + c.Waiting + c.NotReached }
 
 // RunSummary is the result of a run in numbers.
 type RunSummary struct {

@@ -100,8 +100,7 @@ func (o *opened) sides(ctx context.Context, args []string) (old, now side, err e
 	}
 	old, now = side{o.session, 0}, side{o.session, head}
 	if len(args) == 0 {
-		if now.step, err = o.before(ctx, head+1,
-			func(k state.Kind) bool { return k != state.KindDeclare }); err != nil {
+		if now.step, err = o.before(ctx, head+1, state.Kind.Changes); err != nil {
 			return old, now, err
 		}
 		old.step, err = o.before(ctx, now.step, func(k state.Kind) bool { return k == state.KindRun })

@@ -80,7 +80,7 @@ func (a *app) stepHead(s *query.Snapshot) {
 		return
 	}
 	a.ui.print("%s\n", a.ui.bold(strings.Join(a.entryRow(s.Step), "  ")))
-	if s.Step.Kind == state.KindRun || s.Step.Kind == state.KindDeclare {
+	if s.Step.Kind == state.KindRun || !s.Step.Kind.Changes() {
 		return
 	}
 	what := "an edit"

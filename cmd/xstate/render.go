@@ -198,14 +198,14 @@ func countsText(r *state.RunSummary) string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{c.Reused, "reused"}, {c.Failed, "failed"}, {c.Blocked, "blocked"}} {
+	}{{c.Reused, "reused"}, {c.Failed, "failed"}, {c.Waiting, "waiting"}, {c.Blocked, "blocked"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", p.what, p.n))
 		}
 	}
 	if r.Interrupted {
 		parts = append([]string{"interrupted"}, parts...)
-	} else if c.Ran == 0 && c.Failed == 0 {
+	} else if c.Ran+c.Failed+c.Waiting == 0 {
 		parts = append([]string{"nothing to run"}, parts...)
 	}
 	return strings.Join(append(parts, endText(r)...), ", ")

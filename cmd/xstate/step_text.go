@@ -51,6 +51,8 @@ func entryText(e query.Entry) string {
 		return fmt.Sprintf("%s executed %d times: the same", e.Block, e.Repeated.Times)
 	case e.Artifact != nil:
 		return artifactText(e)
+	case e.Decided != nil:
+		return fmt.Sprintf("call %d of %s: %s", e.Decided.Call, e.Decided.Tool, e.Decided.Choice)
 	case e.Kind == state.KindDeclare && e.Placement != nil:
 		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(max(2, e.Placement.Times)))
 	case e.Kind == state.KindRollback:

@@ -49,45 +49,102 @@ const (
 	CodeNoChoice   state.Code = "no-choice"   // the question has no such choice
 )
 
-// Decide records a decision, and returns the call as it is then. The next run of the program goes on from there.
-func Decide(ctx context.Context, store *state.Store, d Decision) (*state.Call, error) {
+// Decide records a decision, and returns the call as it is then. The next run of the program goes on from there. Who
+// decided what, and on what evidence, is also a step of the session that made the call.
+func Decide(ctx context.Context, store *state.Store, d Decision) (*state.Call, *state.Step, error) {
 	rec, err := store.Call(ctx, d.Call)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if rec.State != state.CallWaiting || rec.Approval.Decided() {
-		return nil, &state.Error{Code: CodeNotWaiting, Hint: "xstate calls --waiting",
+	to, outcome, err := d.outcome(rec)
+	if err != nil {
+		return nil, nil, err
+	}
+	var content state.Content
+	if outcome != nil {
+		if content, err = store.ContentOf(outcome); err != nil {
+			return nil, nil, err
+		}
+	}
+	rec, err = store.UpdateCall(ctx, d.Call, func(c *state.Call) error {
+		if err := d.check(c); err != nil { // somebody may have been faster
+			return err
+		}
+		a := c.Approval
+		a.Choice, a.By, a.Reason, a.At = d.Choice, d.By, d.Reason, d.At
+		c.State, c.Result = to, content
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	step, err := recordDecision(ctx, store, rec)
+	return rec, step, err
+}
+
+// check refuses a decision that a call does not wait for.
+func (d Decision) check(c *state.Call) error {
+	w := c.Waits()
+	if w == nil {
+		return &state.Error{Code: CodeNotWaiting, Hint: "xstate calls --waiting",
 			Message: fmt.Sprintf("call %d does not wait for a decision", d.Call)}
 	}
-	a := rec.Approval
-	if len(a.Choices) > 0 && !slices.Contains(a.Choices, d.Choice) {
-		return nil, &state.Error{Code: CodeNoChoice,
-			Message: fmt.Sprintf("%q is none of the choices %q", d.Choice, a.Choices),
-			Hint:    fmt.Sprintf("xstate approve %d --choice %s", d.Call, a.Choices[0])}
+	if len(w.Choices) > 0 && !slices.Contains(w.Choices, d.Choice) {
+		return &state.Error{Code: CodeNoChoice,
+			Message: fmt.Sprintf("%q is none of the choices %q", d.Choice, w.Choices),
+			Hint:    fmt.Sprintf("xstate approve %d --choice %s", d.Call, w.Choices[0])}
 	}
-	a.Choice, a.By, a.Reason, a.At = d.Choice, d.By, d.Reason, d.At
-	var outcome []byte
+	return nil
+}
+
+// outcome returns the state that a decision brings a call to, and the outcome that the decision itself is; nil: the
+// call is yet to be made, or it was declined.
+func (d Decision) outcome(c *state.Call) (to state.CallState, outcome []byte, err error) {
+	if err := d.check(c); err != nil {
+		return "", nil, err
+	}
 	switch {
-	case Kind(rec.Kind) == KindAsk:
-		rec.State = state.CallAnswered
-		if outcome, err = json.Marshal(d.Choice); err != nil {
-			return nil, err
-		}
+	case Kind(c.Kind) == KindAsk:
+		outcome, err = json.Marshal(d.Choice)
+		return state.CallAnswered, outcome, err
 	case d.Choice == ChoiceHappened:
-		rec.State = state.CallAnswered
 		if outcome, err = Canonical([]byte(cmp.Or(string(d.Result), "null"))); err != nil {
-			return nil, &state.Error{Code: CodeResult, Message: "the result: " + err.Error(), Hint: "pass JSON"}
+			err = &state.Error{Code: CodeResult, Message: "the result: " + err.Error(), Hint: "pass JSON"}
 		}
+		return state.CallAnswered, outcome, err
 	case d.Choice == ChoiceFailed:
-		rec.State = state.CallRefused
-		if outcome, err = json.Marshal(cmp.Or(d.Reason, "a person says that it failed")); err != nil {
+		outcome, err = json.Marshal(cmp.Or(d.Reason, "a person says that it failed"))
+		return state.CallRefused, outcome, err
+	}
+	return c.State, nil, nil
+}
+
+// recordTries bounds how often recordDecision tries again after somebody else's step.
+const recordTries = 64
+
+// recordDecision makes a decision a step of the session whose program called. A session that is gone has none.
+func recordDecision(ctx context.Context, store *state.Store, c *state.Call) (*state.Step, error) {
+	a := c.Approval
+	draft := state.Draft{Kind: state.KindApprove, Origin: state.Origin{Agent: a.By, Reason: a.Reason},
+		Decided: &state.CallDecision{Call: c.ID, Key: c.Key, Number: c.Number, Tool: c.Tool, Args: c.Args.Digest,
+			Question: a.Question, Why: a.Why, Choice: a.Choice, By: a.By, Reason: a.Reason, Result: c.Result.Digest}}
+	for range recordTries {
+		head, _, err := store.Head(ctx, c.Caller.Session)
+		if state.CodeOf(err) == state.CodeNoSession {
+			return nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
-	}
-	if outcome != nil {
-		if rec.Result, err = store.ContentOf(outcome); err != nil {
+		steps, err := store.Commit(ctx, c.Caller.Session, head, []state.Draft{draft})
+		if state.CodeOf(err) == state.CodeConflict {
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
+		return &steps[0], nil
 	}
-	return rec, store.PutCall(ctx, rec)
+	return nil, &state.Error{Code: state.CodeConflict, Hint: "xstate calls " + fmt.Sprint(c.ID) + " shows the decision",
+		Message: "the decision counts, but the history changes faster than it can be recorded there"}
 }

@@ -129,13 +129,13 @@ func TestAnswerLost(t *testing.T) {
 		}
 		d := Decision{Call: waits.Call.ID, Choice: ChoiceHappened, Result: json.RawMessage(`"it did"`), By: "ada",
 			At: time.Unix(1, 0)}
-		if _, err := Decide(t.Context(), j.store, d); err != nil {
+		if _, _, err := Decide(t.Context(), j.store, d); err != nil {
 			t.Fatal(err)
 		}
 		if r, err = do(t, j, tool, `{}`, 0); err != nil || string(r.JSON) != `"it did"` || len(s.calls) != 1 {
 			t.Errorf("%s after the decision = %s, %v, %d calls happened", tool, r.JSON, err, len(s.calls))
 		}
-		if _, err := Decide(t.Context(), j.store, d); err == nil || !strings.Contains(err.Error(), "does not wait") {
+		if _, _, err := Decide(t.Context(), j.store, d); err == nil || !strings.Contains(err.Error(), "does not wait") {
 			t.Errorf("a second decision: %v", err)
 		}
 	}
@@ -184,11 +184,11 @@ func TestAsk(t *testing.T) {
 	}
 	c, _ := j.Prepare(t.Context(), Request{Kind: KindAsk, Tool: "ask", Args: json.RawMessage(`{"q":1}`)}, nil)
 	before, _ := j.Digest(t.Context(), c.Key, true, 0)
-	if _, err := Decide(t.Context(), j.store, Decision{Call: waits.Call.ID, Choice: "maybe"}); err == nil {
+	if _, _, err := Decide(t.Context(), j.store, Decision{Call: waits.Call.ID, Choice: "maybe"}); err == nil {
 		t.Error("a choice that the question does not have was taken")
 	}
 	now := Decision{Call: waits.Call.ID, Choice: "now", At: time.Now()}
-	if _, err := Decide(t.Context(), j.store, now); err != nil {
+	if _, _, err := Decide(t.Context(), j.store, now); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := ask(); err != nil || string(r.JSON) != `"now"` {
@@ -216,5 +216,37 @@ func TestCanonical(t *testing.T) {
 		if got, err := Canonical([]byte(in)); err == nil {
 			t.Errorf("Canonical(%s) = %s, want an error", in, got)
 		}
+	}
+}
+
+// TestDecisionIsAStep: who decided what, on what evidence, is a step of the session that called.
+func TestDecisionIsAStep(t *testing.T) {
+	store := openStore(t, filepath.Join(t.TempDir(), ".xstate"))
+	if _, err := store.CreateSession(t.Context(), "s", state.SessionMeta{}); err != nil {
+		t.Fatal(err)
+	}
+	j := New(store, Options{Lineage: 1})
+	c, err := j.Prepare(t.Context(), Request{Kind: KindAsk, Tool: "ask", Args: json.RawMessage(`{"q":1}`),
+		Caller: state.Caller{Session: "s"}, Question: &state.Approval{Question: "Deploy?", Why: "rule 1"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waits *Suspended
+	if _, err := j.Do(t.Context(), c); !errors.As(err, &waits) {
+		t.Fatalf("an open question: %v", err)
+	}
+	_, step, err := Decide(t.Context(), store, Decision{Call: waits.Call.ID, Choice: "today", By: "ada", Reason: "now"})
+	if err != nil || step == nil {
+		t.Fatalf("Decide = %v, %v, want a step", step, err)
+	}
+	kept, err := store.Step(t.Context(), "s", step.Number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := state.CallDecision{Call: waits.Call.ID, Key: c.Key, Tool: "ask", Args: state.DigestOf([]byte(`{"q":1}`)),
+		Question: "Deploy?", Why: "rule 1", Choice: "today", By: "ada", Reason: "now",
+		Result: state.DigestOf([]byte(`"today"`))}
+	if kept.Kind != state.KindApprove || kept.Decided == nil || *kept.Decided != want {
+		t.Errorf("the step = %s %+v, want %+v", kept.Kind, kept.Decided, want)
 	}
 }

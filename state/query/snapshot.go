@@ -144,7 +144,7 @@ func (h *History) DescribeStep(ctx context.Context, n state.StepNumber, snap *Sn
 		}
 		seen++
 	}
-	snap.NotRun = seen < runNear && step.Kind != state.KindDeclare
+	snap.NotRun = seen < runNear && step.Kind.Changes()
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 		Version: b.Version,
 		Source:  b.Source,
 		Edited:  kept.Edited,
-		Status:  kept.Status.String(),
+		Status:  state.StatusWith(kept.Status, kept.Err),
 		Nodes:   []NodeView{},
 		Outputs: []state.Output{},
 		Error:   kept.Err,
@@ -235,7 +235,7 @@ func (h *History) nodeView(
 		v.Lost = true
 		return v, nil, nil
 	}
-	v.Seconds = t.Seconds
+	v.Seconds, v.Status = t.Seconds, state.StatusWith(n.Status, t.Failure())
 	for _, a := range t.Reads {
 		read := AccessView{Key: a.Key, Digest: a.Digest}
 		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
