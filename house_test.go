@@ -25,7 +25,7 @@ var limits = struct {
 	back: map[string]int{
 		"patch":                 4,
 		"depgraph/python":       14,
-		"state":                 19,
+		"state":                 20,
 		"runner/kernel":         1,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,

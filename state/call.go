@@ -4,9 +4,6 @@ import (
 	"time"
 )
 
-// CallID numbers the calls of a store in the order in which they began, from 1. 0 is no call.
-type CallID uint64
-
 // CallState is where a call is in its life.
 type CallState string
 
@@ -166,15 +163,6 @@ type CallDecision struct {
 	By       string `cbor:"by,omitempty" json:"by,omitempty"`
 	Reason   string `cbor:"reason,omitempty" json:"reason,omitempty"`
 	Result   Digest `cbor:"result,omitempty" json:"result,omitempty"` // that came with the decision
-}
-
-// WaitingCall says what a call waits for.
-type WaitingCall struct {
-	Call     CallID   `cbor:"call" json:"call"`
-	Tool     string   `cbor:"tool" json:"tool"`
-	Question string   `cbor:"question,omitempty" json:"question"`
-	Choices  []string `cbor:"choices,omitempty" json:"choices,omitempty"` // none: any text answers
-	Why      string   `cbor:"why,omitempty" json:"why,omitempty"`         // the rule that asks, or what is uncertain
 }
 
 // Waits returns what a call waits for; nil: it does not.

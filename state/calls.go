@@ -268,8 +268,6 @@ func (s *Store) Read(c Content) ([]byte, error) {
 	return data, err
 }
 
-func (id CallID) key() []byte { return binary.BigEndian.AppendUint64(nil, uint64(id)) }
-
 func callPlace(key Digest, within uint64, number int) []byte {
 	b := binary.BigEndian.AppendUint64(key.key(), within)
 	return binary.BigEndian.AppendUint32(b, uint32(number))

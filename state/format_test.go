@@ -144,9 +144,9 @@ func dump(t *testing.T, s *Store) string {
 
 // laterFields are those of a step and of a run, without a value, that came after format 1.
 var laterFields = regexp.MustCompile(
-	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Applied:<nil>|Placement:<nil>|Declared:<nil>|Decided:<nil>|Artifacts:0|Undoes:0|` +
+	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Applied:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|` +
 		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\]|` +
-		`NotReached:0|Sandbox:|Policy:|Unenforced:\[\]|Arguments:\[\]|Stdin:|Observed:|Ended:<nil>|Interrupted:false)`,
+		`Decided:<nil>|Waiting:0|NotReached:0|Sandbox:|Policy:|Unenforced:\[\]|Arguments:\[\]|Stdin:|Observed:|Ended:<nil>|Interrupted:false)`,
 )
 
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {

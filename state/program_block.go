@@ -118,6 +118,15 @@ type ExecError struct {
 	Hint   string  `cbor:"-" json:"hint,omitempty"`   // what to do about it
 }
 
+// WaitingCall says what a call waits for.
+type WaitingCall struct {
+	Call     CallID   `cbor:"call" json:"call"`
+	Tool     string   `cbor:"tool" json:"tool"`
+	Question string   `cbor:"question,omitempty" json:"question"`
+	Choices  []string `cbor:"choices,omitempty" json:"choices,omitempty"` // none: any text answers
+	Why      string   `cbor:"why,omitempty" json:"why,omitempty"`         // the rule that asks, or what is uncertain
+}
+
 // StatusWaiting is the public word for a block or node that failed because a call of it waits for a decision.
 const StatusWaiting = "waiting"
 
