@@ -1,7 +1,11 @@
 package state
 
 import (
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
 )
 
 // CallState is where a call is in its life.
@@ -71,6 +75,24 @@ func (c *Call) Spent() Usage {
 	return all
 }
 
+// CallPlace is where a call stands among the calls of a program. A node that makes the call reads it as a key.
+type CallPlace struct {
+	Key     Digest
+	Effects bool // only the forks of a session share it
+	Number  int
+}
+
+// CallPlaceOf returns the place that a key names: call:KEY#NUMBER, or call:KEY!NUMBER of a tool with effects.
+func CallPlaceOf(k depgraph.Key) (p CallPlace, ok bool) {
+	name := k.Name()
+	at := strings.IndexAny(name, "#!")
+	if k.Space() != "call" || at < 0 {
+		return p, false
+	}
+	n, err := strconv.Atoi(name[at+1:])
+	return CallPlace{Digest(name[:at]), name[at] == '!', n}, err == nil
+}
+
 // Content is JSON in a record, or its digest where it is large.
 type Content struct {
 	Inline []byte `cbor:"in,omitempty"`
@@ -78,8 +100,8 @@ type Content struct {
 	Size   int64  `cbor:"size,omitempty"`
 }
 
-// contents returns all contents of a record.
-func (c *Call) contents() []Content {
+// Contents returns all contents of a record.
+func (c *Call) Contents() []Content {
 	all := []Content{c.Args, c.Result}
 	if c.Undo != nil {
 		all = append(all, c.Undo.Args)

@@ -76,7 +76,7 @@ func (c *checker) callRecord(bucket string, k, payload []byte) error {
 
 // callContents reports contents of a call that are missing or damaged. Those in files are verified with their files.
 func (c *checker) callContents(call *Call) {
-	for _, x := range call.contents() {
+	for _, x := range call.Contents() {
 		if x.Inline == nil && x.Size > 0 {
 			if !c.store.bases.has(x.Digest) {
 				c.add(Problem{Invariant: 15, File: callsFile,

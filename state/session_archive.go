@@ -424,6 +424,15 @@ func DecodeTrace(data []byte) (t Trace, err error) {
 	return t, err
 }
 
+// EncodeCall returns the record of a call in its stored form.
+func EncodeCall(c Call) []byte { return encode(c) }
+
+// DecodeCall is the inverse of EncodeCall.
+func DecodeCall(data []byte) (c Call, err error) {
+	err = decode(data, &c)
+	return c, err
+}
+
 // EncodeValue returns a value in its stored form.
 func EncodeValue(v Value) []byte { return encode(v) }
 

@@ -28,7 +28,9 @@ import (
 //	traces/DIGEST            what an execution read and wrote (CBOR)
 //	values/DIGEST            where a value is kept, and what it needs (CBOR)
 //	blobs/DIGEST             outputs; with values, their content, and that of files
-//	bases/DIGEST             with values: what files held before the program wrote to them
+//	calls/NUMBER             the record of a call of the session, or one that its results depend on (CBOR)
+//	bases/DIGEST             large arguments and results of calls; with values: what files held before the program
+//	                         wrote to them
 //	SHA256SUMS               the digests of all of these, as sha256sum writes and checks them
 
 const (
@@ -71,6 +73,7 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 		traces:   map[state.Digest]bool{},
 		blobs:    map[state.Digest]bool{},
 		bases:    map[state.Digest]bool{},
+		called:   map[state.CallPlace]bool{},
 		values:   map[state.Digest]state.Value{},
 	}
 	info := &ArchiveInfo{
@@ -106,7 +109,7 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 			return nil, err
 		}
 	}
-	if err := a.results(ctx, o); err != nil {
+	if err := a.results(ctx, info, o); err != nil {
 		return nil, err
 	}
 	if err := a.put(archiveSums, []byte(a.sums.String())); err != nil {
@@ -123,6 +126,7 @@ type archiver struct {
 	values   map[state.Digest]state.Value
 	blobs    map[state.Digest]bool
 	bases    map[state.Digest]bool
+	called   map[state.CallPlace]bool // that a trace depends on
 	sums     strings.Builder
 }
 
@@ -227,7 +231,7 @@ func (a *archiver) collect(ctx context.Context, s *query.History, o ArchiveOptio
 
 // results writes the recorded digests in sorted order, so that equal sessions give equal bytes. It leaves out lost
 // results: the importer computes them again.
-func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
+func (a *archiver) results(ctx context.Context, info *ArchiveInfo, o ArchiveOptions) error {
 	for _, d := range slices.Sorted(maps.Keys(a.versions)) {
 		text, err := a.store.Source(ctx, d)
 		if err != nil {
@@ -246,6 +250,7 @@ func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
 			continue
 		}
 		a.blobs[t.Outputs] = true
+		query.CallsRead(&t, a.called)
 		// what a file, a directory or a variable of the environment held
 		for _, w := range slices.Concat(t.Reads, t.Writes) {
 			if space := w.Key.Space(); o.Values != nil && (space == "file" || space == "dir" || space == "env") {
@@ -255,6 +260,9 @@ func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
 		if err := a.put("traces/"+string(d), state.EncodeTrace(t)); err != nil {
 			return err
 		}
+	}
+	if err := a.calls(ctx, info); err != nil {
+		return err
 	}
 	for _, d := range slices.Sorted(maps.Keys(a.values)) {
 		if err := a.put("values/"+string(d), state.EncodeValue(a.values[d])); err != nil {
@@ -272,6 +280,37 @@ func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
 		}
 	}
 	return nil
+}
+
+// calls writes the records of calls that the archived steps made or depend on, and notes their large contents.
+func (a *archiver) calls(ctx context.Context, info *ArchiveInfo) error {
+	lineage, err := a.store.Lineage(ctx, info.Session)
+	if err != nil {
+		return err
+	}
+	bad := error(nil)
+	err = a.store.Calls(ctx, 1, func(c *state.Call) bool {
+		place := state.CallPlace{Key: c.Key, Effects: c.Within != 0, Number: c.Number}
+		if !a.called[place] && !info.made(c) || c.Within != 0 && c.Within != lineage {
+			return true
+		}
+		for _, x := range c.Contents() {
+			if x.Inline == nil && x.Size > 0 {
+				a.bases[x.Digest] = true
+			}
+		}
+		bad = a.put(fmt.Sprintf("calls/%d", c.ID), state.EncodeCall(*c))
+		return bad == nil
+	})
+	return errors.Join(err, bad)
+}
+
+// made reports whether an archived step made a call. Of a session that was forked, the steps after the fork are not in
+// the archive.
+func (info *ArchiveInfo) made(c *state.Call) bool {
+	return slices.ContainsFunc(info.Sessions, func(s state.SessionArchive) bool {
+		return s.Name == c.Caller.Session && (s.Name == info.Session || c.Caller.Step < s.Last)
+	})
 }
 
 func (a *archiver) blob(folder string, d state.Digest) error {

@@ -24,7 +24,7 @@ import (
 type Imported struct {
 	ArchiveInfo
 	Steps   int // that are new to the store
-	Skipped int // traces, values and blobs that were damaged: they are computed again
+	Skipped int // traces, values, blobs and calls that were damaged: they are computed, and called, again
 }
 
 // maxRecord bounds the bytes of one entry that an import reads into memory. An archive comes from outside, and its
@@ -88,7 +88,11 @@ func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported,
 		return nil, err
 	}
 	in := &importer{store: store, parts: f.parts}
-	found.Skipped, err = in.results(ctx)
+	if found.Skipped, err = in.results(ctx); err != nil {
+		return found, err
+	}
+	skipped, err := in.calls(ctx, f.Session)
+	found.Skipped += skipped
 	return found, err
 }
 

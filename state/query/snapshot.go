@@ -196,7 +196,7 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 		}
 		v.Outputs = append(v.Outputs, outputs...)
 		if e := t.Failure(); e != nil {
-			v.Error = e
+			v.Error, v.Status = e, state.StatusWith(kept.Status, e)
 		}
 		for _, m := range t.Marks {
 			v.Marks = AppendNew(v.Marks, m)
