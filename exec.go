@@ -140,7 +140,7 @@ func (s *Session) traces(b *state.Block) (found []state.Trace) {
 func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
 	on.FailedAt = map[string]int{}
 	for _, b := range program {
-		if b.Before == nil || b.Before.Status != state.StatusFailed {
+		if !b.Before.Failed() {
 			continue
 		}
 		for _, t := range s.traces(b.Before) {
@@ -151,7 +151,7 @@ func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
 	}
 	for _, b := range slices.Backward(program) {
 		if b.Before == nil || b.Before.Status != state.StatusBlocked {
-			if b.Before != nil && b.Before.Status == state.StatusFailed {
+			if b.Before.Failed() {
 				on.Last, on.Unread = string(b.ID), b.Before.Err != nil
 			}
 			break

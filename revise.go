@@ -130,7 +130,7 @@ func (s *Session) answered(
 		}
 	}
 	for _, b := range program {
-		if b.Before.Status == state.StatusFailed {
+		if b.Before.Failed() {
 			ids = append(ids, string(b.ID))
 		}
 	}

@@ -210,6 +210,7 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 		if b.Before != nil {
 			next.Edited = b.Before.Edited
 		}
+		next.Waiting = state.StatusWith(b.Status, b.Err) == state.StatusWaiting
 		if len(b.Nodes) == 0 {
 			next.Err = b.Err
 		}

@@ -187,6 +187,9 @@ type CallDecision struct {
 	Result   Digest `cbor:"result,omitempty" json:"result,omitempty"` // that came with the decision
 }
 
+// Undone reports whether another call took the effect back. An equal call of the program then happens again.
+func (c *Call) Undone() bool { return c.Undo != nil && c.Undo.Done != 0 }
+
 // Waits returns what a call waits for; nil: it does not.
 func (c *Call) Waits() *WaitingCall {
 	if c.State != CallWaiting || c.Approval == nil || c.Approval.Decided() {

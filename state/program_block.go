@@ -19,11 +19,15 @@ type Block struct {
 	Status  Status           `cbor:"status"`
 	RanAt   StepNumber       `cbor:"ran,omitempty"` // the run step that last set its status
 	Nodes   []NodeResult     `cbor:"nodes,omitempty"`
-	Err     *ExecError       `cbor:"err,omitempty"` // set if the block could not be analysed (syntax error)
+	Err     *ExecError       `cbor:"err,omitempty"`     // set if the block could not be analysed (syntax error)
+	Waiting bool             `cbor:"waiting,omitempty"` // it counts as failed because a call of it waits
 
 	// Verified: the step that recorded that a run from scratch gave equal results; 0: none did
 	Verified StepNumber `cbor:"verified,omitempty"`
 }
+
+// Failed reports whether the block failed for another reason than that a call of it waits.
+func (b *Block) Failed() bool { return b != nil && b.Status == StatusFailed && !b.Waiting }
 
 // ProgramBlock is a block with its source, as a run, a plan or a query takes it. Block is the record of it.
 type ProgramBlock struct {

@@ -41,6 +41,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 		c := run.Blocks
 		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed
 		x.d.Blocked, x.d.NotReached = c.Blocked, c.NotReached
+		x.d.Suspended, x.d.Waiting = c.Waiting, waitingCalls(out)
 		x.d.Sandbox = run.Sandbox
 		if run.Ended != nil {
 			x.d.ExitCode = &run.Ended.Code
@@ -105,7 +106,7 @@ func affected(b *runner.BlockOutcome) bool {
 // own takes a block that the code became into the document, and returns its text.
 func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 	if x.d.Error == nil {
-		x.d.Block, x.d.Status, x.d.Result = b.ID, b.Status.String(), nil
+		x.d.Block, x.d.Status, x.d.Result = b.ID, state.StatusWith(b.Status, b.Err), nil
 		x.d.Error = x.clipError(x.places.explain(b.Err))
 		if b.Err == nil {
 			x.d.Error = x.missing(b, out)
@@ -239,8 +240,8 @@ func (x *execution) decision(done *xstate.ExecResult) {
 func (x *execution) other(b *runner.BlockOutcome, budget int) {
 	text, clipped := clip(x.places.outputs(b.Outputs, b.Err), budget, leftOut(x.command(b.ID)))
 	x.d.Clipped = x.d.Clipped || clipped
-	x.d.Others = append(x.d.Others, api.ExecBlock{Block: b.ID, Status: b.Status.String(), Reason: b.Reason, Text: text,
-		Error: x.clipError(x.places.explain(b.Err)), Seconds: micro(b.Seconds)})
+	x.d.Others = append(x.d.Others, api.ExecBlock{Block: b.ID, Status: state.StatusWith(b.Status, b.Err),
+		Reason: b.Reason, Text: text, Error: x.clipError(x.places.explain(b.Err)), Seconds: micro(b.Seconds)})
 }
 
 // clipError returns an error with at most the budget of its traceback.

@@ -87,7 +87,10 @@ func (x *execution) print(done *xstate.ExecResult) error {
 	} else {
 		x.talk(done)
 	}
-	if x.d.Stopped != "" || x.failed() {
+	switch {
+	case x.d.Stopped == "" && x.d.Status == state.StatusWaiting:
+		return outcome(exitRefused)
+	case x.d.Stopped != "" || x.failed():
 		return outcome(exitFailed)
 	}
 	return nil

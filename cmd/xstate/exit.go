@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
@@ -28,7 +29,7 @@ const (
 	exitDone     = 0
 	exitFailed   = 1 // a block failed, or the run was interrupted
 	exitUsage    = 2 // the command, its file or its environment is not as it must be
-	exitRefused  = 3 // by policy or conflict: another has the store, it may not be written, it is too new
+	exitRefused  = 3 // by policy or conflict: another has the store, it may not be written; or a call waits
 	exitDiverged = 4 // an incremental run differs from one from scratch, or the store is damaged
 	exitInternal = 5
 )
@@ -114,6 +115,19 @@ var exitCodes = map[state.Code]int{
 	state.Code(patch.CodeOverlap):   exitRefused,
 	state.Code(patch.CodeNoText):    exitRefused,
 	state.Code(patch.CodeExists):    exitRefused,
+
+	state.CodeNoCall:       exitUsage,
+	journal.CodeNoChoice:   exitUsage,
+	journal.CodeNoTool:     exitUsage,
+	journal.CodeArguments:  exitUsage,
+	journal.CodeResult:     exitUsage,
+	journal.CodeRefused:    exitFailed,
+	journal.CodeLost:       exitFailed,
+	journal.CodeNotWaiting: exitRefused,
+	journal.CodeDenied:     exitRefused,
+	journal.CodeBudget:     exitRefused,
+	journal.CodeWaiting:    exitRefused,
+	journal.CodeUnrecorded: exitRefused,
 
 	state.CodeDamaged:        exitDiverged,
 	state.CodeArchiveDamaged: exitDiverged,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -35,6 +36,8 @@ func (p *places) hint(e *state.ExecError) string {
 		}
 	case runner.TypeTimeout:
 		return fmt.Sprintf("a longer --timeout gives it more time; --always %s tries the same again", e.Block)
+	case runner.TypeWaiting:
+		return waitingHint(e.Waiting)
 	case runner.TypeDied:
 		return diedHint(e.Message)
 	}
@@ -122,6 +125,27 @@ func (p *places) fileHint(e *state.ExecError) string {
 		hint += fmt.Sprintf("; there is one in %s: --workdir . --session NAME runs the program there", here)
 	}
 	return hint
+}
+
+// waitingHint says how to decide about calls.
+func waitingHint(waiting []state.WaitingCall) string {
+	var all []string
+	for _, w := range waiting {
+		text := fmt.Sprintf("xstate approve %d", w.Call)
+		switch {
+		case slices.Contains(w.Choices, journal.ChoiceYes):
+			text += ", or --deny"
+		case len(w.Choices) > 0:
+			text += " --choice " + strings.Join(w.Choices, "|")
+		default:
+			text += " --choice TEXT"
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return "xstate calls --waiting"
+	}
+	return strings.Join(all, "; ") + "; then run it again"
 }
 
 // diedHint says how to learn why an interpreter died.

@@ -202,6 +202,8 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.applyVerb(),
 		a.rollbackVerb(),
 		a.undoVerb(),
+		a.callsVerb(),
+		a.approveVerb(),
 		a.blameVerb(),
 		a.creditVerb(),
 		a.bisectVerb(),

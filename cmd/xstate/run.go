@@ -443,14 +443,22 @@ func runExitCode(out *xstate.Outcome, v *api.Verified) error {
 	if v != nil && len(v.Differences) > 0 {
 		return outcome(exitDiverged)
 	}
-	failed := slices.ContainsFunc(
-		out.Blocks,
-		func(b runner.BlockOutcome) bool { return b.Status.Bad() },
-	)
-	if out.Stopped != nil || failed {
+	switch {
+	case out.Stopped != nil || slices.ContainsFunc(out.Blocks, isFailed):
 		return outcome(exitFailed)
+	case slices.ContainsFunc(out.Blocks, isWaiting):
+		return outcome(exitRefused)
+	case slices.ContainsFunc(out.Blocks, func(b runner.BlockOutcome) bool { return b.Status.Bad() }):
+		return outcome(exitFailed) // blocked by what is not in the program any more
 	}
 	return nil
+}
+
+func isFailed(b runner.BlockOutcome) bool { return b.Status == state.StatusFailed && !isWaiting(b) }
+
+// isWaiting reports whether a call of a block waits for a decision.
+func isWaiting(b runner.BlockOutcome) bool {
+	return state.StatusWith(b.Status, b.Err) == state.StatusWaiting
 }
 
 func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
@@ -524,7 +532,7 @@ func (a *app) printStale(blocks []string) {
 // printCounts sums a run up.
 func (a *app) printCounts(step xstate.Step, took, saved float64) {
 	text := countsText(step.Run)
-	if step.Run.Blocks.Ran+step.Run.Blocks.Failed > 0 {
+	if step.Run.Blocks.Ran+step.Run.Blocks.Failed+step.Run.Blocks.Waiting > 0 {
 		text += ", " + seconds(took)
 	}
 	if saved >= 0.0005 {
@@ -573,7 +581,7 @@ func ranAny(b *runner.BlockOutcome) bool {
 
 func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	head := title(a.ui, i, b.ID, b.Title) + "  "
-	status := b.Status.String()
+	status := state.StatusWith(b.Status, b.Err)
 	switch b.Status {
 	case state.StatusFailed, state.StatusBlocked:
 		head += a.ui.red(status)

@@ -14,7 +14,7 @@ func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
 		ID:      b.ID,
 		Index:   i,
 		Title:   b.Title,
-		Status:  b.Status.String(),
+		Status:  state.StatusWith(b.Status, b.Err),
 		Reason:  b.Reason,
 		Error:   p.explain(b.Err),
 		Seconds: micro(b.Seconds),
@@ -56,6 +56,16 @@ func executed(n *runner.NodeOutcome) bool {
 	return n.Status == state.StatusRan || n.Status == state.StatusFailed && (n.Seconds > 0 || n.Trace == "")
 }
 
+// waitingCalls returns the calls that must be decided before a program can go on.
+func waitingCalls(out *xstate.Outcome) (all []state.WaitingCall) {
+	for i := range out.Blocks {
+		if b := &out.Blocks[i]; b.Err != nil {
+			all = append(all, b.Err.Waiting...)
+		}
+	}
+	return all
+}
+
 // micro rounds seconds to the resolution of a clock.
 func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }
 
@@ -86,6 +96,7 @@ func documentOf(
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached = c.Ran, c.Reused, c.Failed, c.Blocked, c.NotReached
 		d.Sandbox, d.Policy, d.Unenforced = step.Run.Sandbox, step.Run.Policy, step.Run.Unenforced
+		d.Suspended, d.Waiting = c.Waiting, waitingCalls(out)
 		if end := step.Run.Ended; end != nil {
 			d.EndedBy, d.ExitCode = end.By, &end.Code
 		}

@@ -87,7 +87,9 @@ func (c caller) sessionStatus(ctx context.Context, store *xstate.Store, name str
 		switch {
 		case b.Before == nil || b.Before.RanAt < b.Before.Edited:
 			s.NotRun++
-		case b.Before.Status == state.StatusFailed:
+		case b.Before.Waiting:
+			s.Waiting = append(s.Waiting, b.ID)
+		case b.Before.Failed():
 			s.Failed = append(s.Failed, b.ID)
 		}
 	}
@@ -131,6 +133,8 @@ func nextCommands(sessions []api.SessionStatus, folder string) []string {
 	switch {
 	case s.Session == testSession:
 		return []string{"xstate test", "xstate log " + name, "xstate --help"}
+	case len(s.Waiting) > 0 && s.Edits == 0:
+		return []string{"xstate calls --waiting " + name, "xstate approve CALL", run}
 	case len(s.Failed) > 0 && s.Edits == 0:
 		return []string{"xstate show " + name + " " + quoted(string(s.Failed[0])), run, "xstate log " + name}
 	case s.Edits > 0 || s.NotRun > 0:
@@ -171,6 +175,9 @@ func stateText(s *api.SessionStatus) string {
 	parts := []string{plural(s.Blocks, "block")}
 	if n := len(s.Failed); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", n))
+	}
+	if n := len(s.Waiting); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting", n))
 	}
 	if s.NotRun > 0 {
 		parts = append(parts, fmt.Sprintf("%d not run", s.NotRun))

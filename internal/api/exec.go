@@ -15,7 +15,7 @@ type Exec struct {
 	Action string        `json:"action"` // append, replace, or unchanged: the block had this text already
 	// Decision says why the code replaces a block or is a new one; absent where the caller said so.
 	Decision *patch.Decision  `json:"decision,omitempty"`
-	Status   string           `json:"status"`            // of Block: ran, reused, failed, blocked or not-reached
+	Status   string           `json:"status"`            // of Block: ran, reused, failed, waiting, blocked or not-reached
 	Text     string           `json:"text"`              // what the code printed, its value and its error, for a reader
 	Result   *string          `json:"result"`            // text of the last expression of Block; null if there is none
 	Error    *state.ExecError `json:"error"`             // of Block; null if it did not fail
@@ -34,6 +34,10 @@ type Exec struct {
 	Failed     int `json:"failed"`
 	Blocked    int `json:"blocked"`
 	NotReached int `json:"not_reached"`
+
+	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their blocks.
+	Waiting   []state.WaitingCall `json:"waiting,omitempty"`
+	Suspended int                 `json:"suspended,omitempty"`
 
 	Seconds       float64  `json:"seconds"`        // spent executing
 	Saved         float64  `json:"saved_seconds"`  // recorded cost of what was reused

@@ -35,6 +35,10 @@ type Run struct {
 	Policy     state.Digest `json:"policy,omitempty"`
 	Unenforced []string     `json:"unenforced,omitempty"`
 
+	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their blocks.
+	Waiting   []state.WaitingCall `json:"waiting,omitempty"`
+	Suspended int                 `json:"suspended,omitempty"`
+
 	NotReached int           `json:"not_reached"`         // number of blocks
 	EndedBy    state.BlockID `json:"ended_by,omitempty"`  // the block that ended the program
 	ExitCode   *int          `json:"exit_code,omitempty"` // the program's own, where a block ended it
@@ -61,7 +65,7 @@ type Block struct {
 	ID      state.BlockID    `json:"id"`
 	Index   int              `json:"index"` // from 0
 	Title   string           `json:"title,omitempty"`
-	Status  string           `json:"status"` // ran, reused, failed, blocked or not-reached; new when interrupted
+	Status  string           `json:"status"` // ran, reused, failed, waiting, blocked or not-reached; new when interrupted
 	Reason  state.Reason     `json:"reason"`
 	Stdout  string           `json:"stdout"`
 	Stderr  string           `json:"stderr"`

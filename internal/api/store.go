@@ -19,6 +19,7 @@ type SessionStatus struct {
 	File    string          `json:"file,omitempty"` // if it is there
 	Blocks  int             `json:"blocks"`         // their number
 	Failed  []state.BlockID `json:"failed,omitempty"`
+	Waiting []state.BlockID `json:"waiting,omitempty"` // blocks with a call that waits for a decision
 	NotRun  int             `json:"not_run,omitempty"` // blocks whose present version never ran
 	Edits   int             `json:"edits,omitempty"`   // of the file, that no step has
 	Last    query.Entry     `json:"last"`              // its last step

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+type callsFlags struct {
+	filter query.CallFilter
+	block  string
+	since  optionalStep
+	cost   bool
+}
+
+func (a *app) callsVerb() *cobra.Command {
+	var f callsFlags
+	cmd := &cobra.Command{
+		Use:   "calls [CALL]",
+		Short: "list the calls of tools and models, or show one whole",
+		Long: `Calls lists the calls of tools and models, the questions to people and the recorded steps of a session,
+newest first: number, state, tool, arguments, result or error, class, tokens, cost, time, the block and line that made
+it, and whether this session made it or is served another one's. With a CALL it shows all that is recorded of it.
+
+A call that is waiting needs a decision: xstate approve CALL.`,
+		Example: `  xstate calls
+  xstate calls --waiting
+  xstate calls --cost --since 12
+  xstate calls 7`,
+		Args: takes(0, 1, "one CALL, by its number"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return a.showCall(cmd.Context(), args[0])
+			}
+			f.filter.Block, f.filter.Since = xstate.BlockID(f.block), f.since.n
+			return a.listCalls(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.filter.Waiting, "waiting", false, "only calls that wait for a decision")
+	flags.StringVar(&f.filter.Tool, "tool", "", "only calls of this `TOOL` or model")
+	flags.StringVar(&f.block, "block", "", "only calls of this `BLOCK`")
+	flags.Var(&f.since, "since", "only calls of runs after this `STEP`")
+	flags.BoolVar(&f.cost, "cost", false, "print what each tool has cost, instead of the calls")
+	a.completeBlockFlags(cmd, "block")
+	return a.ofSession(cmd)
+}
+
+// inStore lets a verb use the store, whatever its sessions.
+func (a *app) inStore(ctx context.Context, options state.Options, verb func(*xstate.Store) error) error {
+	folder, err := a.folderOf()
+	if err != nil {
+		return err
+	}
+	dir, found, err := a.storeDir(folder)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return a.noStore(dir)
+	}
+	store, err := a.openStore(ctx, dir, options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(verb(store), a.closeStore(store))
+}
+
+func parseCall(text string) (state.CallID, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		return 0, &usageError{err: fmt.Errorf("%q is no number of a call", text), hint: "xstate calls lists them"}
+	}
+	return state.CallID(n), nil
+}
+
+func (a *app) listCalls(ctx context.Context, f callsFlags) error {
+	return a.look(ctx, func(o *opened) error {
+		found, err := o.session.History().Calls(ctx, f.filter)
+		if err != nil {
+			return err
+		}
+		d := api.Calls{Version: api.Version, Session: o.session.Name(), Calls: []api.CallRow{}}
+		byTool := map[string]*api.CallTotal{}
+		for i := range found {
+			c := &found[i]
+			row, err := api.CallOf(o.store.State(), &c.Call, false)
+			if err != nil {
+				return err
+			}
+			row.Used, row.Served = c.Used, c.Served
+			d.Calls = append(d.Calls, row)
+			if byTool[c.Tool] == nil {
+				byTool[c.Tool] = &api.CallTotal{}
+			}
+			byTool[c.Tool].Add(&c.Call)
+			d.Total.Add(&c.Call)
+		}
+		if f.cost {
+			for tool, t := range byTool {
+				d.Costs = append(d.Costs, api.CallToolCost{Tool: tool, CallTotal: *t})
+			}
+			slices.SortFunc(d.Costs, func(a, b api.CallToolCost) int {
+				return cmp.Or(cmp.Compare(b.MicroUSD, a.MicroUSD), cmp.Compare(a.Tool, b.Tool))
+			})
+		}
+		if a.ui.json {
+			return a.ui.document(d)
+		}
+		a.printCalls(&d)
+		return nil
+	})
+}
+
+func (a *app) printCalls(d *api.Calls) {
+	var rows [][]string
+	if d.Costs != nil {
+		for _, c := range d.Costs {
+			rows = append(rows, []string{c.Tool, plural(c.Calls, "call"), tokens(c.Usage), dollars(c.MicroUSD),
+				seconds(c.Seconds)})
+		}
+	} else {
+		for i := range d.Calls {
+			rows = append(rows, callRow(&d.Calls[i]))
+		}
+	}
+	a.ui.table(rows)
+	text := plural(d.Total.Calls, "call") + ", " + seconds(d.Total.Seconds)
+	for _, part := range []string{tokens(d.Total.Usage), dollars(d.Total.MicroUSD)} {
+		if part != "" {
+			text += ", " + part
+		}
+	}
+	if d.Total.Waiting > 0 {
+		text += fmt.Sprintf(", %d waiting: xstate approve CALL", d.Total.Waiting)
+	}
+	a.ui.talk("%s", text)
+}
+
+// callRow is a call in columns.
+func callRow(c *api.CallRow) []string {
+	by := "made"
+	if c.Served {
+		by = "served"
+	}
+	return []string{fmt.Sprintf("call %d", c.Call), c.State, c.Tool, shortJSON(c.Arguments), callOutcome(c), c.Class,
+		tokens(c.Usage), dollars(c.MicroUSD), seconds(c.Seconds), callPlace(c), by}
+}
+
+// callText is how many characters of arguments or a result a list shows.
+const callText = 40
+
+// shortJSON is JSON on one line of a list.
+func shortJSON(text []byte) string {
+	if text == nil {
+		return "…"
+	}
+	return cut(string(text), callText)
+}
+
+// callOutcome is what came of a call, on one line.
+func callOutcome(c *api.CallRow) string {
+	switch {
+	case c.Waiting != nil:
+		return c.Waiting.Question
+	case c.Approval != nil && c.Result == nil:
+		return c.Approval.Choice
+	case c.Error != nil:
+		return cut(c.Error.Message, callText)
+	case c.State == string(state.CallSent):
+		return ""
+	}
+	return "→ " + shortJSON(c.Result)
+}
+
+// callPlace is the block and the line that made a call.
+func callPlace(c *api.CallRow) string {
+	if c.Line == 0 {
+		return string(c.Block)
+	}
+	return fmt.Sprintf("%s:%d", c.Block, c.Line)
+}
+
+func tokens(u state.Usage) string {
+	if u.InputTokens+u.OutputTokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d+%d tokens", u.InputTokens, u.OutputTokens)
+}
+
+// dollars renders millionths of a US dollar.
+func dollars(micro int64) string {
+	if micro == 0 {
+		return ""
+	}
+	return "$" + strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.6f", float64(micro)/1e6), "0"), ".")
+}
+
+func (a *app) showCall(ctx context.Context, which string) error {
+	id, err := parseCall(which)
+	if err != nil {
+		return err
+	}
+	return a.inStore(ctx, state.Options{ReadOnly: true}, func(store *xstate.Store) error {
+		c, err := store.State().Call(ctx, id)
+		if err != nil {
+			return err
+		}
+		d, err := api.WholeCall(store.State(), c)
+		if err != nil {
+			return err
+		}
+		if a.ui.json {
+			return a.ui.document(d)
+		}
+		a.printCall(&d)
+		return nil
+	})
+}
+
+func (a *app) printCall(d *api.Call) {
+	var rows [][]string
+	add := func(name, text string) {
+		if text != "" {
+			rows = append(rows, []string{name, text})
+		}
+	}
+	add("tool", strings.TrimSpace(d.Tool+" "+d.ToolVersion))
+	add("kind", d.Kind+", "+cmp.Or(d.Class, "no class"))
+	add("scope", d.Scope)
+	add("made by", strings.TrimSpace(strings.Join([]string{d.Session, callPlace(&d.CallRow), d.Agent}, "  ")))
+	if d.Parent != 0 {
+		add("within", fmt.Sprintf("call %d", d.Parent))
+	}
+	if !d.Began.IsZero() {
+		add("began", d.Began.In(a.zone()).Format(timeFormat)+", "+seconds(d.Seconds))
+	}
+	add("spent", strings.TrimSpace(tokens(d.Usage)+" "+dollars(d.MicroUSD)))
+	add("arguments", string(d.Arguments))
+	add("result", string(d.Result))
+	if e := d.Error; e != nil {
+		add("error", string(e.Code)+": "+e.Message)
+	}
+	for i, x := range d.Attempts {
+		add(fmt.Sprintf("attempt %d", i+1), fmt.Sprintf("lost after %s: %s", seconds(x.Seconds), x.Error.Message))
+	}
+	if w := d.Waiting; w != nil {
+		add("waits", strings.TrimSpace(w.Question+" "+w.Why))
+		add("choices", strings.Join(w.Choices, ", "))
+	}
+	if x := d.Approval; x != nil {
+		add("decided", strings.TrimSpace(fmt.Sprintf("%s %s", x.Choice, byText(x))))
+	}
+	if u := d.Undo; u != nil && u.Done != 0 {
+		add("undone by", fmt.Sprintf("call %d of %s", u.Done, u.Tool))
+	} else if u != nil {
+		add("undone by", fmt.Sprintf("%s, if asked: xstate calls revert %d", u.Tool, d.Call))
+	}
+	add("key", fmt.Sprintf("%s, number %d", short(string(d.Key)), d.Number))
+	a.ui.print("%s\n", a.ui.bold(fmt.Sprintf("call %d  %s", d.Call, d.State)))
+	a.ui.write(columns(rows))
+}
+
+// byText says who decided, and why.
+func byText(x *state.Approval) string {
+	text := ""
+	if x.By != "" {
+		text = "by " + x.By
+	}
+	if x.Reason != "" {
+		text += ": " + x.Reason
+	}
+	return text
+}
