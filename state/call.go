@@ -106,6 +106,9 @@ func (c *Call) Contents() []Content {
 	if c.Undo != nil {
 		all = append(all, c.Undo.Args)
 	}
+	for _, o := range c.Former {
+		all = append(all, o.Result)
+	}
 	return all
 }
 

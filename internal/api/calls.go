@@ -156,10 +156,12 @@ func (t *CallTotal) Add(c *state.Call) {
 	if c.Waits() != nil {
 		t.Waiting++
 	}
+	t.Usage.Add(c.Spent())
 	t.Seconds += c.Seconds
-	t.Usage.Add(c.Usage)
 	for _, x := range c.Attempts {
 		t.Seconds += x.Seconds
-		t.Usage.Add(x.Usage)
+	}
+	for _, x := range c.Former {
+		t.Seconds += x.Seconds
 	}
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -71,7 +73,7 @@ type ExecFile struct {
 // Event is a line of exec --json-lines and run --json-lines. The last one is done or error.
 type Event struct {
 	Version int           `json:"version"`
-	Event   string        `json:"event"`             // started, begin, output, end, done or error
+	Event   string        `json:"event"`             // started, begin, output, end, call, done or error
 	Run     string        `json:"run,omitempty"`     // id of the run, for interrupt; of started
 	Block   state.BlockID `json:"block,omitempty"`   // of begin, output and end
 	Output  *state.Output `json:"output,omitempty"`  // of output: as it comes, never clipped
@@ -79,4 +81,10 @@ type Event struct {
 	Error   *Error        `json:"error,omitempty"`   // of error
 	Exec    *Exec         `json:"exec,omitempty"`    // of done, by exec
 	Result  *Run          `json:"result,omitempty"`  // of done, by run
+
+	// Of call: the program calls a tool of the client, which answers with AnswerCall. Calls of equal keys are one.
+	Call           state.CallID    `json:"call,omitempty"`
+	Tool           string          `json:"tool,omitempty"`
+	Args           json.RawMessage `json:"args,omitempty"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 }

@@ -3,6 +3,8 @@ package serve
 import (
 	"context"
 	"io"
+
+	"github.com/xstate-engine/xstate/runner/journal"
 )
 
 // Call is one call of a verb.
@@ -14,6 +16,8 @@ type Call struct {
 	Stdin   io.Reader
 	Stdout  io.Writer // results: text, one JSON document, or one JSON event a line
 	Stderr  io.Writer // remarks for people
+
+	Tools []journal.Source // that the caller offers the program
 }
 
 // Doer carries out calls. The calls of several goroutines do not disturb each other.

@@ -282,6 +282,402 @@ func (x *AppliedFile) GetDigest() string {
 	return ""
 }
 
+type Approval struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Question      string                 `protobuf:"bytes,1,opt,name=question,proto3" json:"question,omitempty"`
+	Choices       []string               `protobuf:"bytes,2,rep,name=choices,proto3" json:"choices,omitempty"`
+	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
+	Choice        string                 `protobuf:"bytes,4,opt,name=choice,proto3" json:"choice,omitempty"`
+	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	At            string                 `protobuf:"bytes,7,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Approval) Reset() {
+	*x = Approval{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Approval) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Approval) ProtoMessage() {}
+
+func (x *Approval) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Approval.ProtoReflect.Descriptor instead.
+func (*Approval) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Approval) GetQuestion() string {
+	if x != nil {
+		return x.Question
+	}
+	return ""
+}
+
+func (x *Approval) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+func (x *Approval) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Approval) GetChoice() string {
+	if x != nil {
+		return x.Choice
+	}
+	return ""
+}
+
+func (x *Approval) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Approval) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Approval) GetAt() string {
+	if x != nil {
+		return x.At
+	}
+	return ""
+}
+
+type Approve struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Calls         []*Approved            `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
+	Next          []string               `protobuf:"bytes,3,rep,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Approve) Reset() {
+	*x = Approve{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Approve) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Approve) ProtoMessage() {}
+
+func (x *Approve) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Approve.ProtoReflect.Descriptor instead.
+func (*Approve) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Approve) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Approve) GetCalls() []*Approved {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Approve) GetNext() []string {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
+type Approved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Tool          string                 `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	Class         string                 `protobuf:"bytes,5,opt,name=class,proto3" json:"class,omitempty"`
+	Arguments     *structpb.Value        `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Result        *structpb.Value        `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
+	Error         *CallError             `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	Began         string                 `protobuf:"bytes,9,opt,name=began,proto3" json:"began,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,10,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	InputTokens   float64                `protobuf:"fixed64,11,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens  float64                `protobuf:"fixed64,12,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	MicroUsd      float64                `protobuf:"fixed64,13,opt,name=micro_usd,json=microUsd,proto3" json:"micro_usd,omitempty"`
+	Session       string                 `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
+	Step          int32                  `protobuf:"varint,15,opt,name=step,proto3" json:"step,omitempty"`
+	Agent         string                 `protobuf:"bytes,16,opt,name=agent,proto3" json:"agent,omitempty"`
+	Block         string                 `protobuf:"bytes,17,opt,name=block,proto3" json:"block,omitempty"`
+	Node          int32                  `protobuf:"varint,18,opt,name=node,proto3" json:"node,omitempty"`
+	Line          int32                  `protobuf:"varint,19,opt,name=line,proto3" json:"line,omitempty"`
+	Parent        int32                  `protobuf:"varint,20,opt,name=parent,proto3" json:"parent,omitempty"`
+	Depth         int32                  `protobuf:"varint,21,opt,name=depth,proto3" json:"depth,omitempty"`
+	Served        bool                   `protobuf:"varint,22,opt,name=served,proto3" json:"served,omitempty"`
+	Used          bool                   `protobuf:"varint,23,opt,name=used,proto3" json:"used,omitempty"`
+	Waiting       *WaitingCall           `protobuf:"bytes,24,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Approval      *Approval              `protobuf:"bytes,25,opt,name=approval,proto3" json:"approval,omitempty"`
+	Recorded      int32                  `protobuf:"varint,26,opt,name=recorded,proto3" json:"recorded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Approved) Reset() {
+	*x = Approved{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Approved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Approved) ProtoMessage() {}
+
+func (x *Approved) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Approved.ProtoReflect.Descriptor instead.
+func (*Approved) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Approved) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *Approved) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Approved) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Approved) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *Approved) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *Approved) GetArguments() *structpb.Value {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *Approved) GetResult() *structpb.Value {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *Approved) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *Approved) GetBegan() string {
+	if x != nil {
+		return x.Began
+	}
+	return ""
+}
+
+func (x *Approved) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Approved) GetInputTokens() float64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *Approved) GetOutputTokens() float64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *Approved) GetMicroUsd() float64 {
+	if x != nil {
+		return x.MicroUsd
+	}
+	return 0
+}
+
+func (x *Approved) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *Approved) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Approved) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *Approved) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *Approved) GetNode() int32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *Approved) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *Approved) GetParent() int32 {
+	if x != nil {
+		return x.Parent
+	}
+	return 0
+}
+
+func (x *Approved) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *Approved) GetServed() bool {
+	if x != nil {
+		return x.Served
+	}
+	return false
+}
+
+func (x *Approved) GetUsed() bool {
+	if x != nil {
+		return x.Used
+	}
+	return false
+}
+
+func (x *Approved) GetWaiting() *WaitingCall {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *Approved) GetApproval() *Approval {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
+func (x *Approved) GetRecorded() int32 {
+	if x != nil {
+		return x.Recorded
+	}
+	return 0
+}
+
 type ArtifactChange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -293,7 +689,7 @@ type ArtifactChange struct {
 
 func (x *ArtifactChange) Reset() {
 	*x = ArtifactChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	mi := &file_xstate_v1_documents_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +701,7 @@ func (x *ArtifactChange) String() string {
 func (*ArtifactChange) ProtoMessage() {}
 
 func (x *ArtifactChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	mi := &file_xstate_v1_documents_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +714,7 @@ func (x *ArtifactChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactChange.ProtoReflect.Descriptor instead.
 func (*ArtifactChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{4}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ArtifactChange) GetName() string {
@@ -352,7 +748,7 @@ type ArtifactFile struct {
 
 func (x *ArtifactFile) Reset() {
 	*x = ArtifactFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	mi := &file_xstate_v1_documents_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -364,7 +760,7 @@ func (x *ArtifactFile) String() string {
 func (*ArtifactFile) ProtoMessage() {}
 
 func (x *ArtifactFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	mi := &file_xstate_v1_documents_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -377,7 +773,7 @@ func (x *ArtifactFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactFile.ProtoReflect.Descriptor instead.
 func (*ArtifactFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{5}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ArtifactFile) GetPath() string {
@@ -413,7 +809,7 @@ type ArtifactView struct {
 
 func (x *ArtifactView) Reset() {
 	*x = ArtifactView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	mi := &file_xstate_v1_documents_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -425,7 +821,7 @@ func (x *ArtifactView) String() string {
 func (*ArtifactView) ProtoMessage() {}
 
 func (x *ArtifactView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	mi := &file_xstate_v1_documents_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -438,7 +834,7 @@ func (x *ArtifactView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactView.ProtoReflect.Descriptor instead.
 func (*ArtifactView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{6}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ArtifactView) GetName() string {
@@ -531,7 +927,7 @@ type Artifacts struct {
 
 func (x *Artifacts) Reset() {
 	*x = Artifacts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[7]
+	mi := &file_xstate_v1_documents_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -543,7 +939,7 @@ func (x *Artifacts) String() string {
 func (*Artifacts) ProtoMessage() {}
 
 func (x *Artifacts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[7]
+	mi := &file_xstate_v1_documents_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -556,7 +952,7 @@ func (x *Artifacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifacts.ProtoReflect.Descriptor instead.
 func (*Artifacts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{7}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Artifacts) GetVersion() int32 {
@@ -617,7 +1013,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[8]
+	mi := &file_xstate_v1_documents_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -629,7 +1025,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[8]
+	mi := &file_xstate_v1_documents_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -642,7 +1038,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{8}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Block) GetId() string {
@@ -765,7 +1161,7 @@ type BlockChange struct {
 
 func (x *BlockChange) Reset() {
 	*x = BlockChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[9]
+	mi := &file_xstate_v1_documents_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +1173,7 @@ func (x *BlockChange) String() string {
 func (*BlockChange) ProtoMessage() {}
 
 func (x *BlockChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[9]
+	mi := &file_xstate_v1_documents_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +1186,7 @@ func (x *BlockChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockChange.ProtoReflect.Descriptor instead.
 func (*BlockChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{9}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BlockChange) GetId() string {
@@ -860,7 +1256,7 @@ type BlockTrace struct {
 
 func (x *BlockTrace) Reset() {
 	*x = BlockTrace{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[10]
+	mi := &file_xstate_v1_documents_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +1268,7 @@ func (x *BlockTrace) String() string {
 func (*BlockTrace) ProtoMessage() {}
 
 func (x *BlockTrace) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[10]
+	mi := &file_xstate_v1_documents_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +1281,7 @@ func (x *BlockTrace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockTrace.ProtoReflect.Descriptor instead.
 func (*BlockTrace) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{10}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BlockTrace) GetBlock() string {
@@ -983,7 +1379,7 @@ type BlockView struct {
 
 func (x *BlockView) Reset() {
 	*x = BlockView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[11]
+	mi := &file_xstate_v1_documents_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1391,7 @@ func (x *BlockView) String() string {
 func (*BlockView) ProtoMessage() {}
 
 func (x *BlockView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[11]
+	mi := &file_xstate_v1_documents_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1404,7 @@ func (x *BlockView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockView.ProtoReflect.Descriptor instead.
 func (*BlockView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{11}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BlockView) GetId() string {
@@ -1130,6 +1526,1106 @@ func (x *BlockView) GetSeconds() float64 {
 	return 0
 }
 
+type Call struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Call          int32                  `protobuf:"varint,2,opt,name=call,proto3" json:"call,omitempty"`
+	State         string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	Kind          string                 `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	Tool          string                 `protobuf:"bytes,5,opt,name=tool,proto3" json:"tool,omitempty"`
+	Class         string                 `protobuf:"bytes,6,opt,name=class,proto3" json:"class,omitempty"`
+	Arguments     *structpb.Value        `protobuf:"bytes,7,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Result        *structpb.Value        `protobuf:"bytes,8,opt,name=result,proto3" json:"result,omitempty"`
+	Error         *CallError             `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
+	Began         string                 `protobuf:"bytes,10,opt,name=began,proto3" json:"began,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,11,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	InputTokens   float64                `protobuf:"fixed64,12,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens  float64                `protobuf:"fixed64,13,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	MicroUsd      float64                `protobuf:"fixed64,14,opt,name=micro_usd,json=microUsd,proto3" json:"micro_usd,omitempty"`
+	Session       string                 `protobuf:"bytes,15,opt,name=session,proto3" json:"session,omitempty"`
+	Step          int32                  `protobuf:"varint,16,opt,name=step,proto3" json:"step,omitempty"`
+	Agent         string                 `protobuf:"bytes,17,opt,name=agent,proto3" json:"agent,omitempty"`
+	Block         string                 `protobuf:"bytes,18,opt,name=block,proto3" json:"block,omitempty"`
+	Node          int32                  `protobuf:"varint,19,opt,name=node,proto3" json:"node,omitempty"`
+	Line          int32                  `protobuf:"varint,20,opt,name=line,proto3" json:"line,omitempty"`
+	Parent        int32                  `protobuf:"varint,21,opt,name=parent,proto3" json:"parent,omitempty"`
+	Depth         int32                  `protobuf:"varint,22,opt,name=depth,proto3" json:"depth,omitempty"`
+	Served        bool                   `protobuf:"varint,23,opt,name=served,proto3" json:"served,omitempty"`
+	Used          bool                   `protobuf:"varint,24,opt,name=used,proto3" json:"used,omitempty"`
+	Waiting       *WaitingCall           `protobuf:"bytes,25,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Approval      *Approval              `protobuf:"bytes,26,opt,name=approval,proto3" json:"approval,omitempty"`
+	Key           string                 `protobuf:"bytes,27,opt,name=key,proto3" json:"key,omitempty"`
+	Number        int32                  `protobuf:"varint,28,opt,name=number,proto3" json:"number,omitempty"`
+	ToolVersion   string                 `protobuf:"bytes,29,opt,name=tool_version,json=toolVersion,proto3" json:"tool_version,omitempty"`
+	Scope         string                 `protobuf:"bytes,30,opt,name=scope,proto3" json:"scope,omitempty"`
+	Sample        int32                  `protobuf:"varint,31,opt,name=sample,proto3" json:"sample,omitempty"`
+	Attempts      []*CallAttempt         `protobuf:"bytes,32,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	Pieces        []int32                `protobuf:"varint,33,rep,packed,name=pieces,proto3" json:"pieces,omitempty"`
+	Undo          *CallUndo              `protobuf:"bytes,34,opt,name=undo,proto3" json:"undo,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Call) Reset() {
+	*x = Call{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Call) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Call) ProtoMessage() {}
+
+func (x *Call) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Call.ProtoReflect.Descriptor instead.
+func (*Call) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Call) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Call) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *Call) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Call) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Call) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *Call) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *Call) GetArguments() *structpb.Value {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *Call) GetResult() *structpb.Value {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *Call) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *Call) GetBegan() string {
+	if x != nil {
+		return x.Began
+	}
+	return ""
+}
+
+func (x *Call) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Call) GetInputTokens() float64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *Call) GetOutputTokens() float64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *Call) GetMicroUsd() float64 {
+	if x != nil {
+		return x.MicroUsd
+	}
+	return 0
+}
+
+func (x *Call) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *Call) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Call) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *Call) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *Call) GetNode() int32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *Call) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *Call) GetParent() int32 {
+	if x != nil {
+		return x.Parent
+	}
+	return 0
+}
+
+func (x *Call) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *Call) GetServed() bool {
+	if x != nil {
+		return x.Served
+	}
+	return false
+}
+
+func (x *Call) GetUsed() bool {
+	if x != nil {
+		return x.Used
+	}
+	return false
+}
+
+func (x *Call) GetWaiting() *WaitingCall {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *Call) GetApproval() *Approval {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
+func (x *Call) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *Call) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Call) GetToolVersion() string {
+	if x != nil {
+		return x.ToolVersion
+	}
+	return ""
+}
+
+func (x *Call) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *Call) GetSample() int32 {
+	if x != nil {
+		return x.Sample
+	}
+	return 0
+}
+
+func (x *Call) GetAttempts() []*CallAttempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+func (x *Call) GetPieces() []int32 {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *Call) GetUndo() *CallUndo {
+	if x != nil {
+		return x.Undo
+	}
+	return nil
+}
+
+type CallAttempt struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Began         string                 `protobuf:"bytes,1,opt,name=began,proto3" json:"began,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Error         *CallError             `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallAttempt) Reset() {
+	*x = CallAttempt{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallAttempt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallAttempt) ProtoMessage() {}
+
+func (x *CallAttempt) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallAttempt.ProtoReflect.Descriptor instead.
+func (*CallAttempt) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CallAttempt) GetBegan() string {
+	if x != nil {
+		return x.Began
+	}
+	return ""
+}
+
+func (x *CallAttempt) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *CallAttempt) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+type CallDecision struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	Number        int32                  `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
+	Tool          string                 `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	Args          string                 `protobuf:"bytes,5,opt,name=args,proto3" json:"args,omitempty"`
+	Question      string                 `protobuf:"bytes,6,opt,name=question,proto3" json:"question,omitempty"`
+	Why           string                 `protobuf:"bytes,7,opt,name=why,proto3" json:"why,omitempty"`
+	Choice        string                 `protobuf:"bytes,8,opt,name=choice,proto3" json:"choice,omitempty"`
+	By            string                 `protobuf:"bytes,9,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
+	Result        string                 `protobuf:"bytes,11,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallDecision) Reset() {
+	*x = CallDecision{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallDecision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallDecision) ProtoMessage() {}
+
+func (x *CallDecision) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallDecision.ProtoReflect.Descriptor instead.
+func (*CallDecision) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CallDecision) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *CallDecision) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *CallDecision) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *CallDecision) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *CallDecision) GetArgs() string {
+	if x != nil {
+		return x.Args
+	}
+	return ""
+}
+
+func (x *CallDecision) GetQuestion() string {
+	if x != nil {
+		return x.Question
+	}
+	return ""
+}
+
+func (x *CallDecision) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *CallDecision) GetChoice() string {
+	if x != nil {
+		return x.Choice
+	}
+	return ""
+}
+
+func (x *CallDecision) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *CallDecision) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *CallDecision) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+type CallError struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Hint          string                 `protobuf:"bytes,3,opt,name=hint,proto3" json:"hint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallError) Reset() {
+	*x = CallError{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallError) ProtoMessage() {}
+
+func (x *CallError) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallError.ProtoReflect.Descriptor instead.
+func (*CallError) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CallError) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CallError) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *CallError) GetHint() string {
+	if x != nil {
+		return x.Hint
+	}
+	return ""
+}
+
+type CallRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Tool          string                 `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	Class         string                 `protobuf:"bytes,5,opt,name=class,proto3" json:"class,omitempty"`
+	Arguments     *structpb.Value        `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Result        *structpb.Value        `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
+	Error         *CallError             `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	Began         string                 `protobuf:"bytes,9,opt,name=began,proto3" json:"began,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,10,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	InputTokens   float64                `protobuf:"fixed64,11,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens  float64                `protobuf:"fixed64,12,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	MicroUsd      float64                `protobuf:"fixed64,13,opt,name=micro_usd,json=microUsd,proto3" json:"micro_usd,omitempty"`
+	Session       string                 `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
+	Step          int32                  `protobuf:"varint,15,opt,name=step,proto3" json:"step,omitempty"`
+	Agent         string                 `protobuf:"bytes,16,opt,name=agent,proto3" json:"agent,omitempty"`
+	Block         string                 `protobuf:"bytes,17,opt,name=block,proto3" json:"block,omitempty"`
+	Node          int32                  `protobuf:"varint,18,opt,name=node,proto3" json:"node,omitempty"`
+	Line          int32                  `protobuf:"varint,19,opt,name=line,proto3" json:"line,omitempty"`
+	Parent        int32                  `protobuf:"varint,20,opt,name=parent,proto3" json:"parent,omitempty"`
+	Depth         int32                  `protobuf:"varint,21,opt,name=depth,proto3" json:"depth,omitempty"`
+	Served        bool                   `protobuf:"varint,22,opt,name=served,proto3" json:"served,omitempty"`
+	Used          bool                   `protobuf:"varint,23,opt,name=used,proto3" json:"used,omitempty"`
+	Waiting       *WaitingCall           `protobuf:"bytes,24,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Approval      *Approval              `protobuf:"bytes,25,opt,name=approval,proto3" json:"approval,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallRow) Reset() {
+	*x = CallRow{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallRow) ProtoMessage() {}
+
+func (x *CallRow) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallRow.ProtoReflect.Descriptor instead.
+func (*CallRow) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CallRow) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *CallRow) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *CallRow) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *CallRow) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *CallRow) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *CallRow) GetArguments() *structpb.Value {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *CallRow) GetResult() *structpb.Value {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *CallRow) GetError() *CallError {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *CallRow) GetBegan() string {
+	if x != nil {
+		return x.Began
+	}
+	return ""
+}
+
+func (x *CallRow) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *CallRow) GetInputTokens() float64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *CallRow) GetOutputTokens() float64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *CallRow) GetMicroUsd() float64 {
+	if x != nil {
+		return x.MicroUsd
+	}
+	return 0
+}
+
+func (x *CallRow) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *CallRow) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *CallRow) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *CallRow) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *CallRow) GetNode() int32 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *CallRow) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *CallRow) GetParent() int32 {
+	if x != nil {
+		return x.Parent
+	}
+	return 0
+}
+
+func (x *CallRow) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *CallRow) GetServed() bool {
+	if x != nil {
+		return x.Served
+	}
+	return false
+}
+
+func (x *CallRow) GetUsed() bool {
+	if x != nil {
+		return x.Used
+	}
+	return false
+}
+
+func (x *CallRow) GetWaiting() *WaitingCall {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *CallRow) GetApproval() *Approval {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
+type CallToolCost struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tool          string                 `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	Calls         int32                  `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
+	Waiting       int32                  `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	InputTokens   float64                `protobuf:"fixed64,5,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens  float64                `protobuf:"fixed64,6,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	MicroUsd      float64                `protobuf:"fixed64,7,opt,name=micro_usd,json=microUsd,proto3" json:"micro_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolCost) Reset() {
+	*x = CallToolCost{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolCost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolCost) ProtoMessage() {}
+
+func (x *CallToolCost) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolCost.ProtoReflect.Descriptor instead.
+func (*CallToolCost) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CallToolCost) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *CallToolCost) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *CallToolCost) GetWaiting() int32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *CallToolCost) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *CallToolCost) GetInputTokens() float64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *CallToolCost) GetOutputTokens() float64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *CallToolCost) GetMicroUsd() float64 {
+	if x != nil {
+		return x.MicroUsd
+	}
+	return 0
+}
+
+type CallTotal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Calls         int32                  `protobuf:"varint,1,opt,name=calls,proto3" json:"calls,omitempty"`
+	Waiting       int32                  `protobuf:"varint,2,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	InputTokens   float64                `protobuf:"fixed64,4,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens  float64                `protobuf:"fixed64,5,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	MicroUsd      float64                `protobuf:"fixed64,6,opt,name=micro_usd,json=microUsd,proto3" json:"micro_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallTotal) Reset() {
+	*x = CallTotal{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallTotal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallTotal) ProtoMessage() {}
+
+func (x *CallTotal) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallTotal.ProtoReflect.Descriptor instead.
+func (*CallTotal) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *CallTotal) GetCalls() int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
+func (x *CallTotal) GetWaiting() int32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *CallTotal) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *CallTotal) GetInputTokens() float64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *CallTotal) GetOutputTokens() float64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *CallTotal) GetMicroUsd() float64 {
+	if x != nil {
+		return x.MicroUsd
+	}
+	return 0
+}
+
+type CallUndo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tool          string                 `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	Arguments     *structpb.Value        `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Done          int32                  `protobuf:"varint,3,opt,name=done,proto3" json:"done,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallUndo) Reset() {
+	*x = CallUndo{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallUndo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallUndo) ProtoMessage() {}
+
+func (x *CallUndo) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallUndo.ProtoReflect.Descriptor instead.
+func (*CallUndo) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CallUndo) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *CallUndo) GetArguments() *structpb.Value {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *CallUndo) GetDone() int32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+type Calls struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	Calls         []*CallRow             `protobuf:"bytes,3,rep,name=calls,proto3" json:"calls,omitempty"`
+	Total         *CallTotal             `protobuf:"bytes,4,opt,name=total,proto3" json:"total,omitempty"`
+	Costs         []*CallToolCost        `protobuf:"bytes,5,rep,name=costs,proto3" json:"costs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Calls) Reset() {
+	*x = Calls{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Calls) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Calls) ProtoMessage() {}
+
+func (x *Calls) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Calls.ProtoReflect.Descriptor instead.
+func (*Calls) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Calls) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Calls) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *Calls) GetCalls() []*CallRow {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Calls) GetTotal() *CallTotal {
+	if x != nil {
+		return x.Total
+	}
+	return nil
+}
+
+func (x *Calls) GetCosts() []*CallToolCost {
+	if x != nil {
+		return x.Costs
+	}
+	return nil
+}
+
 type Candidate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Line          int32                  `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
@@ -1141,7 +2637,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[12]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +2649,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[12]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +2662,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{12}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Candidate) GetLine() int32 {
@@ -1209,7 +2705,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[13]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1221,7 +2717,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[13]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1234,7 +2730,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{13}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CheckView) GetId() string {
@@ -1326,7 +2822,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[14]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +2834,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[14]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +2847,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{14}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -1394,7 +2890,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1406,7 +2902,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1419,7 +2915,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{15}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -1456,6 +2952,7 @@ type Counts struct {
 	Reused        int32                  `protobuf:"varint,2,opt,name=reused,proto3" json:"reused,omitempty"`
 	Failed        int32                  `protobuf:"varint,3,opt,name=failed,proto3" json:"failed,omitempty"`
 	Blocked       int32                  `protobuf:"varint,4,opt,name=blocked,proto3" json:"blocked,omitempty"`
+	Waiting       int32                  `protobuf:"varint,6,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	NotReached    int32                  `protobuf:"varint,5,opt,name=not_reached,json=notReached,proto3" json:"not_reached,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1463,7 +2960,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1475,7 +2972,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1488,7 +2985,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{16}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -1519,6 +3016,13 @@ func (x *Counts) GetBlocked() int32 {
 	return 0
 }
 
+func (x *Counts) GetWaiting() int32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
 func (x *Counts) GetNotReached() int32 {
 	if x != nil {
 		return x.NotReached
@@ -1542,7 +3046,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1554,7 +3058,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +3071,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -1639,7 +3143,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +3155,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +3168,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Decision) GetBlock() string {
@@ -1713,7 +3217,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +3229,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +3242,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Denial) GetAction() string {
@@ -1776,7 +3280,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +3292,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +3305,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -1860,7 +3364,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +3376,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +3389,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -1943,7 +3447,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1955,7 +3459,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1968,7 +3472,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Difference) GetBlock() string {
@@ -2025,7 +3529,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2037,7 +3541,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2050,7 +3554,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -2141,7 +3645,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2153,7 +3657,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2166,7 +3670,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -2200,7 +3704,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2212,7 +3716,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2225,7 +3729,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EditedFile) GetName() string {
@@ -2252,7 +3756,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +3768,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +3781,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Ended) GetBy() string {
@@ -2315,6 +3819,7 @@ type Entry struct {
 	Applied       *Application           `protobuf:"bytes,20,opt,name=applied,proto3" json:"applied,omitempty"`
 	Repeated      *Repetition            `protobuf:"bytes,17,opt,name=repeated,proto3" json:"repeated,omitempty"`
 	Placement     *StepPlacement         `protobuf:"bytes,18,opt,name=placement,proto3" json:"placement,omitempty"`
+	Decided       *CallDecision          `protobuf:"bytes,21,opt,name=decided,proto3" json:"decided,omitempty"`
 	Artifact      *ArtifactChange        `protobuf:"bytes,19,opt,name=artifact,proto3" json:"artifact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2322,7 +3827,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +3839,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +3852,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -2483,6 +3988,13 @@ func (x *Entry) GetPlacement() *StepPlacement {
 	return nil
 }
 
+func (x *Entry) GetDecided() *CallDecision {
+	if x != nil {
+		return x.Decided
+	}
+	return nil
+}
+
 func (x *Entry) GetArtifact() *ArtifactChange {
 	if x != nil {
 		return x.Artifact
@@ -2503,7 +4015,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2515,7 +4027,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2528,7 +4040,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Error) GetCode() string {
@@ -2567,23 +4079,27 @@ func (x *Error) GetConflicts() []*Conflict {
 }
 
 type Event struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Event         string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	Run           string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
-	Block         string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
-	Output        *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
-	Seconds       float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	Error         *Error                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
-	Exec          *Exec                  `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
-	Result        *Run                   `protobuf:"bytes,9,opt,name=result,proto3" json:"result,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Version        int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Event          string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	Run            string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
+	Block          string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
+	Output         *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
+	Seconds        float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Error          *Error                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	Exec           *Exec                  `protobuf:"bytes,8,opt,name=exec,proto3" json:"exec,omitempty"`
+	Result         *Run                   `protobuf:"bytes,9,opt,name=result,proto3" json:"result,omitempty"`
+	Call           int32                  `protobuf:"varint,10,opt,name=call,proto3" json:"call,omitempty"`
+	Tool           string                 `protobuf:"bytes,11,opt,name=tool,proto3" json:"tool,omitempty"`
+	Args           *structpb.Value        `protobuf:"bytes,12,opt,name=args,proto3" json:"args,omitempty"`
+	IdempotencyKey string                 `protobuf:"bytes,13,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2595,7 +4111,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2608,7 +4124,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -2674,6 +4190,34 @@ func (x *Event) GetResult() *Run {
 	return nil
 }
 
+func (x *Event) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *Event) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *Event) GetArgs() *structpb.Value {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
+func (x *Event) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
 type Evidence struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -2701,7 +4245,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +4257,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +4270,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -2874,7 +4418,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2886,7 +4430,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2899,7 +4443,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -2951,7 +4495,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +4507,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +4520,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -3081,7 +4625,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3093,7 +4637,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3106,7 +4650,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -3155,6 +4699,8 @@ type Exec struct {
 	Failed        int32                  `protobuf:"varint,18,opt,name=failed,proto3" json:"failed,omitempty"`
 	Blocked       int32                  `protobuf:"varint,19,opt,name=blocked,proto3" json:"blocked,omitempty"`
 	NotReached    int32                  `protobuf:"varint,20,opt,name=not_reached,json=notReached,proto3" json:"not_reached,omitempty"`
+	Waiting       []*WaitingCall         `protobuf:"bytes,30,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	Suspended     int32                  `protobuf:"varint,31,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,21,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	SavedSeconds  float64                `protobuf:"fixed64,22,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	ResultSeconds float64                `protobuf:"fixed64,23,opt,name=result_seconds,json=resultSeconds,proto3" json:"result_seconds,omitempty"`
@@ -3167,7 +4713,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3179,7 +4725,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3192,7 +4738,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -3356,6 +4902,20 @@ func (x *Exec) GetNotReached() int32 {
 	return 0
 }
 
+func (x *Exec) GetWaiting() []*WaitingCall {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *Exec) GetSuspended() int32 {
+	if x != nil {
+		return x.Suspended
+	}
+	return 0
+}
+
 func (x *Exec) GetSeconds() float64 {
 	if x != nil {
 		return x.Seconds
@@ -3412,7 +4972,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3424,7 +4984,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3437,7 +4997,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -3490,6 +5050,7 @@ type ExecError struct {
 	Block         string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
 	Line          int32                  `protobuf:"varint,5,opt,name=line,proto3" json:"line,omitempty"`
 	Denied        []*Denial              `protobuf:"bytes,8,rep,name=denied,proto3" json:"denied,omitempty"`
+	Waiting       []*WaitingCall         `protobuf:"bytes,9,rep,name=waiting,proto3" json:"waiting,omitempty"`
 	Frames        []*Frame               `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
 	Hint          string                 `protobuf:"bytes,7,opt,name=hint,proto3" json:"hint,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3498,7 +5059,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3510,7 +5071,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3523,7 +5084,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ExecError) GetType() string {
@@ -3568,6 +5129,13 @@ func (x *ExecError) GetDenied() []*Denial {
 	return nil
 }
 
+func (x *ExecError) GetWaiting() []*WaitingCall {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
 func (x *ExecError) GetFrames() []*Frame {
 	if x != nil {
 		return x.Frames
@@ -3595,7 +5163,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3607,7 +5175,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3620,7 +5188,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -3674,7 +5242,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3686,7 +5254,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3699,7 +5267,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Exercised) GetFile() string {
@@ -3774,7 +5342,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3786,7 +5354,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3799,7 +5367,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -3869,7 +5437,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3881,7 +5449,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3894,7 +5462,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -3931,7 +5499,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3943,7 +5511,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3956,7 +5524,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Frame) GetFile() string {
@@ -4006,7 +5574,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4018,7 +5586,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4031,7 +5599,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -4083,6 +5651,7 @@ type LogStep struct {
 	Applied       *Application           `protobuf:"bytes,21,opt,name=applied,proto3" json:"applied,omitempty"`
 	Repeated      *Repetition            `protobuf:"bytes,17,opt,name=repeated,proto3" json:"repeated,omitempty"`
 	Placement     *StepPlacement         `protobuf:"bytes,18,opt,name=placement,proto3" json:"placement,omitempty"`
+	Decided       *CallDecision          `protobuf:"bytes,22,opt,name=decided,proto3" json:"decided,omitempty"`
 	Artifact      *ArtifactChange        `protobuf:"bytes,19,opt,name=artifact,proto3" json:"artifact,omitempty"`
 	Forks         []string               `protobuf:"bytes,20,rep,name=forks,proto3" json:"forks,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4091,7 +5660,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4103,7 +5672,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4116,7 +5685,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -4252,6 +5821,13 @@ func (x *LogStep) GetPlacement() *StepPlacement {
 	return nil
 }
 
+func (x *LogStep) GetDecided() *CallDecision {
+	if x != nil {
+		return x.Decided
+	}
+	return nil
+}
+
 func (x *LogStep) GetArtifact() *ArtifactChange {
 	if x != nil {
 		return x.Artifact
@@ -4277,7 +5853,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4289,7 +5865,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4302,7 +5878,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Lost) GetKey() string {
@@ -4337,7 +5913,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4349,7 +5925,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4362,7 +5938,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -4397,7 +5973,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4409,7 +5985,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4422,7 +5998,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Need) GetArtifact() string {
@@ -4456,7 +6032,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4468,7 +6044,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4481,7 +6057,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -4512,7 +6088,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4524,7 +6100,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4537,7 +6113,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -4599,7 +6175,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4611,7 +6187,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4624,7 +6200,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *NodeView) GetNode() string {
@@ -4702,7 +6278,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4714,7 +6290,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4727,7 +6303,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Output) GetKind() string {
@@ -4778,7 +6354,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4790,7 +6366,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4803,7 +6379,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -4902,7 +6478,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4914,7 +6490,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4927,7 +6503,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -4973,7 +6549,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4985,7 +6561,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4998,7 +6574,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -5066,7 +6642,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5078,7 +6654,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5091,7 +6667,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Placement) GetBlock() string {
@@ -5173,7 +6749,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5185,7 +6761,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5198,7 +6774,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -5323,7 +6899,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5335,7 +6911,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5348,7 +6924,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -5426,7 +7002,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5438,7 +7014,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5451,7 +7027,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -5495,7 +7071,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +7083,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +7096,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -5569,7 +7145,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5581,7 +7157,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5594,7 +7170,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -5633,7 +7209,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5645,7 +7221,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5658,7 +7234,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -5723,7 +7299,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5735,7 +7311,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5748,7 +7324,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -5798,7 +7374,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5810,7 +7386,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5823,7 +7399,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -5868,7 +7444,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5880,7 +7456,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5893,7 +7469,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -5949,7 +7525,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5961,7 +7537,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5974,7 +7550,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -6010,7 +7586,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6022,7 +7598,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6035,7 +7611,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -6080,7 +7656,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6092,7 +7668,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6105,7 +7681,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -6163,7 +7739,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6175,7 +7751,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6188,7 +7764,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -6245,7 +7821,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6257,7 +7833,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6270,7 +7846,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -6361,7 +7937,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6373,7 +7949,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6386,7 +7962,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -6422,7 +7998,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6434,7 +8010,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6447,7 +8023,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -6494,7 +8070,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6506,7 +8082,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6519,7 +8095,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -6589,7 +8165,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6601,7 +8177,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6614,7 +8190,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -6652,7 +8228,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6664,7 +8240,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6677,7 +8253,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Reason) GetCode() string {
@@ -6739,7 +8315,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6751,7 +8327,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6764,7 +8340,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -6841,7 +8417,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6853,7 +8429,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6866,7 +8442,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -6902,7 +8478,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6914,7 +8490,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6927,7 +8503,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -6968,7 +8544,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6980,7 +8556,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6993,7 +8569,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -7027,7 +8603,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7039,7 +8615,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7052,7 +8628,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -7131,7 +8707,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7143,7 +8719,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7156,7 +8732,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -7216,6 +8792,8 @@ type Run struct {
 	Sandbox          string                 `protobuf:"bytes,22,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
 	Policy           string                 `protobuf:"bytes,23,opt,name=policy,proto3" json:"policy,omitempty"`
 	Unenforced       []string               `protobuf:"bytes,24,rep,name=unenforced,proto3" json:"unenforced,omitempty"`
+	Waiting          []*WaitingCall         `protobuf:"bytes,25,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	Suspended        int32                  `protobuf:"varint,26,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	NotReached       int32                  `protobuf:"varint,18,opt,name=not_reached,json=notReached,proto3" json:"not_reached,omitempty"`
 	EndedBy          string                 `protobuf:"bytes,19,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	ExitCode         *int32                 `protobuf:"varint,20,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
@@ -7226,7 +8804,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7238,7 +8816,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7251,7 +8829,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -7394,6 +8972,20 @@ func (x *Run) GetUnenforced() []string {
 	return nil
 }
 
+func (x *Run) GetWaiting() []*WaitingCall {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *Run) GetSuspended() int32 {
+	if x != nil {
+		return x.Suspended
+	}
+	return 0
+}
+
 func (x *Run) GetNotReached() int32 {
 	if x != nil {
 		return x.NotReached
@@ -7440,7 +9032,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7452,7 +9044,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7465,7 +9057,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -7559,7 +9151,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7571,7 +9163,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7584,7 +9176,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -7689,7 +9281,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7701,7 +9293,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7714,7 +9306,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -7744,6 +9336,7 @@ type SessionStatus struct {
 	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`
 	Blocks        int32                  `protobuf:"varint,3,opt,name=blocks,proto3" json:"blocks,omitempty"`
 	Failed        []string               `protobuf:"bytes,4,rep,name=failed,proto3" json:"failed,omitempty"`
+	Waiting       []string               `protobuf:"bytes,8,rep,name=waiting,proto3" json:"waiting,omitempty"`
 	NotRun        int32                  `protobuf:"varint,5,opt,name=not_run,json=notRun,proto3" json:"not_run,omitempty"`
 	Edits         int32                  `protobuf:"varint,6,opt,name=edits,proto3" json:"edits,omitempty"`
 	Last          *Entry                 `protobuf:"bytes,7,opt,name=last,proto3" json:"last,omitempty"`
@@ -7753,7 +9346,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7765,7 +9358,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7778,7 +9371,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -7805,6 +9398,13 @@ func (x *SessionStatus) GetBlocks() int32 {
 func (x *SessionStatus) GetFailed() []string {
 	if x != nil {
 		return x.Failed
+	}
+	return nil
+}
+
+func (x *SessionStatus) GetWaiting() []string {
+	if x != nil {
+		return x.Waiting
 	}
 	return nil
 }
@@ -7840,7 +9440,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7852,7 +9452,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7865,7 +9465,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -7894,7 +9494,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7906,7 +9506,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7919,7 +9519,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -7965,7 +9565,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7977,7 +9577,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7990,7 +9590,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -8054,7 +9654,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8066,7 +9666,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8079,7 +9679,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -8121,7 +9721,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8133,7 +9733,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8146,7 +9746,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -8184,7 +9784,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8196,7 +9796,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8209,7 +9809,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -8269,7 +9869,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8281,7 +9881,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8294,7 +9894,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -8359,7 +9959,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8371,7 +9971,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8384,7 +9984,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -8435,7 +10035,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8447,7 +10047,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8460,7 +10060,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -8510,7 +10110,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8522,7 +10122,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8535,7 +10135,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -8578,7 +10178,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8590,7 +10190,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8603,7 +10203,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Variation) GetNode() string {
@@ -8646,7 +10246,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8658,7 +10258,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8671,7 +10271,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -8715,7 +10315,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8727,7 +10327,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8740,7 +10340,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -8795,7 +10395,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8807,7 +10407,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8820,7 +10420,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -8898,7 +10498,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8910,7 +10510,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8923,7 +10523,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -8964,7 +10564,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8976,7 +10576,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8989,7 +10589,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Via) GetFrom() string {
@@ -9018,7 +10618,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9030,7 +10630,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9043,7 +10643,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -9074,6 +10674,82 @@ func (x *Volatile) GetInherited() []string {
 	return nil
 }
 
+type WaitingCall struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Tool          string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	Question      string                 `protobuf:"bytes,3,opt,name=question,proto3" json:"question,omitempty"`
+	Choices       []string               `protobuf:"bytes,4,rep,name=choices,proto3" json:"choices,omitempty"`
+	Why           string                 `protobuf:"bytes,5,opt,name=why,proto3" json:"why,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitingCall) Reset() {
+	*x = WaitingCall{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitingCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitingCall) ProtoMessage() {}
+
+func (x *WaitingCall) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
+func (*WaitingCall) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+}
+
+func (x *WaitingCall) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *WaitingCall) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *WaitingCall) GetQuestion() string {
+	if x != nil {
+		return x.Question
+	}
+	return ""
+}
+
+func (x *WaitingCall) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+func (x *WaitingCall) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
 type Why struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -9093,7 +10769,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9105,7 +10781,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9118,7 +10794,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -9221,7 +10897,47 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04list\x18\x05 \x01(\tR\x04list\"9\n" +
 	"\vAppliedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\tR\x06digest\"R\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\"\xa2\x01\n" +
+	"\bApproval\x12\x1a\n" +
+	"\bquestion\x18\x01 \x01(\tR\bquestion\x12\x18\n" +
+	"\achoices\x18\x02 \x03(\tR\achoices\x12\x10\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\x12\x16\n" +
+	"\x06choice\x18\x04 \x01(\tR\x06choice\x12\x0e\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x0e\n" +
+	"\x02at\x18\a \x01(\tR\x02at\"b\n" +
+	"\aApprove\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x05R\aversion\x12)\n" +
+	"\x05calls\x18\x02 \x03(\v2\x13.xstate.v1.ApprovedR\x05calls\x12\x12\n" +
+	"\x04next\x18\x03 \x03(\tR\x04next\"\xf4\x05\n" +
+	"\bApproved\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05class\x18\x05 \x01(\tR\x05class\x124\n" +
+	"\targuments\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\targuments\x12.\n" +
+	"\x06result\x18\a \x01(\v2\x16.google.protobuf.ValueR\x06result\x12*\n" +
+	"\x05error\x18\b \x01(\v2\x14.xstate.v1.CallErrorR\x05error\x12\x14\n" +
+	"\x05began\x18\t \x01(\tR\x05began\x12\x18\n" +
+	"\aseconds\x18\n" +
+	" \x01(\x01R\aseconds\x12!\n" +
+	"\finput_tokens\x18\v \x01(\x01R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\f \x01(\x01R\foutputTokens\x12\x1b\n" +
+	"\tmicro_usd\x18\r \x01(\x01R\bmicroUsd\x12\x18\n" +
+	"\asession\x18\x0e \x01(\tR\asession\x12\x12\n" +
+	"\x04step\x18\x0f \x01(\x05R\x04step\x12\x14\n" +
+	"\x05agent\x18\x10 \x01(\tR\x05agent\x12\x14\n" +
+	"\x05block\x18\x11 \x01(\tR\x05block\x12\x12\n" +
+	"\x04node\x18\x12 \x01(\x05R\x04node\x12\x12\n" +
+	"\x04line\x18\x13 \x01(\x05R\x04line\x12\x16\n" +
+	"\x06parent\x18\x14 \x01(\x05R\x06parent\x12\x14\n" +
+	"\x05depth\x18\x15 \x01(\x05R\x05depth\x12\x16\n" +
+	"\x06served\x18\x16 \x01(\bR\x06served\x12\x12\n" +
+	"\x04used\x18\x17 \x01(\bR\x04used\x120\n" +
+	"\awaiting\x18\x18 \x01(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12/\n" +
+	"\bapproval\x18\x19 \x01(\v2\x13.xstate.v1.ApprovalR\bapproval\x12\x1a\n" +
+	"\brecorded\x18\x1a \x01(\x05R\brecorded\"R\n" +
 	"\x0eArtifactChange\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
@@ -9309,7 +11025,116 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aoutputs\x18\x0e \x03(\v2\x11.xstate.v1.OutputR\aoutputs\x12*\n" +
 	"\x05error\x18\x0f \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12\x14\n" +
 	"\x05marks\x18\x10 \x03(\tR\x05marks\x12\x18\n" +
-	"\aseconds\x18\x11 \x01(\x01R\aseconds\"I\n" +
+	"\aseconds\x18\x11 \x01(\x01R\aseconds\"\xde\a\n" +
+	"\x04Call\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x12\n" +
+	"\x04call\x18\x02 \x01(\x05R\x04call\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\tR\x05state\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04tool\x18\x05 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05class\x18\x06 \x01(\tR\x05class\x124\n" +
+	"\targuments\x18\a \x01(\v2\x16.google.protobuf.ValueR\targuments\x12.\n" +
+	"\x06result\x18\b \x01(\v2\x16.google.protobuf.ValueR\x06result\x12*\n" +
+	"\x05error\x18\t \x01(\v2\x14.xstate.v1.CallErrorR\x05error\x12\x14\n" +
+	"\x05began\x18\n" +
+	" \x01(\tR\x05began\x12\x18\n" +
+	"\aseconds\x18\v \x01(\x01R\aseconds\x12!\n" +
+	"\finput_tokens\x18\f \x01(\x01R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\r \x01(\x01R\foutputTokens\x12\x1b\n" +
+	"\tmicro_usd\x18\x0e \x01(\x01R\bmicroUsd\x12\x18\n" +
+	"\asession\x18\x0f \x01(\tR\asession\x12\x12\n" +
+	"\x04step\x18\x10 \x01(\x05R\x04step\x12\x14\n" +
+	"\x05agent\x18\x11 \x01(\tR\x05agent\x12\x14\n" +
+	"\x05block\x18\x12 \x01(\tR\x05block\x12\x12\n" +
+	"\x04node\x18\x13 \x01(\x05R\x04node\x12\x12\n" +
+	"\x04line\x18\x14 \x01(\x05R\x04line\x12\x16\n" +
+	"\x06parent\x18\x15 \x01(\x05R\x06parent\x12\x14\n" +
+	"\x05depth\x18\x16 \x01(\x05R\x05depth\x12\x16\n" +
+	"\x06served\x18\x17 \x01(\bR\x06served\x12\x12\n" +
+	"\x04used\x18\x18 \x01(\bR\x04used\x120\n" +
+	"\awaiting\x18\x19 \x01(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12/\n" +
+	"\bapproval\x18\x1a \x01(\v2\x13.xstate.v1.ApprovalR\bapproval\x12\x10\n" +
+	"\x03key\x18\x1b \x01(\tR\x03key\x12\x16\n" +
+	"\x06number\x18\x1c \x01(\x05R\x06number\x12!\n" +
+	"\ftool_version\x18\x1d \x01(\tR\vtoolVersion\x12\x14\n" +
+	"\x05scope\x18\x1e \x01(\tR\x05scope\x12\x16\n" +
+	"\x06sample\x18\x1f \x01(\x05R\x06sample\x122\n" +
+	"\battempts\x18  \x03(\v2\x16.xstate.v1.CallAttemptR\battempts\x12\x16\n" +
+	"\x06pieces\x18! \x03(\x05R\x06pieces\x12'\n" +
+	"\x04undo\x18\" \x01(\v2\x13.xstate.v1.CallUndoR\x04undo\"i\n" +
+	"\vCallAttempt\x12\x14\n" +
+	"\x05began\x18\x01 \x01(\tR\x05began\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12*\n" +
+	"\x05error\x18\x03 \x01(\v2\x14.xstate.v1.CallErrorR\x05error\"\xfa\x01\n" +
+	"\fCallDecision\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06number\x18\x03 \x01(\x05R\x06number\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x12\n" +
+	"\x04args\x18\x05 \x01(\tR\x04args\x12\x1a\n" +
+	"\bquestion\x18\x06 \x01(\tR\bquestion\x12\x10\n" +
+	"\x03why\x18\a \x01(\tR\x03why\x12\x16\n" +
+	"\x06choice\x18\b \x01(\tR\x06choice\x12\x0e\n" +
+	"\x02by\x18\t \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\n" +
+	" \x01(\tR\x06reason\x12\x16\n" +
+	"\x06result\x18\v \x01(\tR\x06result\"M\n" +
+	"\tCallError\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
+	"\x04hint\x18\x03 \x01(\tR\x04hint\"\xd7\x05\n" +
+	"\aCallRow\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05class\x18\x05 \x01(\tR\x05class\x124\n" +
+	"\targuments\x18\x06 \x01(\v2\x16.google.protobuf.ValueR\targuments\x12.\n" +
+	"\x06result\x18\a \x01(\v2\x16.google.protobuf.ValueR\x06result\x12*\n" +
+	"\x05error\x18\b \x01(\v2\x14.xstate.v1.CallErrorR\x05error\x12\x14\n" +
+	"\x05began\x18\t \x01(\tR\x05began\x12\x18\n" +
+	"\aseconds\x18\n" +
+	" \x01(\x01R\aseconds\x12!\n" +
+	"\finput_tokens\x18\v \x01(\x01R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\f \x01(\x01R\foutputTokens\x12\x1b\n" +
+	"\tmicro_usd\x18\r \x01(\x01R\bmicroUsd\x12\x18\n" +
+	"\asession\x18\x0e \x01(\tR\asession\x12\x12\n" +
+	"\x04step\x18\x0f \x01(\x05R\x04step\x12\x14\n" +
+	"\x05agent\x18\x10 \x01(\tR\x05agent\x12\x14\n" +
+	"\x05block\x18\x11 \x01(\tR\x05block\x12\x12\n" +
+	"\x04node\x18\x12 \x01(\x05R\x04node\x12\x12\n" +
+	"\x04line\x18\x13 \x01(\x05R\x04line\x12\x16\n" +
+	"\x06parent\x18\x14 \x01(\x05R\x06parent\x12\x14\n" +
+	"\x05depth\x18\x15 \x01(\x05R\x05depth\x12\x16\n" +
+	"\x06served\x18\x16 \x01(\bR\x06served\x12\x12\n" +
+	"\x04used\x18\x17 \x01(\bR\x04used\x120\n" +
+	"\awaiting\x18\x18 \x01(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12/\n" +
+	"\bapproval\x18\x19 \x01(\v2\x13.xstate.v1.ApprovalR\bapproval\"\xd1\x01\n" +
+	"\fCallToolCost\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05calls\x18\x02 \x01(\x05R\x05calls\x12\x18\n" +
+	"\awaiting\x18\x03 \x01(\x05R\awaiting\x12\x18\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12!\n" +
+	"\finput_tokens\x18\x05 \x01(\x01R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\x06 \x01(\x01R\foutputTokens\x12\x1b\n" +
+	"\tmicro_usd\x18\a \x01(\x01R\bmicroUsd\"\xba\x01\n" +
+	"\tCallTotal\x12\x14\n" +
+	"\x05calls\x18\x01 \x01(\x05R\x05calls\x12\x18\n" +
+	"\awaiting\x18\x02 \x01(\x05R\awaiting\x12\x18\n" +
+	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12!\n" +
+	"\finput_tokens\x18\x04 \x01(\x01R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\x05 \x01(\x01R\foutputTokens\x12\x1b\n" +
+	"\tmicro_usd\x18\x06 \x01(\x01R\bmicroUsd\"h\n" +
+	"\bCallUndo\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x124\n" +
+	"\targuments\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\targuments\x12\x12\n" +
+	"\x04done\x18\x03 \x01(\x05R\x04done\"\xc0\x01\n" +
+	"\x05Calls\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
+	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
+	"\x05calls\x18\x03 \x03(\v2\x12.xstate.v1.CallRowR\x05calls\x12*\n" +
+	"\x05total\x18\x04 \x01(\v2\x14.xstate.v1.CallTotalR\x05total\x12-\n" +
+	"\x05costs\x18\x05 \x03(\v2\x17.xstate.v1.CallToolCostR\x05costs\"I\n" +
 	"\tCandidate\x12\x12\n" +
 	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x12\n" +
@@ -9336,12 +11161,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\tR\x02op\x12\x10\n" +
 	"\x03why\x18\x03 \x01(\tR\x03why\x12*\n" +
-	"\aclashes\x18\x04 \x03(\v2\x10.xstate.v1.ClashR\aclashes\"\x85\x01\n" +
+	"\aclashes\x18\x04 \x03(\v2\x10.xstate.v1.ClashR\aclashes\"\x9f\x01\n" +
 	"\x06Counts\x12\x10\n" +
 	"\x03ran\x18\x01 \x01(\x05R\x03ran\x12\x16\n" +
 	"\x06reused\x18\x02 \x01(\x05R\x06reused\x12\x16\n" +
 	"\x06failed\x18\x03 \x01(\x05R\x06failed\x12\x18\n" +
-	"\ablocked\x18\x04 \x01(\x05R\ablocked\x12\x1f\n" +
+	"\ablocked\x18\x04 \x01(\x05R\ablocked\x12\x18\n" +
+	"\awaiting\x18\x06 \x01(\x05R\awaiting\x12\x1f\n" +
 	"\vnot_reached\x18\x05 \x01(\x05R\n" +
 	"notReached\"\xcd\x01\n" +
 	"\bCoverage\x12\x14\n" +
@@ -9408,7 +11234,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x02 \x01(\tR\x02by\"+\n" +
 	"\x05Ended\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x12\x12\n" +
-	"\x04code\x18\x02 \x01(\x05R\x04code\"\xa2\x05\n" +
+	"\x04code\x18\x02 \x01(\x05R\x04code\"\xd5\x05\n" +
 	"\x05Entry\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12\x12\n" +
@@ -9429,7 +11255,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x120\n" +
 	"\aapplied\x18\x14 \x01(\v2\x16.xstate.v1.ApplicationR\aapplied\x121\n" +
 	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x126\n" +
-	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x125\n" +
+	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x121\n" +
+	"\adecided\x18\x15 \x01(\v2\x17.xstate.v1.CallDecisionR\adecided\x125\n" +
 	"\bartifact\x18\x13 \x01(\v2\x19.xstate.v1.ArtifactChangeR\bartifact\"\xb2\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
@@ -9438,7 +11265,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x04 \x03(\v2\x14.xstate.v1.CandidateR\n" +
 	"candidates\x121\n" +
-	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x99\x02\n" +
+	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x96\x03\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x10\n" +
@@ -9448,7 +11275,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12&\n" +
 	"\x05error\x18\a \x01(\v2\x10.xstate.v1.ErrorR\x05error\x12#\n" +
 	"\x04exec\x18\b \x01(\v2\x0f.xstate.v1.ExecR\x04exec\x12&\n" +
-	"\x06result\x18\t \x01(\v2\x0e.xstate.v1.RunR\x06result\"\xec\x04\n" +
+	"\x06result\x18\t \x01(\v2\x0e.xstate.v1.RunR\x06result\x12\x12\n" +
+	"\x04call\x18\n" +
+	" \x01(\x05R\x04call\x12\x12\n" +
+	"\x04tool\x18\v \x01(\tR\x04tool\x12*\n" +
+	"\x04args\x18\f \x01(\v2\x16.google.protobuf.ValueR\x04args\x12'\n" +
+	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\"\xec\x04\n" +
 	"\bEvidence\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\tR\x02of\x12\x12\n" +
@@ -9493,7 +11325,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\x86\a\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xd6\a\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9520,7 +11352,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06failed\x18\x12 \x01(\x05R\x06failed\x12\x18\n" +
 	"\ablocked\x18\x13 \x01(\x05R\ablocked\x12\x1f\n" +
 	"\vnot_reached\x18\x14 \x01(\x05R\n" +
-	"notReached\x12\x18\n" +
+	"notReached\x120\n" +
+	"\awaiting\x18\x1e \x03(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12\x1c\n" +
+	"\tsuspended\x18\x1f \x01(\x05R\tsuspended\x12\x18\n" +
 	"\aseconds\x18\x15 \x01(\x01R\aseconds\x12#\n" +
 	"\rsaved_seconds\x18\x16 \x01(\x01R\fsavedSeconds\x12%\n" +
 	"\x0eresult_seconds\x18\x17 \x01(\x01R\rresultSeconds\x12%\n" +
@@ -9536,14 +11370,15 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\x12\x12\n" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x12*\n" +
 	"\x05error\x18\x05 \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12\x18\n" +
-	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\xea\x01\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\x9c\x02\n" +
 	"\tExecError\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
 	"\ttraceback\x18\x03 \x03(\tR\ttraceback\x12\x14\n" +
 	"\x05block\x18\x04 \x01(\tR\x05block\x12\x12\n" +
 	"\x04line\x18\x05 \x01(\x05R\x04line\x12)\n" +
-	"\x06denied\x18\b \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12(\n" +
+	"\x06denied\x18\b \x03(\v2\x11.xstate.v1.DenialR\x06denied\x120\n" +
+	"\awaiting\x18\t \x03(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12(\n" +
 	"\x06frames\x18\x06 \x03(\v2\x10.xstate.v1.FrameR\x06frames\x12\x12\n" +
 	"\x04hint\x18\a \x01(\tR\x04hint\"r\n" +
 	"\bExecFile\x12\x14\n" +
@@ -9585,7 +11420,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
 	"\x05steps\x18\x03 \x03(\v2\x12.xstate.v1.LogStepR\x05steps\x12\x12\n" +
-	"\x04next\x18\x04 \x01(\x05R\x04next\"\xba\x05\n" +
+	"\x04next\x18\x04 \x01(\x05R\x04next\"\xed\x05\n" +
 	"\aLogStep\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12\x12\n" +
@@ -9606,7 +11441,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x120\n" +
 	"\aapplied\x18\x15 \x01(\v2\x16.xstate.v1.ApplicationR\aapplied\x121\n" +
 	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x126\n" +
-	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x125\n" +
+	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x121\n" +
+	"\adecided\x18\x16 \x01(\v2\x17.xstate.v1.CallDecisionR\adecided\x125\n" +
 	"\bartifact\x18\x13 \x01(\v2\x19.xstate.v1.ArtifactChangeR\bartifact\x12\x14\n" +
 	"\x05forks\x18\x14 \x03(\tR\x05forks\"T\n" +
 	"\x04Lost\x12\x10\n" +
@@ -9864,7 +11700,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\x05R\x02to\x12\x12\n" +
-	"\x04file\x18\x05 \x01(\tR\x04file\"\xea\x05\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\"\xba\x06\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -9888,7 +11724,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06policy\x18\x17 \x01(\tR\x06policy\x12\x1e\n" +
 	"\n" +
 	"unenforced\x18\x18 \x03(\tR\n" +
-	"unenforced\x12\x1f\n" +
+	"unenforced\x120\n" +
+	"\awaiting\x18\x19 \x03(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12\x1c\n" +
+	"\tsuspended\x18\x1a \x01(\x05R\tsuspended\x12\x1f\n" +
 	"\vnot_reached\x18\x12 \x01(\x05R\n" +
 	"notReached\x12\x19\n" +
 	"\bended_by\x18\x13 \x01(\tR\aendedBy\x12 \n" +
@@ -9930,12 +11768,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"ServedNode\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x10\n" +
 	"\x03why\x18\x02 \x01(\tR\x03why\x12\x12\n" +
-	"\x04what\x18\x03 \x03(\tR\x04what\"\xc2\x01\n" +
+	"\x04what\x18\x03 \x03(\tR\x04what\"\xdc\x01\n" +
 	"\rSessionStatus\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x12\n" +
 	"\x04file\x18\x02 \x01(\tR\x04file\x12\x16\n" +
 	"\x06blocks\x18\x03 \x01(\x05R\x06blocks\x12\x16\n" +
-	"\x06failed\x18\x04 \x03(\tR\x06failed\x12\x17\n" +
+	"\x06failed\x18\x04 \x03(\tR\x06failed\x12\x18\n" +
+	"\awaiting\x18\b \x03(\tR\awaiting\x12\x17\n" +
 	"\anot_run\x18\x05 \x01(\x05R\x06notRun\x12\x14\n" +
 	"\x05edits\x18\x06 \x01(\x05R\x05edits\x12$\n" +
 	"\x04last\x18\a \x01(\v2\x10.xstate.v1.EntryR\x04last\"B\n" +
@@ -10034,7 +11873,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
 	"\x05marks\x18\x03 \x03(\tR\x05marks\x12\x1c\n" +
-	"\tinherited\x18\x04 \x03(\tR\tinherited\"\xe5\x02\n" +
+	"\tinherited\x18\x04 \x03(\tR\tinherited\"}\n" +
+	"\vWaitingCall\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x12\n" +
+	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1a\n" +
+	"\bquestion\x18\x03 \x01(\tR\bquestion\x12\x18\n" +
+	"\achoices\x18\x04 \x03(\tR\achoices\x12\x10\n" +
+	"\x03why\x18\x05 \x01(\tR\x03why\"\xe5\x02\n" +
 	"\x03Why\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x14\n" +
@@ -10061,266 +11906,309 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 104)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
 	(*Application)(nil),     // 2: xstate.v1.Application
 	(*AppliedFile)(nil),     // 3: xstate.v1.AppliedFile
-	(*ArtifactChange)(nil),  // 4: xstate.v1.ArtifactChange
-	(*ArtifactFile)(nil),    // 5: xstate.v1.ArtifactFile
-	(*ArtifactView)(nil),    // 6: xstate.v1.ArtifactView
-	(*Artifacts)(nil),       // 7: xstate.v1.Artifacts
-	(*Block)(nil),           // 8: xstate.v1.Block
-	(*BlockChange)(nil),     // 9: xstate.v1.BlockChange
-	(*BlockTrace)(nil),      // 10: xstate.v1.BlockTrace
-	(*BlockView)(nil),       // 11: xstate.v1.BlockView
-	(*Candidate)(nil),       // 12: xstate.v1.Candidate
-	(*CheckView)(nil),       // 13: xstate.v1.CheckView
-	(*Clash)(nil),           // 14: xstate.v1.Clash
-	(*Conflict)(nil),        // 15: xstate.v1.Conflict
-	(*Counts)(nil),          // 16: xstate.v1.Counts
-	(*Coverage)(nil),        // 17: xstate.v1.Coverage
-	(*Decision)(nil),        // 18: xstate.v1.Decision
-	(*Denial)(nil),          // 19: xstate.v1.Denial
-	(*Dependent)(nil),       // 20: xstate.v1.Dependent
-	(*Diff)(nil),            // 21: xstate.v1.Diff
-	(*Difference)(nil),      // 22: xstate.v1.Difference
-	(*Divergence)(nil),      // 23: xstate.v1.Divergence
-	(*Edit)(nil),            // 24: xstate.v1.Edit
-	(*EditedFile)(nil),      // 25: xstate.v1.EditedFile
-	(*Ended)(nil),           // 26: xstate.v1.Ended
-	(*Entry)(nil),           // 27: xstate.v1.Entry
-	(*Error)(nil),           // 28: xstate.v1.Error
-	(*Event)(nil),           // 29: xstate.v1.Event
-	(*Evidence)(nil),        // 30: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 31: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 32: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 33: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 34: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 35: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 36: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 37: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 38: xstate.v1.Exercised
-	(*Fork)(nil),            // 39: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 40: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 41: xstate.v1.Frame
-	(*Log)(nil),             // 42: xstate.v1.Log
-	(*LogStep)(nil),         // 43: xstate.v1.LogStep
-	(*Lost)(nil),            // 44: xstate.v1.Lost
-	(*Missing)(nil),         // 45: xstate.v1.Missing
-	(*Need)(nil),            // 46: xstate.v1.Need
-	(*NodeCounts)(nil),      // 47: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 48: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 49: xstate.v1.NodeView
-	(*Output)(nil),          // 50: xstate.v1.Output
-	(*Patch)(nil),           // 51: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 52: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 53: xstate.v1.PatchView
-	(*Placement)(nil),       // 54: xstate.v1.Placement
-	(*Plan)(nil),            // 55: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 56: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 57: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 58: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 59: xstate.v1.PrivateRun
-	(*Query)(nil),           // 60: xstate.v1.Query
-	(*QueryBlock)(nil),      // 61: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 62: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 63: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 64: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 65: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 66: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 67: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 68: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 69: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 70: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 71: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 72: xstate.v1.RanBlock
-	(*Reason)(nil),          // 73: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 74: xstate.v1.ReferenceView
-	(*Repeat)(nil),          // 75: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 76: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 77: xstate.v1.Repetition
-	(*Replay)(nil),          // 78: xstate.v1.Replay
-	(*Rollback)(nil),        // 79: xstate.v1.Rollback
-	(*Run)(nil),             // 80: xstate.v1.Run
-	(*RunReport)(nil),       // 81: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 82: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 83: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 84: xstate.v1.SessionStatus
-	(*Span)(nil),            // 85: xstate.v1.Span
-	(*Status)(nil),          // 86: xstate.v1.Status
-	(*StepPlacement)(nil),   // 87: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 88: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 89: xstate.v1.Symbols
-	(*Testing)(nil),         // 90: xstate.v1.Testing
-	(*Undo)(nil),            // 91: xstate.v1.Undo
-	(*UndoStep)(nil),        // 92: xstate.v1.UndoStep
-	(*ValueChange)(nil),     // 93: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 94: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 95: xstate.v1.Variation
-	(*Verification)(nil),    // 96: xstate.v1.Verification
-	(*Verified)(nil),        // 97: xstate.v1.Verified
-	(*Verify)(nil),          // 98: xstate.v1.Verify
-	(*VersionView)(nil),     // 99: xstate.v1.VersionView
-	(*Via)(nil),             // 100: xstate.v1.Via
-	(*Volatile)(nil),        // 101: xstate.v1.Volatile
-	(*Why)(nil),             // 102: xstate.v1.Why
-	nil,                     // 103: xstate.v1.Output.DataEntry
-	(*structpb.Struct)(nil), // 104: google.protobuf.Struct
+	(*Approval)(nil),        // 4: xstate.v1.Approval
+	(*Approve)(nil),         // 5: xstate.v1.Approve
+	(*Approved)(nil),        // 6: xstate.v1.Approved
+	(*ArtifactChange)(nil),  // 7: xstate.v1.ArtifactChange
+	(*ArtifactFile)(nil),    // 8: xstate.v1.ArtifactFile
+	(*ArtifactView)(nil),    // 9: xstate.v1.ArtifactView
+	(*Artifacts)(nil),       // 10: xstate.v1.Artifacts
+	(*Block)(nil),           // 11: xstate.v1.Block
+	(*BlockChange)(nil),     // 12: xstate.v1.BlockChange
+	(*BlockTrace)(nil),      // 13: xstate.v1.BlockTrace
+	(*BlockView)(nil),       // 14: xstate.v1.BlockView
+	(*Call)(nil),            // 15: xstate.v1.Call
+	(*CallAttempt)(nil),     // 16: xstate.v1.CallAttempt
+	(*CallDecision)(nil),    // 17: xstate.v1.CallDecision
+	(*CallError)(nil),       // 18: xstate.v1.CallError
+	(*CallRow)(nil),         // 19: xstate.v1.CallRow
+	(*CallToolCost)(nil),    // 20: xstate.v1.CallToolCost
+	(*CallTotal)(nil),       // 21: xstate.v1.CallTotal
+	(*CallUndo)(nil),        // 22: xstate.v1.CallUndo
+	(*Calls)(nil),           // 23: xstate.v1.Calls
+	(*Candidate)(nil),       // 24: xstate.v1.Candidate
+	(*CheckView)(nil),       // 25: xstate.v1.CheckView
+	(*Clash)(nil),           // 26: xstate.v1.Clash
+	(*Conflict)(nil),        // 27: xstate.v1.Conflict
+	(*Counts)(nil),          // 28: xstate.v1.Counts
+	(*Coverage)(nil),        // 29: xstate.v1.Coverage
+	(*Decision)(nil),        // 30: xstate.v1.Decision
+	(*Denial)(nil),          // 31: xstate.v1.Denial
+	(*Dependent)(nil),       // 32: xstate.v1.Dependent
+	(*Diff)(nil),            // 33: xstate.v1.Diff
+	(*Difference)(nil),      // 34: xstate.v1.Difference
+	(*Divergence)(nil),      // 35: xstate.v1.Divergence
+	(*Edit)(nil),            // 36: xstate.v1.Edit
+	(*EditedFile)(nil),      // 37: xstate.v1.EditedFile
+	(*Ended)(nil),           // 38: xstate.v1.Ended
+	(*Entry)(nil),           // 39: xstate.v1.Entry
+	(*Error)(nil),           // 40: xstate.v1.Error
+	(*Event)(nil),           // 41: xstate.v1.Event
+	(*Evidence)(nil),        // 42: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 43: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 44: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 45: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 46: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 47: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 48: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 49: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 50: xstate.v1.Exercised
+	(*Fork)(nil),            // 51: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 52: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 53: xstate.v1.Frame
+	(*Log)(nil),             // 54: xstate.v1.Log
+	(*LogStep)(nil),         // 55: xstate.v1.LogStep
+	(*Lost)(nil),            // 56: xstate.v1.Lost
+	(*Missing)(nil),         // 57: xstate.v1.Missing
+	(*Need)(nil),            // 58: xstate.v1.Need
+	(*NodeCounts)(nil),      // 59: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 60: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 61: xstate.v1.NodeView
+	(*Output)(nil),          // 62: xstate.v1.Output
+	(*Patch)(nil),           // 63: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 64: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 65: xstate.v1.PatchView
+	(*Placement)(nil),       // 66: xstate.v1.Placement
+	(*Plan)(nil),            // 67: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 68: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 69: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 70: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 71: xstate.v1.PrivateRun
+	(*Query)(nil),           // 72: xstate.v1.Query
+	(*QueryBlock)(nil),      // 73: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 74: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 75: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 76: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 77: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 78: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 79: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 80: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 81: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 82: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 83: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 84: xstate.v1.RanBlock
+	(*Reason)(nil),          // 85: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 86: xstate.v1.ReferenceView
+	(*Repeat)(nil),          // 87: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 88: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 89: xstate.v1.Repetition
+	(*Replay)(nil),          // 90: xstate.v1.Replay
+	(*Rollback)(nil),        // 91: xstate.v1.Rollback
+	(*Run)(nil),             // 92: xstate.v1.Run
+	(*RunReport)(nil),       // 93: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 94: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 95: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 96: xstate.v1.SessionStatus
+	(*Span)(nil),            // 97: xstate.v1.Span
+	(*Status)(nil),          // 98: xstate.v1.Status
+	(*StepPlacement)(nil),   // 99: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 100: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 101: xstate.v1.Symbols
+	(*Testing)(nil),         // 102: xstate.v1.Testing
+	(*Undo)(nil),            // 103: xstate.v1.Undo
+	(*UndoStep)(nil),        // 104: xstate.v1.UndoStep
+	(*ValueChange)(nil),     // 105: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 106: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 107: xstate.v1.Variation
+	(*Verification)(nil),    // 108: xstate.v1.Verification
+	(*Verified)(nil),        // 109: xstate.v1.Verified
+	(*Verify)(nil),          // 110: xstate.v1.Verify
+	(*VersionView)(nil),     // 111: xstate.v1.VersionView
+	(*Via)(nil),             // 112: xstate.v1.Via
+	(*Volatile)(nil),        // 113: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 114: xstate.v1.WaitingCall
+	(*Why)(nil),             // 115: xstate.v1.Why
+	nil,                     // 116: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 117: google.protobuf.Value
+	(*structpb.Struct)(nil), // 118: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	94,  // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	44,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	76,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	106, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	56,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	88,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
-	5,   // 4: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	46,  // 5: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	74,  // 6: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	104, // 7: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
-	6,   // 8: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	73,  // 9: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	36,  // 10: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	47,  // 11: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	19,  // 12: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	50,  // 13: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	93,  // 14: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	73,  // 15: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
-	0,   // 16: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
-	0,   // 17: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	104, // 18: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	49,  // 19: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	50,  // 20: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	36,  // 21: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	38,  // 22: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	14,  // 23: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	100, // 24: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	9,   // 25: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	104, // 26: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	82,  // 27: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	40,  // 28: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	96,  // 29: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	90,  // 30: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	2,   // 31: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	77,  // 32: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	87,  // 33: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	4,   // 34: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	12,  // 35: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	15,  // 36: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	50,  // 37: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	28,  // 38: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	34,  // 39: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	80,  // 40: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	0,   // 41: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	32,  // 42: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	31,  // 43: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	33,  // 44: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	27,  // 45: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	13,  // 46: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	17,  // 47: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	100, // 48: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	73,  // 49: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 50: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 51: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	27,  // 52: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	18,  // 53: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	36,  // 54: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	19,  // 55: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	35,  // 56: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	37,  // 57: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	73,  // 58: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	36,  // 59: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	19,  // 60: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	41,  // 61: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	40,  // 62: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	43,  // 63: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	104, // 64: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	82,  // 65: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	40,  // 66: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	96,  // 67: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	90,  // 68: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 69: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	77,  // 70: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	87,  // 71: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	4,   // 72: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	94,  // 73: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	100, // 74: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	73,  // 75: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	94,  // 76: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	94,  // 77: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	73,  // 78: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 79: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 80: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	103, // 81: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	52,  // 82: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	54,  // 83: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	75,  // 84: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	80,  // 85: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	55,  // 86: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	27,  // 87: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	72,  // 88: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	89,  // 89: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 90: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	58,  // 91: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	56,  // 92: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	25,  // 93: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	44,  // 94: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	76,  // 95: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	73,  // 96: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	36,  // 97: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	57,  // 98: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	73,  // 99: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	89,  // 100: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	27,  // 101: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	11,  // 102: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	27,  // 103: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	11,  // 104: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	11,  // 105: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	20,  // 106: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	53,  // 107: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	88,  // 108: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	88,  // 109: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	11,  // 110: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	17,  // 111: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	99,  // 112: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	101, // 113: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	11,  // 114: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	10,  // 115: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	27,  // 116: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	73,  // 117: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	81,  // 118: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	23,  // 119: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	45,  // 120: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	24,  // 121: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	8,   // 122: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	97,  // 123: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	59,  // 124: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	83,  // 125: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	23,  // 126: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	16,  // 127: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	16,  // 128: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	26,  // 129: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	27,  // 130: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	27,  // 131: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	84,  // 132: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	94,  // 133: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	92,  // 134: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	9,   // 135: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	94,  // 136: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	94,  // 137: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	22,  // 138: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	22,  // 139: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	95,  // 140: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	85,  // 141: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	104, // 142: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	48,  // 143: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	48,  // 144: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	36,  // 145: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	146, // [146:146] is the sub-list for method output_type
-	146, // [146:146] is the sub-list for method input_type
-	146, // [146:146] is the sub-list for extension type_name
-	146, // [146:146] is the sub-list for extension extendee
-	0,   // [0:146] is the sub-list for field type_name
+	6,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
+	117, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	117, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	18,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
+	114, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	4,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
+	8,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
+	58,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	86,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	118, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	9,   // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
+	85,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	48,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	59,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	31,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	62,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	105, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	85,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
+	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
+	118, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	61,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	62,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	48,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	117, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	117, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	18,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
+	114, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	4,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
+	16,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
+	22,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
+	18,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
+	117, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	117, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	18,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
+	114, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	4,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
+	117, // 41: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	19,  // 42: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
+	21,  // 43: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
+	20,  // 44: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
+	50,  // 45: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	26,  // 46: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	112, // 47: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	12,  // 48: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	118, // 49: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	94,  // 50: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	52,  // 51: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	108, // 52: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	102, // 53: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	2,   // 54: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	89,  // 55: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	99,  // 56: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 57: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	7,   // 58: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	24,  // 59: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	27,  // 60: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	62,  // 61: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	40,  // 62: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	46,  // 63: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	92,  // 64: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	117, // 65: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 66: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	44,  // 67: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	43,  // 68: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	45,  // 69: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	39,  // 70: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	25,  // 71: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	29,  // 72: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	112, // 73: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	85,  // 74: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 75: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 76: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	39,  // 77: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	30,  // 78: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	48,  // 79: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	31,  // 80: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	47,  // 81: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	49,  // 82: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	114, // 83: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	85,  // 84: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	48,  // 85: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	31,  // 86: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	114, // 87: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	53,  // 88: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	52,  // 89: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	55,  // 90: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	118, // 91: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	94,  // 92: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	52,  // 93: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	108, // 94: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	102, // 95: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 96: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	89,  // 97: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	99,  // 98: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 99: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	7,   // 100: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	106, // 101: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	112, // 102: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	85,  // 103: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	106, // 104: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	106, // 105: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	85,  // 106: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 107: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 108: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	116, // 109: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	64,  // 110: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	66,  // 111: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	87,  // 112: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	92,  // 113: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	67,  // 114: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	39,  // 115: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	84,  // 116: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	101, // 117: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 118: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	70,  // 119: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	68,  // 120: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	37,  // 121: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	56,  // 122: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	88,  // 123: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	85,  // 124: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	48,  // 125: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	69,  // 126: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	85,  // 127: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	101, // 128: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	39,  // 129: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	14,  // 130: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	39,  // 131: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	14,  // 132: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	14,  // 133: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	32,  // 134: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	65,  // 135: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	100, // 136: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	100, // 137: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	14,  // 138: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	29,  // 139: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	111, // 140: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	113, // 141: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	14,  // 142: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	13,  // 143: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	39,  // 144: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	85,  // 145: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	93,  // 146: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	35,  // 147: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	57,  // 148: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	36,  // 149: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	11,  // 150: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	109, // 151: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	114, // 152: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	71,  // 153: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	95,  // 154: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	35,  // 155: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	28,  // 156: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	28,  // 157: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	38,  // 158: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	39,  // 159: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	39,  // 160: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	96,  // 161: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	106, // 162: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	104, // 163: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	12,  // 164: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	106, // 165: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	106, // 166: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	34,  // 167: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	34,  // 168: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	107, // 169: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	97,  // 170: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	118, // 171: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	60,  // 172: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	60,  // 173: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	48,  // 174: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	175, // [175:175] is the sub-list for method output_type
+	175, // [175:175] is the sub-list for method input_type
+	175, // [175:175] is the sub-list for extension type_name
+	175, // [175:175] is the sub-list for extension extendee
+	0,   // [0:175] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -10328,16 +12216,16 @@ func file_xstate_v1_documents_proto_init() {
 	if File_xstate_v1_documents_proto != nil {
 		return
 	}
-	file_xstate_v1_documents_proto_msgTypes[8].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[34].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[80].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[11].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[46].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[92].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   104,
+			NumMessages:   117,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

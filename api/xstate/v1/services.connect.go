@@ -39,6 +39,8 @@ const (
 	RunServiceName = "xstate.v1.RunService"
 	// EditServiceName is the fully-qualified name of the EditService service.
 	EditServiceName = "xstate.v1.EditService"
+	// CallServiceName is the fully-qualified name of the CallService service.
+	CallServiceName = "xstate.v1.CallService"
 	// QueryServiceName is the fully-qualified name of the QueryService service.
 	QueryServiceName = "xstate.v1.QueryService"
 	// AuditServiceName is the fully-qualified name of the AuditService service.
@@ -77,6 +79,14 @@ const (
 	EditServiceRollbackProcedure = "/xstate.v1.EditService/Rollback"
 	// EditServiceForkProcedure is the fully-qualified name of the EditService's Fork RPC.
 	EditServiceForkProcedure = "/xstate.v1.EditService/Fork"
+	// CallServiceListProcedure is the fully-qualified name of the CallService's List RPC.
+	CallServiceListProcedure = "/xstate.v1.CallService/List"
+	// CallServiceGetProcedure is the fully-qualified name of the CallService's Get RPC.
+	CallServiceGetProcedure = "/xstate.v1.CallService/Get"
+	// CallServiceApproveProcedure is the fully-qualified name of the CallService's Approve RPC.
+	CallServiceApproveProcedure = "/xstate.v1.CallService/Approve"
+	// CallServiceAnswerProcedure is the fully-qualified name of the CallService's Answer RPC.
+	CallServiceAnswerProcedure = "/xstate.v1.CallService/Answer"
 	// QueryServicePlanProcedure is the fully-qualified name of the QueryService's Plan RPC.
 	QueryServicePlanProcedure = "/xstate.v1.QueryService/Plan"
 	// QueryServiceWhyProcedure is the fully-qualified name of the QueryService's Why RPC.
@@ -575,6 +585,166 @@ func (UnimplementedEditServiceHandler) Rollback(context.Context, *connect.Reques
 
 func (UnimplementedEditServiceHandler) Fork(context.Context, *connect.Request[ForkRequest]) (*connect.Response[Fork], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.EditService.Fork is not implemented"))
+}
+
+// CallServiceClient is a client for the xstate.v1.CallService service.
+type CallServiceClient interface {
+	// List lists the calls of a session, the newest first.
+	List(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error)
+	// Get returns everything that is recorded of one call.
+	Get(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error)
+	// Approve decides about a call that waits. The next run goes on from there.
+	Approve(context.Context, *connect.Request[ApproveRequest]) (*connect.Response[Approve], error)
+	// Answer answers the event call of a stream.
+	Answer(context.Context, *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error)
+}
+
+// NewCallServiceClient constructs a client for the xstate.v1.CallService service. By default, it
+// uses the Connect protocol with the binary Protobuf Codec, asks for gzipped responses, and sends
+// uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the connect.WithGRPC() or
+// connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewCallServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) CallServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	callServiceMethods := File_xstate_v1_services_proto.Services().ByName("CallService").Methods()
+	return &callServiceClient{
+		list: connect.NewClient[ListCallsRequest, Calls](
+			httpClient,
+			baseURL+CallServiceListProcedure,
+			connect.WithSchema(callServiceMethods.ByName("List")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		get: connect.NewClient[GetCallRequest, Call](
+			httpClient,
+			baseURL+CallServiceGetProcedure,
+			connect.WithSchema(callServiceMethods.ByName("Get")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		approve: connect.NewClient[ApproveRequest, Approve](
+			httpClient,
+			baseURL+CallServiceApproveProcedure,
+			connect.WithSchema(callServiceMethods.ByName("Approve")),
+			connect.WithClientOptions(opts...),
+		),
+		answer: connect.NewClient[AnswerRequest, AnswerResponse](
+			httpClient,
+			baseURL+CallServiceAnswerProcedure,
+			connect.WithSchema(callServiceMethods.ByName("Answer")),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// callServiceClient implements CallServiceClient.
+type callServiceClient struct {
+	list    *connect.Client[ListCallsRequest, Calls]
+	get     *connect.Client[GetCallRequest, Call]
+	approve *connect.Client[ApproveRequest, Approve]
+	answer  *connect.Client[AnswerRequest, AnswerResponse]
+}
+
+// List calls xstate.v1.CallService.List.
+func (c *callServiceClient) List(ctx context.Context, req *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error) {
+	return c.list.CallUnary(ctx, req)
+}
+
+// Get calls xstate.v1.CallService.Get.
+func (c *callServiceClient) Get(ctx context.Context, req *connect.Request[GetCallRequest]) (*connect.Response[Call], error) {
+	return c.get.CallUnary(ctx, req)
+}
+
+// Approve calls xstate.v1.CallService.Approve.
+func (c *callServiceClient) Approve(ctx context.Context, req *connect.Request[ApproveRequest]) (*connect.Response[Approve], error) {
+	return c.approve.CallUnary(ctx, req)
+}
+
+// Answer calls xstate.v1.CallService.Answer.
+func (c *callServiceClient) Answer(ctx context.Context, req *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error) {
+	return c.answer.CallUnary(ctx, req)
+}
+
+// CallServiceHandler is an implementation of the xstate.v1.CallService service.
+type CallServiceHandler interface {
+	// List lists the calls of a session, the newest first.
+	List(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error)
+	// Get returns everything that is recorded of one call.
+	Get(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error)
+	// Approve decides about a call that waits. The next run goes on from there.
+	Approve(context.Context, *connect.Request[ApproveRequest]) (*connect.Response[Approve], error)
+	// Answer answers the event call of a stream.
+	Answer(context.Context, *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error)
+}
+
+// NewCallServiceHandler builds an HTTP handler from the service implementation. It returns the path
+// on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewCallServiceHandler(svc CallServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	callServiceMethods := File_xstate_v1_services_proto.Services().ByName("CallService").Methods()
+	callServiceListHandler := connect.NewUnaryHandler(
+		CallServiceListProcedure,
+		svc.List,
+		connect.WithSchema(callServiceMethods.ByName("List")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	callServiceGetHandler := connect.NewUnaryHandler(
+		CallServiceGetProcedure,
+		svc.Get,
+		connect.WithSchema(callServiceMethods.ByName("Get")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	callServiceApproveHandler := connect.NewUnaryHandler(
+		CallServiceApproveProcedure,
+		svc.Approve,
+		connect.WithSchema(callServiceMethods.ByName("Approve")),
+		connect.WithHandlerOptions(opts...),
+	)
+	callServiceAnswerHandler := connect.NewUnaryHandler(
+		CallServiceAnswerProcedure,
+		svc.Answer,
+		connect.WithSchema(callServiceMethods.ByName("Answer")),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/xstate.v1.CallService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case CallServiceListProcedure:
+			callServiceListHandler.ServeHTTP(w, r)
+		case CallServiceGetProcedure:
+			callServiceGetHandler.ServeHTTP(w, r)
+		case CallServiceApproveProcedure:
+			callServiceApproveHandler.ServeHTTP(w, r)
+		case CallServiceAnswerProcedure:
+			callServiceAnswerHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedCallServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedCallServiceHandler struct{}
+
+func (UnimplementedCallServiceHandler) List(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.List is not implemented"))
+}
+
+func (UnimplementedCallServiceHandler) Get(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.Get is not implemented"))
+}
+
+func (UnimplementedCallServiceHandler) Approve(context.Context, *connect.Request[ApproveRequest]) (*connect.Response[Approve], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.Approve is not implemented"))
+}
+
+func (UnimplementedCallServiceHandler) Answer(context.Context, *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.Answer is not implemented"))
 }
 
 // QueryServiceClient is a client for the xstate.v1.QueryService service.

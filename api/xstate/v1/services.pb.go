@@ -127,6 +127,8 @@ type ExecRequest struct {
 	Origin         *structpb.Struct       `protobuf:"bytes,8,opt,name=origin,proto3" json:"origin,omitempty"`
 	Environ        map[string]string      `protobuf:"bytes,9,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Detach         bool                   `protobuf:"varint,10,opt,name=detach,proto3" json:"detach,omitempty"`
+	Tools          []*ToolDefinition      `protobuf:"bytes,11,rep,name=tools,proto3" json:"tools,omitempty"`   // of ExecStream: what the client offers the program
+	Models         []*ToolDefinition      `protobuf:"bytes,12,rep,name=models,proto3" json:"models,omitempty"` // likewise
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -231,6 +233,131 @@ func (x *ExecRequest) GetDetach() bool {
 	return false
 }
 
+func (x *ExecRequest) GetTools() []*ToolDefinition {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *ExecRequest) GetModels() []*ToolDefinition {
+	if x != nil {
+		return x.Models
+	}
+	return nil
+}
+
+// ToolDefinition is a tool or a model that the client of a stream offers the program. When the program calls it, the
+// stream has the event call, and the client answers with CallService.Answer. A call that was made before is served from
+// the record, and the client does not see it.
+type ToolDefinition struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Description     string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	Input           *structpb.Struct       `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`                                              // JSON Schema of the arguments; absent: any
+	Output          *structpb.Value        `protobuf:"bytes,4,opt,name=output,proto3" json:"output,omitempty"`                                            // JSON Schema of the result; absent: any
+	Class           string                 `protobuf:"bytes,5,opt,name=class,proto3" json:"class,omitempty"`                                              // pure, read, idempotent, reversible or irreversible; "": irreversible
+	Scope           string                 `protobuf:"bytes,6,opt,name=scope,proto3" json:"scope,omitempty"`                                              // what it reads or changes; "": everything that the client's tools do
+	LifetimeSeconds float64                `protobuf:"fixed64,7,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"` // of a result of a tool that reads, after which it is stale; 0: for ever
+	Undo            string                 `protobuf:"bytes,8,opt,name=undo,proto3" json:"undo,omitempty"`                                                // the tool that takes an effect back
+	Version         string                 `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`                                          // another version is another tool
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ToolDefinition) Reset() {
+	*x = ToolDefinition{}
+	mi := &file_xstate_v1_services_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolDefinition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolDefinition) ProtoMessage() {}
+
+func (x *ToolDefinition) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolDefinition.ProtoReflect.Descriptor instead.
+func (*ToolDefinition) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ToolDefinition) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ToolDefinition) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ToolDefinition) GetInput() *structpb.Struct {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *ToolDefinition) GetOutput() *structpb.Value {
+	if x != nil {
+		return x.Output
+	}
+	return nil
+}
+
+func (x *ToolDefinition) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *ToolDefinition) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *ToolDefinition) GetLifetimeSeconds() float64 {
+	if x != nil {
+		return x.LifetimeSeconds
+	}
+	return 0
+}
+
+func (x *ToolDefinition) GetUndo() string {
+	if x != nil {
+		return x.Undo
+	}
+	return ""
+}
+
+func (x *ToolDefinition) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
 type RunRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Session        string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // its name; "": the file's
@@ -251,13 +378,15 @@ type RunRequest struct {
 	Origin         *structpb.Struct       `protobuf:"bytes,16,opt,name=origin,proto3" json:"origin,omitempty"`
 	Environ        map[string]string      `protobuf:"bytes,17,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Detach         bool                   `protobuf:"varint,18,opt,name=detach,proto3" json:"detach,omitempty"`
+	Tools          []*ToolDefinition      `protobuf:"bytes,19,rep,name=tools,proto3" json:"tools,omitempty"`   // of RunStream: what the client offers the program
+	Models         []*ToolDefinition      `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"` // likewise
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[3]
+	mi := &file_xstate_v1_services_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -269,7 +398,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[3]
+	mi := &file_xstate_v1_services_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -282,7 +411,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RunRequest) GetSession() string {
@@ -411,6 +540,20 @@ func (x *RunRequest) GetDetach() bool {
 	return false
 }
 
+func (x *RunRequest) GetTools() []*ToolDefinition {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *RunRequest) GetModels() []*ToolDefinition {
+	if x != nil {
+		return x.Models
+	}
+	return nil
+}
+
 type InterruptRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Run           string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"` // as the event started names it
@@ -420,7 +563,7 @@ type InterruptRequest struct {
 
 func (x *InterruptRequest) Reset() {
 	*x = InterruptRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[4]
+	mi := &file_xstate_v1_services_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -432,7 +575,7 @@ func (x *InterruptRequest) String() string {
 func (*InterruptRequest) ProtoMessage() {}
 
 func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[4]
+	mi := &file_xstate_v1_services_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -445,7 +588,7 @@ func (x *InterruptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptRequest.ProtoReflect.Descriptor instead.
 func (*InterruptRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *InterruptRequest) GetRun() string {
@@ -464,7 +607,7 @@ type InterruptResponse struct {
 
 func (x *InterruptResponse) Reset() {
 	*x = InterruptResponse{}
-	mi := &file_xstate_v1_services_proto_msgTypes[5]
+	mi := &file_xstate_v1_services_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +619,7 @@ func (x *InterruptResponse) String() string {
 func (*InterruptResponse) ProtoMessage() {}
 
 func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[5]
+	mi := &file_xstate_v1_services_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +632,7 @@ func (x *InterruptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InterruptResponse.ProtoReflect.Descriptor instead.
 func (*InterruptResponse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{5}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *InterruptResponse) GetInterrupted() bool {
@@ -507,7 +650,7 @@ type ListRunsRequest struct {
 
 func (x *ListRunsRequest) Reset() {
 	*x = ListRunsRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[6]
+	mi := &file_xstate_v1_services_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -519,7 +662,7 @@ func (x *ListRunsRequest) String() string {
 func (*ListRunsRequest) ProtoMessage() {}
 
 func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[6]
+	mi := &file_xstate_v1_services_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -532,7 +675,7 @@ func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunsRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{6}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{7}
 }
 
 type ListRunsResponse struct {
@@ -544,7 +687,7 @@ type ListRunsResponse struct {
 
 func (x *ListRunsResponse) Reset() {
 	*x = ListRunsResponse{}
-	mi := &file_xstate_v1_services_proto_msgTypes[7]
+	mi := &file_xstate_v1_services_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +699,7 @@ func (x *ListRunsResponse) String() string {
 func (*ListRunsResponse) ProtoMessage() {}
 
 func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[7]
+	mi := &file_xstate_v1_services_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,7 +712,7 @@ func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunsResponse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{7}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListRunsResponse) GetRuns() []*ActiveRun {
@@ -591,7 +734,7 @@ type ActiveRun struct {
 
 func (x *ActiveRun) Reset() {
 	*x = ActiveRun{}
-	mi := &file_xstate_v1_services_proto_msgTypes[8]
+	mi := &file_xstate_v1_services_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -603,7 +746,7 @@ func (x *ActiveRun) String() string {
 func (*ActiveRun) ProtoMessage() {}
 
 func (x *ActiveRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[8]
+	mi := &file_xstate_v1_services_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -616,7 +759,7 @@ func (x *ActiveRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActiveRun.ProtoReflect.Descriptor instead.
 func (*ActiveRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{8}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ActiveRun) GetRun() string {
@@ -668,7 +811,7 @@ type EditRequest struct {
 
 func (x *EditRequest) Reset() {
 	*x = EditRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[9]
+	mi := &file_xstate_v1_services_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -680,7 +823,7 @@ func (x *EditRequest) String() string {
 func (*EditRequest) ProtoMessage() {}
 
 func (x *EditRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[9]
+	mi := &file_xstate_v1_services_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -693,7 +836,7 @@ func (x *EditRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditRequest.ProtoReflect.Descriptor instead.
 func (*EditRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{9}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EditRequest) GetSession() string {
@@ -802,7 +945,7 @@ type UndoRequest struct {
 
 func (x *UndoRequest) Reset() {
 	*x = UndoRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[10]
+	mi := &file_xstate_v1_services_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -814,7 +957,7 @@ func (x *UndoRequest) String() string {
 func (*UndoRequest) ProtoMessage() {}
 
 func (x *UndoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[10]
+	mi := &file_xstate_v1_services_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -827,7 +970,7 @@ func (x *UndoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoRequest.ProtoReflect.Descriptor instead.
 func (*UndoRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{10}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UndoRequest) GetSession() string {
@@ -892,7 +1035,7 @@ type RollbackRequest struct {
 
 func (x *RollbackRequest) Reset() {
 	*x = RollbackRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[11]
+	mi := &file_xstate_v1_services_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1047,7 @@ func (x *RollbackRequest) String() string {
 func (*RollbackRequest) ProtoMessage() {}
 
 func (x *RollbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[11]
+	mi := &file_xstate_v1_services_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1060,7 @@ func (x *RollbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackRequest.ProtoReflect.Descriptor instead.
 func (*RollbackRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{11}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RollbackRequest) GetSession() string {
@@ -969,7 +1112,7 @@ type ForkRequest struct {
 
 func (x *ForkRequest) Reset() {
 	*x = ForkRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[12]
+	mi := &file_xstate_v1_services_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1124,7 @@ func (x *ForkRequest) String() string {
 func (*ForkRequest) ProtoMessage() {}
 
 func (x *ForkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[12]
+	mi := &file_xstate_v1_services_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1137,7 @@ func (x *ForkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkRequest.ProtoReflect.Descriptor instead.
 func (*ForkRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{12}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ForkRequest) GetSession() string {
@@ -1039,6 +1182,416 @@ func (x *ForkRequest) GetPrivate() bool {
 	return false
 }
 
+type ListCallsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Folder        string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
+	Waiting       bool                   `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"` // only those that wait for a decision
+	Tool          string                 `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`        // only those of this tool
+	Block         string                 `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"`      // only those of this block
+	Since         int32                  `protobuf:"varint,6,opt,name=since,proto3" json:"since,omitempty"`     // only those of runs after this step
+	Cost          bool                   `protobuf:"varint,7,opt,name=cost,proto3" json:"cost,omitempty"`       // with the cost of each tool
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCallsRequest) Reset() {
+	*x = ListCallsRequest{}
+	mi := &file_xstate_v1_services_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCallsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCallsRequest) ProtoMessage() {}
+
+func (x *ListCallsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCallsRequest.ProtoReflect.Descriptor instead.
+func (*ListCallsRequest) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListCallsRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *ListCallsRequest) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
+func (x *ListCallsRequest) GetWaiting() bool {
+	if x != nil {
+		return x.Waiting
+	}
+	return false
+}
+
+func (x *ListCallsRequest) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ListCallsRequest) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *ListCallsRequest) GetSince() int32 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *ListCallsRequest) GetCost() bool {
+	if x != nil {
+		return x.Cost
+	}
+	return false
+}
+
+type GetCallRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCallRequest) Reset() {
+	*x = GetCallRequest{}
+	mi := &file_xstate_v1_services_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCallRequest) ProtoMessage() {}
+
+func (x *GetCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCallRequest.ProtoReflect.Descriptor instead.
+func (*GetCallRequest) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetCallRequest) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+type ApproveRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Choice        string                 `protobuf:"bytes,2,opt,name=choice,proto3" json:"choice,omitempty"` // one of those that the call offers; "": yes
+	Deny          bool                   `protobuf:"varint,3,opt,name=deny,proto3" json:"deny,omitempty"`    // decline the call
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Result        string                 `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"` // with the choice happened: what the call returned, as JSON
+	By            string                 `protobuf:"bytes,6,opt,name=by,proto3" json:"by,omitempty"`         // who decides
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApproveRequest) Reset() {
+	*x = ApproveRequest{}
+	mi := &file_xstate_v1_services_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApproveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApproveRequest) ProtoMessage() {}
+
+func (x *ApproveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApproveRequest.ProtoReflect.Descriptor instead.
+func (*ApproveRequest) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ApproveRequest) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *ApproveRequest) GetChoice() string {
+	if x != nil {
+		return x.Choice
+	}
+	return ""
+}
+
+func (x *ApproveRequest) GetDeny() bool {
+	if x != nil {
+		return x.Deny
+	}
+	return false
+}
+
+func (x *ApproveRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *ApproveRequest) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+func (x *ApproveRequest) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+type AnswerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Call  int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"` // as the event names it
+	// Types that are valid to be assigned to Answer:
+	//
+	//	*AnswerRequest_Result
+	//	*AnswerRequest_Refused
+	//	*AnswerRequest_Error
+	//	*AnswerRequest_NotSent
+	Answer        isAnswerRequest_Answer `protobuf_oneof:"answer"`
+	InputTokens   int32                  `protobuf:"varint,6,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"` // that a model has spent
+	OutputTokens  int32                  `protobuf:"varint,7,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	CostUsd       float64                `protobuf:"fixed64,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerRequest) Reset() {
+	*x = AnswerRequest{}
+	mi := &file_xstate_v1_services_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerRequest) ProtoMessage() {}
+
+func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerRequest.ProtoReflect.Descriptor instead.
+func (*AnswerRequest) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AnswerRequest) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *AnswerRequest) GetAnswer() isAnswerRequest_Answer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+func (x *AnswerRequest) GetResult() string {
+	if x != nil {
+		if x, ok := x.Answer.(*AnswerRequest_Result); ok {
+			return x.Result
+		}
+	}
+	return ""
+}
+
+func (x *AnswerRequest) GetRefused() string {
+	if x != nil {
+		if x, ok := x.Answer.(*AnswerRequest_Refused); ok {
+			return x.Refused
+		}
+	}
+	return ""
+}
+
+func (x *AnswerRequest) GetError() string {
+	if x != nil {
+		if x, ok := x.Answer.(*AnswerRequest_Error); ok {
+			return x.Error
+		}
+	}
+	return ""
+}
+
+func (x *AnswerRequest) GetNotSent() string {
+	if x != nil {
+		if x, ok := x.Answer.(*AnswerRequest_NotSent); ok {
+			return x.NotSent
+		}
+	}
+	return ""
+}
+
+func (x *AnswerRequest) GetInputTokens() int32 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *AnswerRequest) GetOutputTokens() int32 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *AnswerRequest) GetCostUsd() float64 {
+	if x != nil {
+		return x.CostUsd
+	}
+	return 0
+}
+
+type isAnswerRequest_Answer interface {
+	isAnswerRequest_Answer()
+}
+
+type AnswerRequest_Result struct {
+	Result string `protobuf:"bytes,2,opt,name=result,proto3,oneof"` // JSON: a text, so that no digit of a number is lost
+}
+
+type AnswerRequest_Refused struct {
+	Refused string `protobuf:"bytes,3,opt,name=refused,proto3,oneof"` // the tool answers that it cannot: the program gets this text
+}
+
+type AnswerRequest_Error struct {
+	Error string `protobuf:"bytes,4,opt,name=error,proto3,oneof"` // there is no answer, and nobody knows whether it happened
+}
+
+type AnswerRequest_NotSent struct {
+	NotSent string `protobuf:"bytes,5,opt,name=not_sent,json=notSent,proto3,oneof"` // there is no answer, and surely it did not happen
+}
+
+func (*AnswerRequest_Result) isAnswerRequest_Answer() {}
+
+func (*AnswerRequest_Refused) isAnswerRequest_Answer() {}
+
+func (*AnswerRequest_Error) isAnswerRequest_Answer() {}
+
+func (*AnswerRequest_NotSent) isAnswerRequest_Answer() {}
+
+type AnswerResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Taken         bool                   `protobuf:"varint,1,opt,name=taken,proto3" json:"taken,omitempty"` // false: no program waits for this answer
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnswerResponse) Reset() {
+	*x = AnswerResponse{}
+	mi := &file_xstate_v1_services_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnswerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnswerResponse) ProtoMessage() {}
+
+func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_services_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnswerResponse.ProtoReflect.Descriptor instead.
+func (*AnswerResponse) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AnswerResponse) GetTaken() bool {
+	if x != nil {
+		return x.Taken
+	}
+	return false
+}
+
 type PlanRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // its name; "": the file's
@@ -1053,7 +1606,7 @@ type PlanRequest struct {
 
 func (x *PlanRequest) Reset() {
 	*x = PlanRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[13]
+	mi := &file_xstate_v1_services_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1618,7 @@ func (x *PlanRequest) String() string {
 func (*PlanRequest) ProtoMessage() {}
 
 func (x *PlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[13]
+	mi := &file_xstate_v1_services_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1631,7 @@ func (x *PlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanRequest.ProtoReflect.Descriptor instead.
 func (*PlanRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{13}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PlanRequest) GetSession() string {
@@ -1134,7 +1687,7 @@ type WhyRequest struct {
 
 func (x *WhyRequest) Reset() {
 	*x = WhyRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[14]
+	mi := &file_xstate_v1_services_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1699,7 @@ func (x *WhyRequest) String() string {
 func (*WhyRequest) ProtoMessage() {}
 
 func (x *WhyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[14]
+	mi := &file_xstate_v1_services_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1712,7 @@ func (x *WhyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhyRequest.ProtoReflect.Descriptor instead.
 func (*WhyRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{14}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WhyRequest) GetSession() string {
@@ -1213,7 +1766,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[15]
+	mi := &file_xstate_v1_services_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1778,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[15]
+	mi := &file_xstate_v1_services_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1791,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{15}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *QueryRequest) GetSession() string {
@@ -1469,7 +2022,7 @@ type PathEnds struct {
 
 func (x *PathEnds) Reset() {
 	*x = PathEnds{}
-	mi := &file_xstate_v1_services_proto_msgTypes[16]
+	mi := &file_xstate_v1_services_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +2034,7 @@ func (x *PathEnds) String() string {
 func (*PathEnds) ProtoMessage() {}
 
 func (x *PathEnds) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[16]
+	mi := &file_xstate_v1_services_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +2047,7 @@ func (x *PathEnds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PathEnds.ProtoReflect.Descriptor instead.
 func (*PathEnds) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{16}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PathEnds) GetFrom() string {
@@ -1535,7 +2088,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_xstate_v1_services_proto_msgTypes[17]
+	mi := &file_xstate_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1547,7 +2100,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[17]
+	mi := &file_xstate_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1560,7 +2113,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{17}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *QueryResponse) GetAnswer() isQueryResponse_Answer {
@@ -1768,7 +2321,7 @@ type ValueRequest struct {
 
 func (x *ValueRequest) Reset() {
 	*x = ValueRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[18]
+	mi := &file_xstate_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +2333,7 @@ func (x *ValueRequest) String() string {
 func (*ValueRequest) ProtoMessage() {}
 
 func (x *ValueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[18]
+	mi := &file_xstate_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +2346,7 @@ func (x *ValueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueRequest.ProtoReflect.Descriptor instead.
 func (*ValueRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{18}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ValueRequest) GetSession() string {
@@ -1850,7 +2403,7 @@ type HistoryRequest struct {
 
 func (x *HistoryRequest) Reset() {
 	*x = HistoryRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[19]
+	mi := &file_xstate_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +2415,7 @@ func (x *HistoryRequest) String() string {
 func (*HistoryRequest) ProtoMessage() {}
 
 func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[19]
+	mi := &file_xstate_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +2428,7 @@ func (x *HistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryRequest.ProtoReflect.Descriptor instead.
 func (*HistoryRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{19}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *HistoryRequest) GetSession() string {
@@ -1917,7 +2470,7 @@ type ShowRequest struct {
 
 func (x *ShowRequest) Reset() {
 	*x = ShowRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[20]
+	mi := &file_xstate_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2482,7 @@ func (x *ShowRequest) String() string {
 func (*ShowRequest) ProtoMessage() {}
 
 func (x *ShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[20]
+	mi := &file_xstate_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2495,7 @@ func (x *ShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
 func (*ShowRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ShowRequest) GetSession() string {
@@ -1978,7 +2531,7 @@ type DiffRequest struct {
 
 func (x *DiffRequest) Reset() {
 	*x = DiffRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[21]
+	mi := &file_xstate_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +2543,7 @@ func (x *DiffRequest) String() string {
 func (*DiffRequest) ProtoMessage() {}
 
 func (x *DiffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[21]
+	mi := &file_xstate_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +2556,7 @@ func (x *DiffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffRequest.ProtoReflect.Descriptor instead.
 func (*DiffRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DiffRequest) GetSession() string {
@@ -2052,7 +2605,7 @@ type ReplayRequest struct {
 
 func (x *ReplayRequest) Reset() {
 	*x = ReplayRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[22]
+	mi := &file_xstate_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2617,7 @@ func (x *ReplayRequest) String() string {
 func (*ReplayRequest) ProtoMessage() {}
 
 func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[22]
+	mi := &file_xstate_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2630,7 @@ func (x *ReplayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayRequest.ProtoReflect.Descriptor instead.
 func (*ReplayRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReplayRequest) GetSession() string {
@@ -2164,7 +2717,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[23]
+	mi := &file_xstate_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2176,7 +2729,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[23]
+	mi := &file_xstate_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2189,7 +2742,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *VerifyRequest) GetSession() string {
@@ -2247,7 +2800,7 @@ type EvidenceRequest struct {
 
 func (x *EvidenceRequest) Reset() {
 	*x = EvidenceRequest{}
-	mi := &file_xstate_v1_services_proto_msgTypes[24]
+	mi := &file_xstate_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2812,7 @@ func (x *EvidenceRequest) String() string {
 func (*EvidenceRequest) ProtoMessage() {}
 
 func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_services_proto_msgTypes[24]
+	mi := &file_xstate_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,7 +2825,7 @@ func (x *EvidenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceRequest.ProtoReflect.Descriptor instead.
 func (*EvidenceRequest) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EvidenceRequest) GetSession() string {
@@ -2318,7 +2871,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\vListRequest\"&\n" +
 	"\n" +
 	"GetRequest\x12\x18\n" +
-	"\asession\x18\x01 \x01(\tR\asession\"\x8a\x03\n" +
+	"\asession\x18\x01 \x01(\tR\asession\"\xee\x03\n" +
 	"\vExecRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
@@ -2330,10 +2883,22 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06origin\x18\b \x01(\v2\x17.google.protobuf.StructR\x06origin\x12=\n" +
 	"\aenviron\x18\t \x03(\v2#.xstate.v1.ExecRequest.EnvironEntryR\aenviron\x12\x16\n" +
 	"\x06detach\x18\n" +
-	" \x01(\bR\x06detach\x1a:\n" +
+	" \x01(\bR\x06detach\x12/\n" +
+	"\x05tools\x18\v \x03(\v2\x19.xstate.v1.ToolDefinitionR\x05tools\x121\n" +
+	"\x06models\x18\f \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xdd\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaa\x02\n" +
+	"\x0eToolDefinition\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12-\n" +
+	"\x05input\x18\x03 \x01(\v2\x17.google.protobuf.StructR\x05input\x12.\n" +
+	"\x06output\x18\x04 \x01(\v2\x16.google.protobuf.ValueR\x06output\x12\x14\n" +
+	"\x05class\x18\x05 \x01(\tR\x05class\x12\x14\n" +
+	"\x05scope\x18\x06 \x01(\tR\x05scope\x12)\n" +
+	"\x10lifetime_seconds\x18\a \x01(\x01R\x0flifetimeSeconds\x12\x12\n" +
+	"\x04undo\x18\b \x01(\tR\x04undo\x12\x18\n" +
+	"\aversion\x18\t \x01(\tR\aversion\"\xc1\x05\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -2354,7 +2919,9 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x0ftimeout_seconds\x18\x0f \x01(\x01R\x0etimeoutSeconds\x12/\n" +
 	"\x06origin\x18\x10 \x01(\v2\x17.google.protobuf.StructR\x06origin\x12<\n" +
 	"\aenviron\x18\x11 \x03(\v2\".xstate.v1.RunRequest.EnvironEntryR\aenviron\x12\x16\n" +
-	"\x06detach\x18\x12 \x01(\bR\x06detach\x1a:\n" +
+	"\x06detach\x18\x12 \x01(\bR\x06detach\x12/\n" +
+	"\x05tools\x18\x13 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x05tools\x121\n" +
+	"\x06models\x18\x14 \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
@@ -2411,7 +2978,36 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06origin\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x06origin\x12\x18\n" +
 	"\aprivate\x18\x06 \x01(\bR\aprivateB\n" +
 	"\n" +
-	"\b_at_step\"\x84\x02\n" +
+	"\b_at_step\"\xb2\x01\n" +
+	"\x10ListCallsRequest\x12\x18\n" +
+	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
+	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x18\n" +
+	"\awaiting\x18\x03 \x01(\bR\awaiting\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05block\x18\x05 \x01(\tR\x05block\x12\x14\n" +
+	"\x05since\x18\x06 \x01(\x05R\x05since\x12\x12\n" +
+	"\x04cost\x18\a \x01(\bR\x04cost\"$\n" +
+	"\x0eGetCallRequest\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\"\x90\x01\n" +
+	"\x0eApproveRequest\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x16\n" +
+	"\x06choice\x18\x02 \x01(\tR\x06choice\x12\x12\n" +
+	"\x04deny\x18\x03 \x01(\bR\x04deny\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06result\x18\x05 \x01(\tR\x06result\x12\x0e\n" +
+	"\x02by\x18\x06 \x01(\tR\x02by\"\xfb\x01\n" +
+	"\rAnswerRequest\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x18\n" +
+	"\x06result\x18\x02 \x01(\tH\x00R\x06result\x12\x1a\n" +
+	"\arefused\x18\x03 \x01(\tH\x00R\arefused\x12\x16\n" +
+	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x12\x1b\n" +
+	"\bnot_sent\x18\x05 \x01(\tH\x00R\anotSent\x12!\n" +
+	"\finput_tokens\x18\x06 \x01(\x05R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\a \x01(\x05R\foutputTokens\x12\x19\n" +
+	"\bcost_usd\x18\b \x01(\x01R\acostUsdB\b\n" +
+	"\x06answer\"&\n" +
+	"\x0eAnswerResponse\x12\x14\n" +
+	"\x05taken\x18\x01 \x01(\bR\x05taken\"\x84\x02\n" +
 	"\vPlanRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
@@ -2545,7 +3141,12 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x04Edit\x12\x16.xstate.v1.EditRequest\x1a\x10.xstate.v1.Patch\x12/\n" +
 	"\x04Undo\x12\x16.xstate.v1.UndoRequest\x1a\x0f.xstate.v1.Undo\x12;\n" +
 	"\bRollback\x12\x1a.xstate.v1.RollbackRequest\x1a\x13.xstate.v1.Rollback\x12/\n" +
-	"\x04Fork\x12\x16.xstate.v1.ForkRequest\x1a\x0f.xstate.v1.Fork2\xa6\x03\n" +
+	"\x04Fork\x12\x16.xstate.v1.ForkRequest\x1a\x0f.xstate.v1.Fork2\xfa\x01\n" +
+	"\vCallService\x12:\n" +
+	"\x04List\x12\x1b.xstate.v1.ListCallsRequest\x1a\x10.xstate.v1.Calls\"\x03\x90\x02\x01\x126\n" +
+	"\x03Get\x12\x19.xstate.v1.GetCallRequest\x1a\x0f.xstate.v1.Call\"\x03\x90\x02\x01\x128\n" +
+	"\aApprove\x12\x19.xstate.v1.ApproveRequest\x1a\x12.xstate.v1.Approve\x12=\n" +
+	"\x06Answer\x12\x18.xstate.v1.AnswerRequest\x1a\x19.xstate.v1.AnswerResponse2\xa6\x03\n" +
 	"\fQueryService\x124\n" +
 	"\x04Plan\x12\x16.xstate.v1.PlanRequest\x1a\x0f.xstate.v1.Plan\"\x03\x90\x02\x01\x121\n" +
 	"\x03Why\x12\x15.xstate.v1.WhyRequest\x1a\x0e.xstate.v1.Why\"\x03\x90\x02\x01\x12?\n" +
@@ -2571,143 +3172,167 @@ func file_xstate_v1_services_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_services_proto_rawDescData
 }
 
-var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_xstate_v1_services_proto_goTypes = []any{
 	(*ListRequest)(nil),       // 0: xstate.v1.ListRequest
 	(*GetRequest)(nil),        // 1: xstate.v1.GetRequest
 	(*ExecRequest)(nil),       // 2: xstate.v1.ExecRequest
-	(*RunRequest)(nil),        // 3: xstate.v1.RunRequest
-	(*InterruptRequest)(nil),  // 4: xstate.v1.InterruptRequest
-	(*InterruptResponse)(nil), // 5: xstate.v1.InterruptResponse
-	(*ListRunsRequest)(nil),   // 6: xstate.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),  // 7: xstate.v1.ListRunsResponse
-	(*ActiveRun)(nil),         // 8: xstate.v1.ActiveRun
-	(*EditRequest)(nil),       // 9: xstate.v1.EditRequest
-	(*UndoRequest)(nil),       // 10: xstate.v1.UndoRequest
-	(*RollbackRequest)(nil),   // 11: xstate.v1.RollbackRequest
-	(*ForkRequest)(nil),       // 12: xstate.v1.ForkRequest
-	(*PlanRequest)(nil),       // 13: xstate.v1.PlanRequest
-	(*WhyRequest)(nil),        // 14: xstate.v1.WhyRequest
-	(*QueryRequest)(nil),      // 15: xstate.v1.QueryRequest
-	(*PathEnds)(nil),          // 16: xstate.v1.PathEnds
-	(*QueryResponse)(nil),     // 17: xstate.v1.QueryResponse
-	(*ValueRequest)(nil),      // 18: xstate.v1.ValueRequest
-	(*HistoryRequest)(nil),    // 19: xstate.v1.HistoryRequest
-	(*ShowRequest)(nil),       // 20: xstate.v1.ShowRequest
-	(*DiffRequest)(nil),       // 21: xstate.v1.DiffRequest
-	(*ReplayRequest)(nil),     // 22: xstate.v1.ReplayRequest
-	(*VerifyRequest)(nil),     // 23: xstate.v1.VerifyRequest
-	(*EvidenceRequest)(nil),   // 24: xstate.v1.EvidenceRequest
-	nil,                       // 25: xstate.v1.ExecRequest.EnvironEntry
-	nil,                       // 26: xstate.v1.RunRequest.EnvironEntry
-	nil,                       // 27: xstate.v1.EditRequest.EnvironEntry
-	nil,                       // 28: xstate.v1.PlanRequest.EnvironEntry
-	nil,                       // 29: xstate.v1.ValueRequest.EnvironEntry
-	(*structpb.Struct)(nil),   // 30: google.protobuf.Struct
-	(*Query)(nil),             // 31: xstate.v1.Query
-	(*QueryBlock)(nil),        // 32: xstate.v1.QueryBlock
-	(*QuerySymbol)(nil),       // 33: xstate.v1.QuerySymbol
-	(*QueryDependents)(nil),   // 34: xstate.v1.QueryDependents
-	(*QueryPath)(nil),         // 35: xstate.v1.QueryPath
-	(*QueryVersion)(nil),      // 36: xstate.v1.QueryVersion
-	(*QueryPatch)(nil),        // 37: xstate.v1.QueryPatch
-	(*QueryBlocks)(nil),       // 38: xstate.v1.QueryBlocks
-	(*QueryUnverified)(nil),   // 39: xstate.v1.QueryUnverified
-	(*QueryVolatile)(nil),     // 40: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),        // 41: xstate.v1.QueryWhere
-	(*Status)(nil),            // 42: xstate.v1.Status
-	(*Exec)(nil),              // 43: xstate.v1.Exec
-	(*Event)(nil),             // 44: xstate.v1.Event
-	(*Run)(nil),               // 45: xstate.v1.Run
-	(*Patch)(nil),             // 46: xstate.v1.Patch
-	(*Undo)(nil),              // 47: xstate.v1.Undo
-	(*Rollback)(nil),          // 48: xstate.v1.Rollback
-	(*Fork)(nil),              // 49: xstate.v1.Fork
-	(*Plan)(nil),              // 50: xstate.v1.Plan
-	(*Why)(nil),               // 51: xstate.v1.Why
-	(*QueryValue)(nil),        // 52: xstate.v1.QueryValue
-	(*Log)(nil),               // 53: xstate.v1.Log
-	(*Diff)(nil),              // 54: xstate.v1.Diff
-	(*Replay)(nil),            // 55: xstate.v1.Replay
-	(*Verify)(nil),            // 56: xstate.v1.Verify
-	(*Evidence)(nil),          // 57: xstate.v1.Evidence
+	(*ToolDefinition)(nil),    // 3: xstate.v1.ToolDefinition
+	(*RunRequest)(nil),        // 4: xstate.v1.RunRequest
+	(*InterruptRequest)(nil),  // 5: xstate.v1.InterruptRequest
+	(*InterruptResponse)(nil), // 6: xstate.v1.InterruptResponse
+	(*ListRunsRequest)(nil),   // 7: xstate.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),  // 8: xstate.v1.ListRunsResponse
+	(*ActiveRun)(nil),         // 9: xstate.v1.ActiveRun
+	(*EditRequest)(nil),       // 10: xstate.v1.EditRequest
+	(*UndoRequest)(nil),       // 11: xstate.v1.UndoRequest
+	(*RollbackRequest)(nil),   // 12: xstate.v1.RollbackRequest
+	(*ForkRequest)(nil),       // 13: xstate.v1.ForkRequest
+	(*ListCallsRequest)(nil),  // 14: xstate.v1.ListCallsRequest
+	(*GetCallRequest)(nil),    // 15: xstate.v1.GetCallRequest
+	(*ApproveRequest)(nil),    // 16: xstate.v1.ApproveRequest
+	(*AnswerRequest)(nil),     // 17: xstate.v1.AnswerRequest
+	(*AnswerResponse)(nil),    // 18: xstate.v1.AnswerResponse
+	(*PlanRequest)(nil),       // 19: xstate.v1.PlanRequest
+	(*WhyRequest)(nil),        // 20: xstate.v1.WhyRequest
+	(*QueryRequest)(nil),      // 21: xstate.v1.QueryRequest
+	(*PathEnds)(nil),          // 22: xstate.v1.PathEnds
+	(*QueryResponse)(nil),     // 23: xstate.v1.QueryResponse
+	(*ValueRequest)(nil),      // 24: xstate.v1.ValueRequest
+	(*HistoryRequest)(nil),    // 25: xstate.v1.HistoryRequest
+	(*ShowRequest)(nil),       // 26: xstate.v1.ShowRequest
+	(*DiffRequest)(nil),       // 27: xstate.v1.DiffRequest
+	(*ReplayRequest)(nil),     // 28: xstate.v1.ReplayRequest
+	(*VerifyRequest)(nil),     // 29: xstate.v1.VerifyRequest
+	(*EvidenceRequest)(nil),   // 30: xstate.v1.EvidenceRequest
+	nil,                       // 31: xstate.v1.ExecRequest.EnvironEntry
+	nil,                       // 32: xstate.v1.RunRequest.EnvironEntry
+	nil,                       // 33: xstate.v1.EditRequest.EnvironEntry
+	nil,                       // 34: xstate.v1.PlanRequest.EnvironEntry
+	nil,                       // 35: xstate.v1.ValueRequest.EnvironEntry
+	(*structpb.Struct)(nil),   // 36: google.protobuf.Struct
+	(*structpb.Value)(nil),    // 37: google.protobuf.Value
+	(*Query)(nil),             // 38: xstate.v1.Query
+	(*QueryBlock)(nil),        // 39: xstate.v1.QueryBlock
+	(*QuerySymbol)(nil),       // 40: xstate.v1.QuerySymbol
+	(*QueryDependents)(nil),   // 41: xstate.v1.QueryDependents
+	(*QueryPath)(nil),         // 42: xstate.v1.QueryPath
+	(*QueryVersion)(nil),      // 43: xstate.v1.QueryVersion
+	(*QueryPatch)(nil),        // 44: xstate.v1.QueryPatch
+	(*QueryBlocks)(nil),       // 45: xstate.v1.QueryBlocks
+	(*QueryUnverified)(nil),   // 46: xstate.v1.QueryUnverified
+	(*QueryVolatile)(nil),     // 47: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),        // 48: xstate.v1.QueryWhere
+	(*Status)(nil),            // 49: xstate.v1.Status
+	(*Exec)(nil),              // 50: xstate.v1.Exec
+	(*Event)(nil),             // 51: xstate.v1.Event
+	(*Run)(nil),               // 52: xstate.v1.Run
+	(*Patch)(nil),             // 53: xstate.v1.Patch
+	(*Undo)(nil),              // 54: xstate.v1.Undo
+	(*Rollback)(nil),          // 55: xstate.v1.Rollback
+	(*Fork)(nil),              // 56: xstate.v1.Fork
+	(*Calls)(nil),             // 57: xstate.v1.Calls
+	(*Call)(nil),              // 58: xstate.v1.Call
+	(*Approve)(nil),           // 59: xstate.v1.Approve
+	(*Plan)(nil),              // 60: xstate.v1.Plan
+	(*Why)(nil),               // 61: xstate.v1.Why
+	(*QueryValue)(nil),        // 62: xstate.v1.QueryValue
+	(*Log)(nil),               // 63: xstate.v1.Log
+	(*Diff)(nil),              // 64: xstate.v1.Diff
+	(*Replay)(nil),            // 65: xstate.v1.Replay
+	(*Verify)(nil),            // 66: xstate.v1.Verify
+	(*Evidence)(nil),          // 67: xstate.v1.Evidence
 }
 var file_xstate_v1_services_proto_depIdxs = []int32{
-	30, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
-	25, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
-	30, // 2: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
-	26, // 3: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
-	8,  // 4: xstate.v1.ListRunsResponse.runs:type_name -> xstate.v1.ActiveRun
-	30, // 5: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
-	27, // 6: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
-	30, // 7: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
-	30, // 8: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
-	30, // 9: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
-	28, // 10: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
-	16, // 11: xstate.v1.QueryRequest.path:type_name -> xstate.v1.PathEnds
-	31, // 12: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
-	32, // 13: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
-	33, // 14: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
-	34, // 15: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
-	34, // 16: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
-	35, // 17: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
-	36, // 18: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
-	37, // 19: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
-	38, // 20: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
-	39, // 21: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
-	40, // 22: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
-	41, // 23: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
-	29, // 24: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
-	30, // 25: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
-	0,  // 26: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
-	1,  // 27: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
-	2,  // 28: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
-	2,  // 29: xstate.v1.RunService.ExecStream:input_type -> xstate.v1.ExecRequest
-	3,  // 30: xstate.v1.RunService.Run:input_type -> xstate.v1.RunRequest
-	3,  // 31: xstate.v1.RunService.RunStream:input_type -> xstate.v1.RunRequest
-	4,  // 32: xstate.v1.RunService.Interrupt:input_type -> xstate.v1.InterruptRequest
-	6,  // 33: xstate.v1.RunService.ListRuns:input_type -> xstate.v1.ListRunsRequest
-	9,  // 34: xstate.v1.EditService.Edit:input_type -> xstate.v1.EditRequest
-	10, // 35: xstate.v1.EditService.Undo:input_type -> xstate.v1.UndoRequest
-	11, // 36: xstate.v1.EditService.Rollback:input_type -> xstate.v1.RollbackRequest
-	12, // 37: xstate.v1.EditService.Fork:input_type -> xstate.v1.ForkRequest
-	13, // 38: xstate.v1.QueryService.Plan:input_type -> xstate.v1.PlanRequest
-	14, // 39: xstate.v1.QueryService.Why:input_type -> xstate.v1.WhyRequest
-	15, // 40: xstate.v1.QueryService.Query:input_type -> xstate.v1.QueryRequest
-	18, // 41: xstate.v1.QueryService.Value:input_type -> xstate.v1.ValueRequest
-	19, // 42: xstate.v1.QueryService.History:input_type -> xstate.v1.HistoryRequest
-	20, // 43: xstate.v1.QueryService.Show:input_type -> xstate.v1.ShowRequest
-	21, // 44: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
-	22, // 45: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
-	23, // 46: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
-	24, // 47: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
-	42, // 48: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
-	42, // 49: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
-	43, // 50: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
-	44, // 51: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
-	45, // 52: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
-	44, // 53: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
-	5,  // 54: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
-	7,  // 55: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
-	46, // 56: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
-	47, // 57: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
-	48, // 58: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
-	49, // 59: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
-	50, // 60: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
-	51, // 61: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
-	17, // 62: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
-	52, // 63: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
-	53, // 64: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
-	17, // 65: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
-	54, // 66: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
-	55, // 67: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
-	56, // 68: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
-	57, // 69: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
-	48, // [48:70] is the sub-list for method output_type
-	26, // [26:48] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	36, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
+	31, // 1: xstate.v1.ExecRequest.environ:type_name -> xstate.v1.ExecRequest.EnvironEntry
+	3,  // 2: xstate.v1.ExecRequest.tools:type_name -> xstate.v1.ToolDefinition
+	3,  // 3: xstate.v1.ExecRequest.models:type_name -> xstate.v1.ToolDefinition
+	36, // 4: xstate.v1.ToolDefinition.input:type_name -> google.protobuf.Struct
+	37, // 5: xstate.v1.ToolDefinition.output:type_name -> google.protobuf.Value
+	36, // 6: xstate.v1.RunRequest.origin:type_name -> google.protobuf.Struct
+	32, // 7: xstate.v1.RunRequest.environ:type_name -> xstate.v1.RunRequest.EnvironEntry
+	3,  // 8: xstate.v1.RunRequest.tools:type_name -> xstate.v1.ToolDefinition
+	3,  // 9: xstate.v1.RunRequest.models:type_name -> xstate.v1.ToolDefinition
+	9,  // 10: xstate.v1.ListRunsResponse.runs:type_name -> xstate.v1.ActiveRun
+	36, // 11: xstate.v1.EditRequest.origin:type_name -> google.protobuf.Struct
+	33, // 12: xstate.v1.EditRequest.environ:type_name -> xstate.v1.EditRequest.EnvironEntry
+	36, // 13: xstate.v1.UndoRequest.origin:type_name -> google.protobuf.Struct
+	36, // 14: xstate.v1.RollbackRequest.origin:type_name -> google.protobuf.Struct
+	36, // 15: xstate.v1.ForkRequest.origin:type_name -> google.protobuf.Struct
+	34, // 16: xstate.v1.PlanRequest.environ:type_name -> xstate.v1.PlanRequest.EnvironEntry
+	22, // 17: xstate.v1.QueryRequest.path:type_name -> xstate.v1.PathEnds
+	38, // 18: xstate.v1.QueryResponse.program:type_name -> xstate.v1.Query
+	39, // 19: xstate.v1.QueryResponse.block:type_name -> xstate.v1.QueryBlock
+	40, // 20: xstate.v1.QueryResponse.symbol:type_name -> xstate.v1.QuerySymbol
+	41, // 21: xstate.v1.QueryResponse.affected_by:type_name -> xstate.v1.QueryDependents
+	41, // 22: xstate.v1.QueryResponse.depends_on:type_name -> xstate.v1.QueryDependents
+	42, // 23: xstate.v1.QueryResponse.path:type_name -> xstate.v1.QueryPath
+	43, // 24: xstate.v1.QueryResponse.version:type_name -> xstate.v1.QueryVersion
+	44, // 25: xstate.v1.QueryResponse.patch:type_name -> xstate.v1.QueryPatch
+	45, // 26: xstate.v1.QueryResponse.failed:type_name -> xstate.v1.QueryBlocks
+	46, // 27: xstate.v1.QueryResponse.unverified:type_name -> xstate.v1.QueryUnverified
+	47, // 28: xstate.v1.QueryResponse.volatile:type_name -> xstate.v1.QueryVolatile
+	48, // 29: xstate.v1.QueryResponse.where:type_name -> xstate.v1.QueryWhere
+	35, // 30: xstate.v1.ValueRequest.environ:type_name -> xstate.v1.ValueRequest.EnvironEntry
+	36, // 31: xstate.v1.VerifyRequest.origin:type_name -> google.protobuf.Struct
+	0,  // 32: xstate.v1.SessionService.List:input_type -> xstate.v1.ListRequest
+	1,  // 33: xstate.v1.SessionService.Get:input_type -> xstate.v1.GetRequest
+	2,  // 34: xstate.v1.RunService.Exec:input_type -> xstate.v1.ExecRequest
+	2,  // 35: xstate.v1.RunService.ExecStream:input_type -> xstate.v1.ExecRequest
+	4,  // 36: xstate.v1.RunService.Run:input_type -> xstate.v1.RunRequest
+	4,  // 37: xstate.v1.RunService.RunStream:input_type -> xstate.v1.RunRequest
+	5,  // 38: xstate.v1.RunService.Interrupt:input_type -> xstate.v1.InterruptRequest
+	7,  // 39: xstate.v1.RunService.ListRuns:input_type -> xstate.v1.ListRunsRequest
+	10, // 40: xstate.v1.EditService.Edit:input_type -> xstate.v1.EditRequest
+	11, // 41: xstate.v1.EditService.Undo:input_type -> xstate.v1.UndoRequest
+	12, // 42: xstate.v1.EditService.Rollback:input_type -> xstate.v1.RollbackRequest
+	13, // 43: xstate.v1.EditService.Fork:input_type -> xstate.v1.ForkRequest
+	14, // 44: xstate.v1.CallService.List:input_type -> xstate.v1.ListCallsRequest
+	15, // 45: xstate.v1.CallService.Get:input_type -> xstate.v1.GetCallRequest
+	16, // 46: xstate.v1.CallService.Approve:input_type -> xstate.v1.ApproveRequest
+	17, // 47: xstate.v1.CallService.Answer:input_type -> xstate.v1.AnswerRequest
+	19, // 48: xstate.v1.QueryService.Plan:input_type -> xstate.v1.PlanRequest
+	20, // 49: xstate.v1.QueryService.Why:input_type -> xstate.v1.WhyRequest
+	21, // 50: xstate.v1.QueryService.Query:input_type -> xstate.v1.QueryRequest
+	24, // 51: xstate.v1.QueryService.Value:input_type -> xstate.v1.ValueRequest
+	25, // 52: xstate.v1.QueryService.History:input_type -> xstate.v1.HistoryRequest
+	26, // 53: xstate.v1.QueryService.Show:input_type -> xstate.v1.ShowRequest
+	27, // 54: xstate.v1.QueryService.Diff:input_type -> xstate.v1.DiffRequest
+	28, // 55: xstate.v1.AuditService.Replay:input_type -> xstate.v1.ReplayRequest
+	29, // 56: xstate.v1.AuditService.Verify:input_type -> xstate.v1.VerifyRequest
+	30, // 57: xstate.v1.AuditService.Evidence:input_type -> xstate.v1.EvidenceRequest
+	49, // 58: xstate.v1.SessionService.List:output_type -> xstate.v1.Status
+	49, // 59: xstate.v1.SessionService.Get:output_type -> xstate.v1.Status
+	50, // 60: xstate.v1.RunService.Exec:output_type -> xstate.v1.Exec
+	51, // 61: xstate.v1.RunService.ExecStream:output_type -> xstate.v1.Event
+	52, // 62: xstate.v1.RunService.Run:output_type -> xstate.v1.Run
+	51, // 63: xstate.v1.RunService.RunStream:output_type -> xstate.v1.Event
+	6,  // 64: xstate.v1.RunService.Interrupt:output_type -> xstate.v1.InterruptResponse
+	8,  // 65: xstate.v1.RunService.ListRuns:output_type -> xstate.v1.ListRunsResponse
+	53, // 66: xstate.v1.EditService.Edit:output_type -> xstate.v1.Patch
+	54, // 67: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
+	55, // 68: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
+	56, // 69: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
+	57, // 70: xstate.v1.CallService.List:output_type -> xstate.v1.Calls
+	58, // 71: xstate.v1.CallService.Get:output_type -> xstate.v1.Call
+	59, // 72: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
+	18, // 73: xstate.v1.CallService.Answer:output_type -> xstate.v1.AnswerResponse
+	60, // 74: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
+	61, // 75: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
+	23, // 76: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
+	62, // 77: xstate.v1.QueryService.Value:output_type -> xstate.v1.QueryValue
+	63, // 78: xstate.v1.QueryService.History:output_type -> xstate.v1.Log
+	23, // 79: xstate.v1.QueryService.Show:output_type -> xstate.v1.QueryResponse
+	64, // 80: xstate.v1.QueryService.Diff:output_type -> xstate.v1.Diff
+	65, // 81: xstate.v1.AuditService.Replay:output_type -> xstate.v1.Replay
+	66, // 82: xstate.v1.AuditService.Verify:output_type -> xstate.v1.Verify
+	67, // 83: xstate.v1.AuditService.Evidence:output_type -> xstate.v1.Evidence
+	58, // [58:84] is the sub-list for method output_type
+	32, // [32:58] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_services_proto_init() }
@@ -2716,9 +3341,15 @@ func file_xstate_v1_services_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_init()
-	file_xstate_v1_services_proto_msgTypes[3].OneofWrappers = []any{}
-	file_xstate_v1_services_proto_msgTypes[12].OneofWrappers = []any{}
-	file_xstate_v1_services_proto_msgTypes[15].OneofWrappers = []any{
+	file_xstate_v1_services_proto_msgTypes[4].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[13].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[17].OneofWrappers = []any{
+		(*AnswerRequest_Result)(nil),
+		(*AnswerRequest_Refused)(nil),
+		(*AnswerRequest_Error)(nil),
+		(*AnswerRequest_NotSent)(nil),
+	}
+	file_xstate_v1_services_proto_msgTypes[21].OneofWrappers = []any{
 		(*QueryRequest_Block)(nil),
 		(*QueryRequest_Symbol)(nil),
 		(*QueryRequest_AffectedBy)(nil),
@@ -2731,7 +3362,7 @@ func file_xstate_v1_services_proto_init() {
 		(*QueryRequest_Volatile)(nil),
 		(*QueryRequest_Where)(nil),
 	}
-	file_xstate_v1_services_proto_msgTypes[17].OneofWrappers = []any{
+	file_xstate_v1_services_proto_msgTypes[23].OneofWrappers = []any{
 		(*QueryResponse_Program)(nil),
 		(*QueryResponse_Block)(nil),
 		(*QueryResponse_Symbol)(nil),
@@ -2745,18 +3376,18 @@ func file_xstate_v1_services_proto_init() {
 		(*QueryResponse_Volatile)(nil),
 		(*QueryResponse_Where)(nil),
 	}
-	file_xstate_v1_services_proto_msgTypes[18].OneofWrappers = []any{}
-	file_xstate_v1_services_proto_msgTypes[19].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[24].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[25].OneofWrappers = []any{}
+	file_xstate_v1_services_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_services_proto_rawDesc), len(file_xstate_v1_services_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   36,
 			NumExtensions: 0,
-			NumServices:   5,
+			NumServices:   6,
 		},
 		GoTypes:           file_xstate_v1_services_proto_goTypes,
 		DependencyIndexes: file_xstate_v1_services_proto_depIdxs,

@@ -43,6 +43,7 @@ var open = map[reflect.Type]string{
 	reflect.TypeFor[any]():                  "google.protobuf.Value",
 	reflect.TypeFor[time.Time]():            "string",
 	reflect.TypeFor[state.StepNumber]():     "int32", // it counts from 1
+	reflect.TypeFor[state.CallID]():         "int32", // so does it
 }
 
 // renamed are the types whose name another one has.

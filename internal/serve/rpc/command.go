@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/runner/journal"
 )
 
 // command is a verb with its arguments, as a request asks for it.
@@ -24,8 +25,9 @@ type command struct {
 	folder    string // "": that of the service
 	environ   []string
 	detach    bool
-	answer    string // the field of QueryResponse that holds the document; "": the document is the answer
-	bad       error  // what is wrong with the request
+	tools     []journal.Tool // that the client of a stream offers
+	answer    string         // the field of QueryResponse that holds the document; "": the document is the answer
+	bad       error          // what is wrong with the request
 }
 
 // newCommand begins a command with what several requests have.

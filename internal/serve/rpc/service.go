@@ -15,6 +15,8 @@ type Service struct {
 	Environ []string        // of calls
 	Runs    Runs            // nil: they cannot be listed or interrupted
 	Life    context.Context // ends what goes on without its client; nil: nothing does
+
+	pending pending // calls of programs that clients have to answer
 }
 
 // Runs are the calls that run a program now.

@@ -44,6 +44,51 @@ class AppliedFile(TypedDict):
     digest: NotRequired[str]
 
 
+class Approval(TypedDict):
+    question: str
+    choices: NotRequired[list[str]]
+    why: NotRequired[str]
+    choice: NotRequired[str]
+    by: NotRequired[str]
+    reason: NotRequired[str]
+    at: NotRequired[str]
+
+
+class Approve(TypedDict):
+    version: int
+    calls: list[Approved]
+    next: list[str]
+
+
+class Approved(TypedDict):
+    call: int
+    state: str
+    kind: str
+    tool: str
+    class: str
+    arguments: Any
+    result: Any
+    error: CallError | None
+    began: NotRequired[str]
+    seconds: float
+    input_tokens: float
+    output_tokens: float
+    micro_usd: float
+    session: NotRequired[str]
+    step: NotRequired[int]
+    agent: NotRequired[str]
+    block: NotRequired[str]
+    node: int
+    line: NotRequired[int]
+    parent: NotRequired[int]
+    depth: NotRequired[int]
+    served: bool
+    used: bool
+    waiting: NotRequired[WaitingCall]
+    approval: NotRequired[Approval]
+    recorded: NotRequired[int]
+
+
 class ArtifactChange(TypedDict):
     name: str
     kind: NotRequired[str]
@@ -138,6 +183,130 @@ class BlockView(TypedDict):
     seconds: float
 
 
+class Call(TypedDict):
+    version: int
+    call: int
+    state: str
+    kind: str
+    tool: str
+    class: str
+    arguments: Any
+    result: Any
+    error: CallError | None
+    began: NotRequired[str]
+    seconds: float
+    input_tokens: float
+    output_tokens: float
+    micro_usd: float
+    session: NotRequired[str]
+    step: NotRequired[int]
+    agent: NotRequired[str]
+    block: NotRequired[str]
+    node: int
+    line: NotRequired[int]
+    parent: NotRequired[int]
+    depth: NotRequired[int]
+    served: bool
+    used: bool
+    waiting: NotRequired[WaitingCall]
+    approval: NotRequired[Approval]
+    key: str
+    number: int
+    tool_version: NotRequired[str]
+    scope: NotRequired[str]
+    sample: NotRequired[int]
+    attempts: list[CallAttempt]
+    pieces: NotRequired[list[int]]
+    undo: NotRequired[CallUndo]
+
+
+class CallAttempt(TypedDict):
+    began: NotRequired[str]
+    seconds: float
+    error: CallError
+
+
+class CallDecision(TypedDict):
+    call: int
+    key: str
+    number: int
+    tool: str
+    args: str
+    question: str
+    why: NotRequired[str]
+    choice: str
+    by: NotRequired[str]
+    reason: NotRequired[str]
+    result: NotRequired[str]
+
+
+class CallError(TypedDict):
+    code: str
+    message: str
+    hint: NotRequired[str]
+
+
+class CallRow(TypedDict):
+    call: int
+    state: str
+    kind: str
+    tool: str
+    class: str
+    arguments: Any
+    result: Any
+    error: CallError | None
+    began: NotRequired[str]
+    seconds: float
+    input_tokens: float
+    output_tokens: float
+    micro_usd: float
+    session: NotRequired[str]
+    step: NotRequired[int]
+    agent: NotRequired[str]
+    block: NotRequired[str]
+    node: int
+    line: NotRequired[int]
+    parent: NotRequired[int]
+    depth: NotRequired[int]
+    served: bool
+    used: bool
+    waiting: NotRequired[WaitingCall]
+    approval: NotRequired[Approval]
+
+
+class CallToolCost(TypedDict):
+    tool: str
+    calls: int
+    waiting: int
+    seconds: float
+    input_tokens: float
+    output_tokens: float
+    micro_usd: float
+
+
+class CallTotal(TypedDict):
+    calls: int
+    waiting: int
+    seconds: float
+    input_tokens: float
+    output_tokens: float
+    micro_usd: float
+
+
+class CallUndo(TypedDict):
+    tool: str
+    arguments: Any
+    done: NotRequired[int]
+
+
+class Calls(TypedDict):
+    version: int
+    session: str
+    calls: list[CallRow]
+    total: CallTotal
+    costs: NotRequired[list[CallToolCost]]
+
+
 class Candidate(TypedDict):
     line: int
     score: float
@@ -177,6 +346,7 @@ class Counts(TypedDict):
     reused: int
     failed: int
     blocked: int
+    waiting: NotRequired[int]
     not_reached: int
 
 
@@ -287,6 +457,7 @@ Entry = TypedDict(
         "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
         "placement": NotRequired["StepPlacement"],
+        "decided": NotRequired["CallDecision"],
         "artifact": NotRequired["ArtifactChange"],
     },
 )
@@ -310,6 +481,10 @@ class Event(TypedDict):
     error: NotRequired[Error]
     exec: NotRequired[Exec]
     result: NotRequired[Run]
+    call: NotRequired[int]
+    tool: NotRequired[str]
+    args: NotRequired[Any]
+    idempotency_key: NotRequired[str]
 
 
 class Evidence(TypedDict):
@@ -387,6 +562,8 @@ class Exec(TypedDict):
     failed: int
     blocked: int
     not_reached: int
+    waiting: NotRequired[list[WaitingCall]]
+    suspended: NotRequired[int]
     seconds: float
     saved_seconds: float
     result_seconds: float
@@ -411,6 +588,7 @@ class ExecError(TypedDict):
     block: NotRequired[str]
     line: NotRequired[int]
     denied: NotRequired[list[Denial]]
+    waiting: NotRequired[list[WaitingCall]]
     frames: NotRequired[list[Frame]]
     hint: NotRequired[str]
 
@@ -496,6 +674,7 @@ LogStep = TypedDict(
         "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
         "placement": NotRequired["StepPlacement"],
+        "decided": NotRequired["CallDecision"],
         "artifact": NotRequired["ArtifactChange"],
         "forks": NotRequired["list[str]"],
     },
@@ -835,6 +1014,8 @@ class Run(TypedDict):
     sandbox: NotRequired[str]
     policy: NotRequired[str]
     unenforced: NotRequired[list[str]]
+    waiting: NotRequired[list[WaitingCall]]
+    suspended: NotRequired[int]
     not_reached: int
     ended_by: NotRequired[str]
     exit_code: NotRequired[int]
@@ -881,6 +1062,7 @@ class SessionStatus(TypedDict):
     file: NotRequired[str]
     blocks: int
     failed: NotRequired[list[str]]
+    waiting: NotRequired[list[str]]
     not_run: NotRequired[int]
     edits: NotRequired[int]
     last: Entry
@@ -1018,6 +1200,14 @@ class Volatile(TypedDict):
     index: int
     marks: list[str]
     inherited: list[str]
+
+
+class WaitingCall(TypedDict):
+    call: int
+    tool: str
+    question: str
+    choices: NotRequired[list[str]]
+    why: NotRequired[str]
 
 
 class Why(TypedDict):
