@@ -39,7 +39,7 @@ type SessionOptions struct {
 
 	// Policy bounds what the program does; nil: nothing does. It says where tools come from. See policy.Read.
 	Policy *policy.Policy
-	// Tools are sources of tools beside those of the policy. The session closes them.
+	// Tools are sources of tools beside those of the policy. The session closes them. Reuse exchanges them.
 	Tools []journal.Source
 
 	// Invocation: arguments and standard input of the program; nil means those of the session's last run
@@ -214,7 +214,7 @@ func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 		s.planner = nil
 	}
 	s.options = next.options
-	return true, nil
+	return true, s.offer()
 }
 
 // Hold locks the session and its workspace for the caller, until the caller calls release. So the caller can load a
@@ -460,8 +460,10 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	}
 	session := &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace),
 		secrets: secrets}
-	session.journal, err = session.newJournal(ctx)
-	return session, err
+	if session.journal, err = session.newJournal(ctx); err != nil {
+		return nil, err
+	}
+	return session, session.offer()
 }
 
 // newJournal makes the journal of the session's program. It connects to no source yet.
@@ -470,18 +472,27 @@ func (s *Session) newJournal(ctx context.Context) (*journal.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := journal.Options{Lineage: lineage, Sources: s.options.Tools}
+	o := journal.Options{Lineage: lineage}
 	if s.secrets != nil {
 		o.Scrub = func(text []byte) []byte { return []byte(s.secrets.Scrub(string(text))) }
 	}
 	if s.options.Policy != nil {
 		o.Sources = source.Of(s.options.Policy.Calls, source.Options{Environ: s.options.Environ,
-			Folder: s.options.Workspace, Sources: s.options.Tools})
+			Folder: s.options.Workspace})
 	}
 	return journal.New(s.store.state, o), nil
 }
 
-// sameTools reports whether the tools of two sessions come from the same places.
+// offer makes the tools of the options available to the program.
+func (s *Session) offer() error {
+	var declared policy.Calls
+	if s.options.Policy != nil {
+		declared.Tools = s.options.Policy.Calls.Tools
+	}
+	return s.journal.Offer(source.Of(declared, source.Options{Sources: s.options.Tools}))
+}
+
+// sameTools reports whether two sessions have the same sources of tools, beside those that their callers offer.
 func sameTools(a, b SessionOptions) bool {
 	var from [2]policy.Calls
 	for i, o := range []SessionOptions{a, b} {
@@ -489,7 +500,7 @@ func sameTools(a, b SessionOptions) bool {
 			from[i] = o.Policy.Calls
 		}
 	}
-	return reflect.DeepEqual(from[0], from[1]) && reflect.DeepEqual(a.Tools, b.Tools)
+	return reflect.DeepEqual(from[0], from[1])
 }
 
 // Existing opens a session and fails if there is none. If o.Workspace is empty, it uses the workspace that the session

@@ -192,7 +192,7 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 	if err != nil {
 		return nil, err
 	}
-	so := xstate.SessionOptions{Python: f.python, Environ: a.environ}
+	so := xstate.SessionOptions{Python: f.python, Environ: a.environ, Tools: a.call.Tools}
 	if filepath.Ext(file) == ".py" {
 		so.File = file // as a run of it has
 	}

@@ -143,7 +143,7 @@ func (a *app) openBy(
 		file, err = fileOf(ctx, store, name)
 	}
 	if err == nil {
-		so := xstate.SessionOptions{Python: python, Environ: a.environ}
+		so := xstate.SessionOptions{Python: python, Environ: a.environ, Tools: a.call.Tools}
 		if filepath.Ext(file) == ".py" {
 			so.File = file // as a run of it has
 		}

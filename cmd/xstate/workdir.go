@@ -54,6 +54,7 @@ func (a *app) sessionOptions(
 	}
 	o := xstate.SessionOptions{
 		Workspace: src.workdir(asked, arguments), Python: python, Invocation: in, Environ: a.environ,
+		Tools: a.call.Tools,
 	}
 	if filepath.Ext(src.path) == ".py" {
 		o.File = src.path

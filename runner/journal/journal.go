@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,8 +34,9 @@ type Journal struct {
 	store *state.Store
 	o     Options
 
-	offers   offers
+	own      offers // of Options.Sources
 	mu       sync.Mutex
+	lent     offers // see Offer
 	inflight map[place]chan struct{}
 }
 
@@ -50,7 +52,7 @@ func New(store *state.Store, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Journal{store: store, o: o, offers: newOffers(o.Sources), inflight: map[place]chan struct{}{}}
+	return &Journal{store: store, o: o, own: newOffers(o.Sources), inflight: map[place]chan struct{}{}}
 }
 
 // Close closes the sources.
@@ -59,7 +61,28 @@ func (j *Journal) Close() error {
 	for _, s := range j.o.Sources {
 		errs = append(errs, s.Close())
 	}
+	return errors.Join(append(errs, j.Offer(nil))...)
+}
+
+// Offer makes other sources available beside those of the options, in the place of those that the call before it made
+// available, which it closes. The callers of two runs may offer different tools.
+func (j *Journal) Offer(sources []Source) error {
+	j.mu.Lock()
+	was := j.lent
+	j.lent = newOffers(sources)
+	j.mu.Unlock()
+	var errs []error
+	for _, o := range was {
+		errs = append(errs, o.source.Close())
+	}
 	return errors.Join(errs...)
+}
+
+// offers are the sources that there are now.
+func (j *Journal) offers() offers {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Concat(j.own, j.lent)
 }
 
 // Prepare finds the tool of a request and names the call. after returns the effects on a scope so far. Errors are
@@ -94,20 +117,20 @@ func (j *Journal) tool(ctx context.Context, r Request) (Tool, Source, error) {
 	case KindAsk:
 		return Tool{Name: r.Tool, Class: Irreversible, Scope: "ask"}, nil, nil
 	case KindModel:
-		m, err := j.offers.model(ctx, r.Tool, j.o.Now())
+		m, err := j.offers().model(ctx, r.Tool, j.o.Now())
 		var args struct{ Schema json.RawMessage }
 		if json.Unmarshal(r.Args, &args) == nil && string(args.Schema) != "null" {
 			m.tool.Output = args.Schema
 		}
 		return m.tool, m.source, err
 	}
-	m, err := j.offers.tool(ctx, r.Tool, j.o.Now())
+	m, err := j.offers().tool(ctx, r.Tool, j.o.Now())
 	return m.tool, m.source, err
 }
 
 // Tools returns what can be called, by the names that programs use. A source that cannot be asked is left out.
 func (j *Journal) Tools(ctx context.Context) []Tool {
-	tools, _ := j.offers.all(ctx, j.o.Now())
+	tools, _ := j.offers().all(ctx, j.o.Now())
 	return tools
 }
 

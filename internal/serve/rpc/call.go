@@ -3,7 +3,11 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
+	"sync"
+
+	"github.com/xstate-engine/xstate/runner/journal"
 )
 
 // maxAnswer is the largest document that a method answers with, and the longest event.
@@ -68,8 +72,15 @@ func (t *tail) Write(p []byte) (int, error) {
 // goes on in both cases.
 func (s *Service) do(ctx context.Context, c *command, format string, to func(line []byte) error) (exit int, err error) {
 	call, err := c.call(ctx, s, format)
+	if err == nil && len(c.tools) > 0 && format != "json-lines" {
+		err = errors.New("only a stream can offer tools: ExecStream or RunStream")
+	}
 	if err != nil {
 		return 0, misused(err)
+	}
+	if len(c.tools) > 0 {
+		to = oneByOne(to)
+		call.Tools = []journal.Source{&harness{tools: c.tools, pending: &s.pending, send: to, gone: ctx.Done()}}
 	}
 	if c.detach {
 		ctx = context.WithoutCancel(ctx)
@@ -94,6 +105,16 @@ func (s *Service) do(ctx context.Context, c *command, format string, to func(lin
 		return exit, broken(exit, &remarks)
 	}
 	return exit, nil
+}
+
+// oneByOne lets several goroutines hand over lines.
+func oneByOne(to func([]byte) error) func([]byte) error {
+	var mu sync.Mutex
+	return func(line []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return to(line)
+	}
 }
 
 // broken is the failure of a verb that did not answer as it must.

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,7 +137,7 @@ func (c *command) offers(tools, models []*v1.ToolDefinition) {
 		t, err := toolOf(d)
 		c.fail(err)
 		if t.Kind = journal.KindTool; i >= len(tools) {
-			t.Kind = journal.KindModel
+			t.Kind, t.Class = journal.KindModel, cmp.Or(t.Class, journal.Pure)
 		}
 		c.tools = append(c.tools, t)
 	}

@@ -2,13 +2,14 @@ package rpc
 
 import (
 	"fmt"
+	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
 )
 
-// verbs turn the requests of procedures into commands. Interrupt and ListRuns are not here: they are no calls.
+// verbs turn the requests of procedures into commands. Interrupt, ListRuns and Answer are not here: they are no verbs.
 var verbs = map[string]func(proto.Message) *command{
 	v1.SessionServiceListProcedure: of(func(*v1.ListRequest) *command { return &command{} }),
 	v1.SessionServiceGetProcedure:  of(func(*v1.GetRequest) *command { return &command{} }),
@@ -22,6 +23,10 @@ var verbs = map[string]func(proto.Message) *command{
 	v1.EditServiceUndoProcedure:     of(undoCommand),
 	v1.EditServiceRollbackProcedure: of(rollbackCommand),
 	v1.EditServiceForkProcedure:     of(forkCommand),
+
+	v1.CallServiceListProcedure:    of(listCallsCommand),
+	v1.CallServiceGetProcedure:     of(getCallCommand),
+	v1.CallServiceApproveProcedure: of(approveCommand),
 
 	v1.QueryServicePlanProcedure:    of(planCommand),
 	v1.QueryServiceWhyProcedure:     of(whyCommand),
@@ -46,6 +51,7 @@ func execCommand(r *v1.ExecRequest) *command {
 	c.text("replace", r.GetReplace())
 	c.is("append", r.GetAppend())
 	c.number("budget", r.GetBudget())
+	c.offers(r.GetTools(), r.GetModels())
 	c.stdin = r.GetCode()
 	c.argument("-")
 	return c
@@ -62,6 +68,7 @@ func runCommand(r *v1.RunRequest) *command {
 	c.is("write", r.GetWrite())
 	c.given("expect", r.Expect)
 	c.is("merge", r.GetMerge())
+	c.offers(r.GetTools(), r.GetModels())
 	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
 	return c
 }
@@ -218,5 +225,32 @@ func evidenceCommand(r *v1.EvidenceRequest) *command {
 	c := newCommand("evidence", r)
 	c.given("at-step", r.AtStep)
 	c.argument(c.need("of", r.GetOf()))
+	return c
+}
+
+func listCallsCommand(r *v1.ListCallsRequest) *command {
+	c := newCommand("calls", r)
+	c.is("waiting", r.GetWaiting())
+	c.text("tool", r.GetTool())
+	c.text("block", r.GetBlock())
+	c.number("since", r.GetSince())
+	c.is("cost", r.GetCost())
+	return c
+}
+
+func getCallCommand(r *v1.GetCallRequest) *command {
+	c := newCommand("calls", r)
+	c.argument(strconv.Itoa(int(r.GetCall())))
+	return c
+}
+
+func approveCommand(r *v1.ApproveRequest) *command {
+	c := newCommand("approve", r)
+	c.text("choice", r.GetChoice())
+	c.is("deny", r.GetDeny())
+	c.text("reason", r.GetReason())
+	c.text("result", r.GetResult())
+	c.text("by", r.GetBy())
+	c.argument(strconv.Itoa(int(r.GetCall())))
 	return c
 }
