@@ -10,6 +10,8 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -89,21 +91,35 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 		o.Run.Submitted = func(id BlockID) bool { return slices.Contains(done.Blocks, id) }
 	}
 	done.Outcome, done.Step, err = s.Run(ctx, o.Run, o.Origin)
-	if len(done.Edits) > 0 && (err != nil && ctx.Err() != nil || err == nil && done.cut()) {
-		err = errors.Join(err, s.takeBackExec(context.WithoutCancel(ctx), done, o))
+	why := ""
+	switch {
+	case state.CodeOf(err) == rule.CodeDenied:
+		why = "a rule denied the code"
+	case err != nil && ctx.Err() != nil, err == nil && done.interrupted():
+		why = "the code was interrupted"
+	case err == nil && done.ended():
+		why = "the code ended the program"
+	}
+	if len(done.Edits) > 0 && why != "" {
+		err = errors.Join(err, s.takeBackExec(context.WithoutCancel(ctx), done, o, why))
 	}
 	return done, err
 }
 
-// cut reports whether the run was interrupted, or a block of the code ended the program.
-func (r *ExecResult) cut() bool {
-	return r.Outcome.Stopped != nil || slices.ContainsFunc(r.Outcome.Blocks, func(b runner.BlockOutcome) bool {
+// interrupted reports whether somebody stopped the run. A run that stopped at a budget goes on with a larger one.
+func (r *ExecResult) interrupted() bool {
+	return r.Outcome.Stopped != nil && state.CodeOf(r.Outcome.Stopped) != journal.CodeBudget
+}
+
+// ended reports whether a block of the code ended the program.
+func (r *ExecResult) ended() bool {
+	return slices.ContainsFunc(r.Outcome.Blocks, func(b runner.BlockOutcome) bool {
 		return b.Ending != nil && slices.Contains(r.Blocks, b.ID)
 	})
 }
 
 // takeBackExec undoes the edits of a call.
-func (s *Session) takeBackExec(ctx context.Context, r *ExecResult, o ExecOptions) error {
+func (s *Session) takeBackExec(ctx context.Context, r *ExecResult, o ExecOptions, why string) error {
 	u, err := s.PlanUndo(ctx, Which{First: r.Edits[0].Number, Last: r.Edits[len(r.Edits)-1].Number})
 	if err != nil {
 		if state.CodeOf(err) == state.CodeConflict { // others went on from the code
@@ -112,9 +128,7 @@ func (s *Session) takeBackExec(ctx context.Context, r *ExecResult, o ExecOptions
 		return err
 	}
 	origin := o.Origin.WithoutCost()
-	if origin.Reason = "the code was interrupted"; r.Outcome != nil && r.Outcome.Stopped == nil {
-		origin.Reason = "the code ended the program"
-	}
+	origin.Reason = why
 	record := func() ([]Step, error) { return s.Undo(ctx, u, origin) }
 	r.Undone, err = o.Record(&Revision{Revision: patch.Revision{Blocks: u.Blocks, Text: o.Target.Data}}, record)
 	return err

@@ -21,7 +21,7 @@ var limits = struct {
 	doorFiles, doorNames int
 	back                 map[string]int
 }{
-	doorFiles: 10, doorNames: 80,
+	doorFiles: 11, doorNames: 80,
 	back: map[string]int{
 		"patch":                 4,
 		"depgraph/python":       14,

@@ -154,11 +154,15 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err != nil {
 		return nil, Step{}, err
 	}
+	if err := s.admit(ctx, program, &o, origin); err != nil {
+		return nil, Step{}, err
+	}
 	prepared := time.Since(began).Seconds()
 	outcome, err := s.engine.Run(ctx, program, o)
 	if err != nil {
 		return nil, Step{}, err
 	}
+	outcome.Warnings = s.gate.Warnings()
 	outcome.ResultSeconds += prepared
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
 	if err == nil && step.Number == head+1 {
@@ -431,7 +435,7 @@ func (s *Session) putUpToDate(r *upToDateRecord) error {
 
 // upToDateOptions returns the options of the session that a run records.
 func (s *Session) upToDateOptions() string {
-	return fmt.Sprintf("%q %q %s", s.options.Python, s.name, s.options.Policy.Digest())
+	return fmt.Sprintf("%q %q %s %q", s.options.Python, s.name, s.options.Policy.Digest(), s.rulesText())
 }
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {

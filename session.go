@@ -18,6 +18,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/journal/source"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -41,6 +42,8 @@ type SessionOptions struct {
 	Policy *policy.Policy
 	// Tools are sources of tools beside those of the policy. The session closes them. Reuse exchanges them.
 	Tools []journal.Source
+	// Budgets count instead of those of the policy that have the same names.
+	Budgets []policy.Budget
 
 	// Invocation: arguments and standard input of the program; nil means those of the session's last run
 	Invocation *runner.Invocation
@@ -60,6 +63,7 @@ type Session struct {
 	plannedAt StepNumber
 	loaded    loadedFile // last
 	began     steady
+	gate      *rule.Gate
 	held      *state.Lock // between Hold and its end
 	known     patch.Known // of the code that Exec was given
 	secrets   *secret.Set // of the program
@@ -472,7 +476,8 @@ func (s *Session) newJournal(ctx context.Context) (*journal.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := journal.Options{Lineage: lineage}
+	s.gate = rule.NewGate(s.name, s.store.state)
+	o := journal.Options{Lineage: lineage, Gate: s.gate, OnCall: s.gate.Record}
 	if s.secrets != nil {
 		o.Scrub = func(text []byte) []byte { return []byte(s.secrets.Scrub(string(text))) }
 	}

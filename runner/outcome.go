@@ -21,6 +21,10 @@ type RunOptions struct {
 
 	RestoreFiles bool // overwrite results that somebody edited; otherwise such a run is refused, see CodeFileEdited
 
+	// BeforeNode is called before each node that executes, with the time and the processor time of the run so far. An
+	// error ends the run there; it becomes Outcome.Stopped. It may be nil.
+	BeforeNode func(wall, cpu time.Duration) error
+
 	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and
 	// a negative number none.
 	Memory int64
@@ -89,7 +93,8 @@ type Outcome struct {
 	Seconds     float64                 // spent executing nodes, also those that were executed only to rebuild values
 	Saved       float64                 // recorded cost of the nodes reused, less what rebuilding and loading took
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
-	Stopped     error                   // why the run ended early: interrupted; nil when it did not
+	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
+	Warnings    []string                // of soft budgets; the runner sets none
 	Overwritten []string                // files edited since the last run to which the program wrote, sorted
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node

@@ -362,6 +362,9 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if w.served(i) != nil && w.nodes[i].facts.Kind == depgraph.KindStatement {
 		return errServed
 	}
+	if err := w.mayExecute(); err != nil {
+		return err
+	}
 	debugf("kernel", "rebuild %s", w.nodes[i].id())
 	if w.nodes[i].facts.Kind == depgraph.KindStatement {
 		w.restored++

@@ -28,7 +28,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 	}()
 	began := time.Now()
-	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{},
+	w := &walk{e: e, o: o, meter: newMeter(began, e.group()), ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{},
 		spent: map[int]float64{}, rebuilt: map[int]float64{}}
 	e.baseState.Begin()
 	e.end = nil
@@ -74,7 +74,8 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 			return nil, fmt.Errorf("the program has no stable outcome: its results differ each time it is run")
 		}
 	}
-	if stop != nil && ctx.Err() == nil {
+	var spent *spentError
+	if stop != nil && ctx.Err() == nil && !errors.As(stop, &spent) {
 		return nil, stop
 	}
 	if stop != nil {
@@ -84,12 +85,33 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	}
 	out = w.outcome()
 	out.Observed = w.observed
-	out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited)
+	if out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited); spent != nil {
+		out.Stopped = spent.error
+	}
 	out.TotalSeconds = time.Since(began).Seconds()
 	if out.ResultSeconds = out.TotalSeconds; !w.resultAt.IsZero() {
 		out.ResultSeconds = w.resultAt.Sub(began).Seconds()
 	}
 	return out, nil
+}
+
+// group is that of the processes of the interpreter; 0: there is none.
+func (e *Engine) group() int {
+	if e.kernel == nil {
+		return 0
+	}
+	return e.kernel.Group()
+}
+
+// mayExecute fails if the run may not execute one more node.
+func (w *walk) mayExecute() error {
+	if w.o.BeforeNode == nil || w.speculative {
+		return nil
+	}
+	if err := w.o.BeforeNode(time.Since(w.meter.began), w.meter.look(w.e.group())); err != nil {
+		return &spentError{err}
+	}
+	return nil
 }
 
 // protectEdited refuses a run that would overwrite edited results. With restore, edits become part of the base. But a
@@ -210,6 +232,9 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 // perform executes node i, which has no valid trace, or takes over a speculative execution.
 func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	n, out := w.nodes[i], &w.outcomes[i]
+	if err := w.mayExecute(); err != nil {
+		return err
+	}
 	w.reportBegin(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})
 	w.speculator.dispatch(i, d)
 	t, err := w.speculator.take(ctx, i)

@@ -36,8 +36,9 @@ type walk struct {
 	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
 	speculative  bool               // one node executes before its turn, see speculator
 	speculator   *speculator
-	begun        Event     // of the node that executes
-	reportedEnd  bool      // of that node
+	begun        Event // of the node that executes
+	reportedEnd  bool  // of that node
+	meter        meter
 	resultAt     time.Time // when the last end was reported
 
 	observed sandbox.Level // of the interpreter that executed nodes; "": none did

@@ -43,6 +43,8 @@ type Call struct {
 	After  state.Digest // the effects on the scope before it
 	Number int
 	source Source
+	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does.
+	Approved bool
 
 	// Run makes the call; nil: the tool's source does. A step runs in the program.
 	Run     func(ctx context.Context, c *state.Call) (Answer, error)

@@ -20,7 +20,8 @@ type Options struct {
 	Lineage uint64
 	// Gate decides before a call happens; nil allows everything.
 	Gate Gate
-	// Rules names the rules of the gate: what they denied stays denied under the same.
+	// Rules names the rules of the gate: what they denied stays denied under the same. A gate with a method Rules says
+	// so itself.
 	Rules state.Digest
 	// OnCall follows records as they change: sent, answered, refused, lost, waiting, denied. It may be nil.
 	OnCall func(c state.Call, served bool)
@@ -161,7 +162,7 @@ func (j *Journal) outcomeDigest(rec *state.Call) state.Digest {
 	switch {
 	case rec.State.Ended():
 		return state.DigestOf(fmt.Appendf(nil, "%s %s", rec.State, rec.Result.Digest))
-	case rec.State == state.CallDenied && rec.Rules == j.o.Rules:
+	case rec.State == state.CallDenied && rec.Rules != "" && rec.Rules == j.rules():
 		return state.Digest("denied:" + rec.Rules)
 	case rec.State == state.CallWaiting && !rec.Approval.Decided():
 		return state.Digest(fmt.Sprintf("waiting:%d", rec.ID))
@@ -226,7 +227,6 @@ func (j *Journal) depth(ctx context.Context, parent state.CallID) (int, error) {
 
 // proceed brings a call that has no outcome to one.
 func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
-	approved := false
 	switch {
 	case rec.State == state.CallSent && !c.Def.Class.Repeatable():
 		return j.wait(ctx, rec, uncertain(c.Tool))
@@ -234,30 +234,42 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 		return Result{}, &Suspended{*rec}
 	case rec.State == state.CallWaiting && rec.Approval.Choice == ChoiceNo:
 		return Result{}, denied(rec.Tool, cmp.Or(rec.Approval.Reason, "a person declined"))
-	case rec.State == state.CallWaiting:
-		approved = true
 	case c.Kind == KindAsk:
 		return j.wait(ctx, rec, *c.Question)
 	}
-	if j.o.Gate != nil && !approved {
+	c.Approved = rec.Approval.Decided() // and not declined, see above
+	if j.o.Gate != nil {
 		v, err := j.o.Gate.Decide(ctx, c)
 		if err != nil {
 			return Result{}, err
 		}
 		switch v.Action {
 		case Deny:
-			rec.State, rec.Rules = state.CallDenied, j.o.Rules
+			if rec.State, rec.Rules = state.CallDenied, j.rules(); v.Code == CodeBudget {
+				rec.Rules = "" // a later run may have more to spend
+			}
 			rec.Err = &state.CallError{Code: cmp.Or(v.Code, CodeDenied), Message: v.Reason, Hint: v.Hint}
 			if err := j.put(ctx, rec); err != nil {
 				return Result{}, err
 			}
 			return Result{Call: *rec}, deniedBy(c.Tool, v)
 		case Ask:
+			if c.Approved {
+				break
+			}
 			return j.wait(ctx, rec, state.Approval{Question: fmt.Sprintf("may %s be called?", c.Tool),
 				Choices: []string{ChoiceYes, ChoiceNo}, Why: v.Reason})
 		}
 	}
 	return j.make(ctx, c, rec)
+}
+
+// rules names the rules of the gate as they are now.
+func (j *Journal) rules() state.Digest {
+	if g, is := j.o.Gate.(interface{ Rules() state.Digest }); is {
+		return g.Rules()
+	}
+	return j.o.Rules
 }
 
 // make makes a call and records its outcome.

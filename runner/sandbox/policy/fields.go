@@ -91,6 +91,11 @@ const (
 	fieldToolUndo     = "tools.*.undo"
 	fieldToolPrice    = "tools.*.price"
 	fieldToolTimeout  = "tools.*.timeout"
+
+	fieldRuleWhen   = "rule.#.when"
+	fieldRuleThen   = "rule.#.then"
+	fieldRuleOn     = "rule.#.on"
+	fieldRuleReason = "rule.#.reason"
 )
 
 const (
@@ -102,7 +107,7 @@ const (
 const pathHint = "write a path such as \"data\", \"/srv/data\" or \"~/data\"; a folder stands for all that is in it"
 
 // fields are all that a policy file may have.
-var fields = map[string]field{
+var fields = withBudgets(map[string]field{
 	fieldLevel:    {word, checkLevel, "write one of " + Levels()},
 	fieldLauncher: {word, checkLauncher, "write \"bwrap\", or leave it out"},
 	fieldTrust:    {words, checkPath, "write the path of a folder, such as \"~/analysis\""},
@@ -140,12 +145,39 @@ var fields = map[string]field{
 	fieldModelScript:  {word, checkPath, "write the path of a file with a JSON object in each line"},
 	fieldModelTimeout: {duration, checkDuration, timeHint},
 
+	fieldRuleWhen:   {word, checkSome, "write an expression, such as \"call.tool == 'order'\""},
+	fieldRuleThen:   {word, oneOf([]string{"allow", "ask", "deny"}), "write allow, ask or deny"},
+	fieldRuleOn:     {word, oneOf([]string{"call", "program"}), "write call or program"},
+	fieldRuleReason: {word, checkSome, "say why, for people"},
+
 	fieldToolClass:    {word, oneOf(Classes), "write one of " + strings.Join(Classes, ", ")},
 	fieldToolScope:    {word, checkSome, "write a name; calls of one scope see what its others change"},
 	fieldToolLifetime: {duration, checkDuration, timeHint},
 	fieldToolUndo:     {word, checkSome, "write the name of the tool that takes the effect back"},
 	fieldToolPrice:    {money, checkMoney, "write US dollars for a call, such as 0.01"},
 	fieldToolTimeout:  {duration, checkDuration, timeHint},
+})
+
+const budgetHint = `write such as usd = 1.50, tokens = 100000, calls = 50, "calls.search" = 10, wall = "10m", cpu = "5m", ` +
+	`executions = 200; in [budget.soft] what only warns`
+
+// withBudgets adds the fields of budgets. Time and executions are those of a run alone.
+func withBudgets(all map[string]field) map[string]field {
+	calls := map[string]field{
+		BudgetUSD: {money, checkMoney, budgetHint}, BudgetTokens: {kind: count}, BudgetCalls: {kind: count},
+		"*": {kind: count}, // "calls.search"
+	}
+	run := maps.Clone(calls)
+	maps.Copy(run, map[string]field{
+		BudgetWall: {duration, checkDuration, timeHint}, BudgetCPU: {duration, checkDuration, timeHint},
+		BudgetExecutions: {kind: count},
+	})
+	for table, limits := range map[string]map[string]field{"budget": run, "budget.session": calls, "budget.agent.*": calls} {
+		for name, f := range limits {
+			all[table+"."+name], all[table+".soft."+name] = f, f
+		}
+	}
+	return all
 }
 
 // tables are the names of the tables of a policy file, as fields are named.
@@ -160,17 +192,18 @@ var tables = func() []string {
 	return slices.Sorted(maps.Keys(names))
 }()
 
-// named finds what has the parts of a key among names of fields or tables; "" if nothing does.
-func named(names iter.Seq[string], parts []string) string {
+// named finds what has the parts of a key among names of fields or tables; "" if nothing does. Of several the one that
+// has more of them literally.
+func named(names iter.Seq[string], parts []string) (found string) {
 	for name := range names {
 		if slices.EqualFunc(strings.Split(name, "."), parts, func(want, part string) bool {
 			_, err := strconv.Atoi(part)
 			return want == part || want == "*" && part != "" || want == "#" && err == nil
-		}) {
-			return name
+		}) && (found == "" || strings.Count(name, "*") < strings.Count(found, "*")) {
+			found = name
 		}
 	}
-	return ""
+	return found
 }
 
 func checkLevel(text string) error {

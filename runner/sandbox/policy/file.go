@@ -21,6 +21,20 @@ const (
 	CodeUnenforceable state.Code = "policy-unenforceable" // this system cannot enforce what it asks for
 )
 
+// Place is where something stands in a file.
+type Place struct {
+	File         string `json:"file,omitempty"`
+	Line, Column int    `json:"-"`
+}
+
+// String is FILE:LINE:COLUMN; of what the user said on the command line, the flag.
+func (p Place) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
 // Setting is one value of a policy file.
 type Setting struct {
 	Field  string `json:"field"` // such as "files.read"
@@ -33,11 +47,17 @@ type Setting struct {
 
 	path  string   // the path that it means, where it is one
 	field string   // the name that Field has in fields
+	begin Place    // of the text of a string
 	parts []string // of Field
 }
 
 // Place says where a setting stands: FILE:LINE:COLUMN.
 func (s *Setting) Place() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column) }
+
+// untrusted is why a setting has no effect in the file of a folder.
+func untrusted(s *Setting) string {
+	return fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
+}
 
 // refuse is an error about a setting.
 func (s *Setting) refuse(code state.Code, hint, format string, args ...any) error {
@@ -239,6 +259,15 @@ func (r *reader) value(at Setting, f field, n *unstable.Node) error {
 	} else if f.check != nil {
 		if err := f.check(at.Value); err != nil {
 			return at.refuse(CodeInvalid, f.hint, "%s %q: %v", at.Field, at.Value, err)
+		}
+	}
+	if at.begin = (Place{at.File, at.Line, at.Column + 1}); n.Kind == unstable.String {
+		raw := string(r.parser.Raw(n.Raw))
+		if strings.HasPrefix(raw, `"""`) || strings.HasPrefix(raw, "'''") {
+			at.begin.Column += 2
+			if rest := strings.TrimPrefix(raw[3:], "\r"); strings.HasPrefix(rest, "\n") {
+				at.begin = Place{at.File, at.Line + 1, 1}
+			}
 		}
 	}
 	r.found = append(r.found, at)

@@ -23,6 +23,9 @@ type Policy struct {
 	Pass, Secrets     []string // variables of the environment beside the usual ones
 	Limits            sandbox.Limits
 	Calls             Calls
+	Rules             []Rule
+	Budgets           []Budget
+	Generated         bool // see Options
 
 	// LevelFrom says where the level comes from: "--sandbox", a place in a file, or "default".
 	LevelFrom string

@@ -248,6 +248,17 @@ func TestSchema(t *testing.T) {
 		"tools.\"a.b\" = {class = \"read\", price = 0.01, lifetime = \"5m\"}": true,
 		"tools.a.class = \"harmless\"":                                        false,
 		"[[mcp]]\nurl = \"http://a\"":                                         false,
+
+		"[[rule]]\nwhen = \"true\"\nthen = \"deny\"\n[[rule]]\nwhen = \"true\"\nthen = \"ask\"\non = \"program\"": true,
+		"[[rule]]\nwhen = \"true\"":                    false,
+		"[[rule]]\nwhen = \"true\"\nthen = \"refuse\"": false,
+		"[rule]\nwhen = \"true\"\nthen = \"deny\"":     false,
+		"[budget]\nusd = 1.5\ntokens = 10\n\"calls.search\" = 3\nwall = \"1m\"\nsoft = {usd = 1, executions = 2}": true,
+		"[budget.session]\ncalls = 3\n[budget.agent.a]\nusd = 2\n[budget.agent.a.soft]\ntokens = 3":               true,
+		"budget.cals = 3":               false,
+		"budget.session.wall = \"1m\"":  false,
+		"budget.soft.usd = \"1\"":       false,
+		"budget.agent.a.soft.calls = 0": false,
 	} {
 		var value any
 		if err := toml.Unmarshal([]byte(text), &value); err != nil {
@@ -259,6 +270,9 @@ func TestSchema(t *testing.T) {
 		found, err := settings("x", []byte(text))
 		if err == nil {
 			err = checkGroups(found)
+		}
+		if err == nil {
+			err = checkRules(found)
 		}
 		if (err == nil) != fine {
 			t.Errorf("settings(%q) = %v, want fine = %v", text, err, fine)

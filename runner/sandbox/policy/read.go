@@ -25,6 +25,8 @@ type Options struct {
 	Folder string
 	// Workspace is the folder that the program runs in; "": Folder.
 	Workspace string
+	// Generated: the code was written by a program, such as an agent.
+	Generated bool
 	// Pass are variables that the program gets because the caller named them.
 	Pass []string
 	// User is the file of the user; "": there is none. See UserFile. Home is what ~ stands for.
@@ -49,7 +51,7 @@ func UserFile(getenv func(string) string) string {
 // Read returns the policy for a program. The error of a file names its line and column.
 func Read(o Options) (*Policy, error) {
 	o.Workspace = real(cmp.Or(o.Workspace, o.Folder))
-	m := merge{Options: o, policy: &Policy{user: o.User}}
+	m := merge{Options: o, policy: &Policy{user: o.User, Generated: o.Generated}}
 	if err := m.user(); err != nil {
 		return nil, err
 	}
@@ -190,7 +192,7 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 			}
 		}
 	}
-	if err := checkGroups(found); err != nil {
+	if err := cmp.Or(checkGroups(found), checkRules(found)); err != nil {
 		return nil, true, err
 	}
 	return found, true, contradiction(found, m.Workspace)
@@ -205,6 +207,8 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 	first := len(p.Settings)
 	p.Settings = append(p.Settings, found...)
 	p.addCalls(p.Settings[first:], mayAllow)
+	rules, budgets := rulesOf(p.Settings[first:], m.rank(found, mayAllow))
+	p.Rules, p.Budgets = append(p.Rules, rules...), append(p.Budgets, budgets...)
 	for i := first; i < len(p.Settings); i++ {
 		s := &p.Settings[i]
 		switch s.Field {
@@ -231,7 +235,7 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 			m.allow(s, &p.Secrets, s.Value, mayAllow || slices.Contains(p.Secrets, s.Value))
 		case fieldTrust:
 		default:
-			if len(s.parts) > 2 { // see addCalls
+			if len(s.parts) > 2 || s.parts[0] == "budget" { // see addCalls and rulesOf
 				continue
 			}
 			if !setLimit(&p.Limits, s.Field, s.Value, !mayAllow) {
@@ -239,6 +243,17 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 			}
 		}
 	}
+}
+
+// rank is that of a file.
+func (m *merge) rank(found []Setting, mayAllow bool) Rank {
+	switch {
+	case len(found) > 0 && found[0].File == m.User:
+		return Own
+	case mayAllow:
+		return Trusted
+	}
+	return Stranger
 }
 
 // allow adds a value to a list, where its file may do that.

@@ -1,0 +1,79 @@
+package xstate
+
+import (
+	"context"
+	"strings"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/runner/preflight"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// decides returns what decides about a run of the program: rules, its manifest, budgets.
+func (s *Session) decides(program []state.ProgramBlock, agent string) (r rule.Run, err error) {
+	r.Agent = agent
+	if r.Manifest, err = manifestOf(program); err != nil {
+		return r, err
+	}
+	if p := s.options.Policy; p != nil {
+		if r.Rules, err = rule.Compile(p.Rules); err != nil {
+			return r, err
+		}
+		r.Generated = p.Generated
+		r.Budgets = p.Budgets
+	}
+	r.Budgets = rule.Limits(r.Budgets, s.options.Budgets, r.Manifest)
+	return r, nil
+}
+
+func manifestOf(program []state.ProgramBlock) (*rule.Manifest, error) {
+	return rule.ManifestOf(func(yield func(name, text string) bool) {
+		for _, b := range program {
+			if !yield("block "+string(b.ID), b.Source) {
+				return
+			}
+		}
+	})
+}
+
+// admit begins a run, unless a rule denies the program: then nothing starts.
+func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions, origin Origin) error {
+	r, err := s.decides(program, origin.Agent)
+	if err != nil {
+		return err
+	}
+	if r.Rules.About(rule.OnProgram) {
+		text, err := preflight.Read(program)
+		if err != nil {
+			return err
+		}
+		v, err := r.Rules.Program(ctx, &text.Uses)
+		if err != nil {
+			return err
+		}
+		if v.Action != journal.Allow {
+			return &Error{Code: rule.CodeDenied, Message: "the program is not run: " + v.Reason,
+				Hint: "xstate preflight shows what it would use"}
+		}
+	}
+	if err := s.gate.Begin(ctx, r); err != nil {
+		return err
+	}
+	if rule.BoundsNodes(r.Budgets) {
+		o.BeforeNode = s.gate.BeforeNode
+	}
+	return nil
+}
+
+// rulesText is what of the rules decides whether a program may run as it is.
+func (s *Session) rulesText() string {
+	var b strings.Builder
+	if p := s.options.Policy; p != nil {
+		for _, r := range p.Rules {
+			b.WriteString(r.Then + " " + r.On + " " + r.When + "\n")
+		}
+	}
+	return b.String()
+}

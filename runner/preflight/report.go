@@ -1,0 +1,92 @@
+package preflight
+
+import (
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Verdict says whether a program may run.
+type Verdict string
+
+// Verdicts, the strictest last.
+const (
+	Ready  Verdict = "ready"
+	Ask    Verdict = "ask"    // a person should look at it first
+	Refuse Verdict = "refuse" // it would fail, or a rule forbids it
+)
+
+var verdicts = []Verdict{Ready, Ask, Refuse}
+
+// Finding is one thing to know before the program runs.
+type Finding struct {
+	Kind    string  `json:"kind"`
+	Verdict Verdict `json:"verdict"` // what it alone would mean
+	Place
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Kinds of findings.
+const (
+	KindSyntax       = "syntax-error"
+	KindName         = "undefined-name"
+	KindPackage      = "missing-package"
+	KindFile         = "missing-file"
+	KindTool         = "no-tool"
+	KindRule         = "rule"
+	KindUndeclared   = "undeclared" // used, and not in the manifest
+	KindUnneeded     = "unneeded"   // in the manifest, and not used
+	KindIrreversible = "irreversible"
+	KindUnbounded    = "unbounded"
+	KindBudget       = "budget"
+	KindUncovered    = "uncovered"
+)
+
+// Report is what a preflight found.
+type Report struct {
+	Verdict     Verdict           `json:"verdict"`
+	Findings    []Finding         `json:"findings"` // the strictest first
+	Uses        rule.Program      `json:"uses"`
+	Manifest    string            `json:"manifest,omitempty"` // where it stands; absent: there is none
+	Differences []rule.Difference `json:"differences"`        // from the manifest
+	Calls       []Call            `json:"calls"`              // of tools and models, and questions, that the text shows
+	Forecast    Forecast          `json:"forecast"`
+}
+
+// Forecast is what a run would take by recorded runs. It counts what would run or may run.
+type Forecast struct {
+	Seconds float64 `json:"seconds"`
+	Calls   int64   `json:"calls"` // that would be made
+	Tokens  int64   `json:"tokens"`
+	USD     float64 `json:"usd"`
+	// Unknown are blocks that would run and have no record; they count as 0.
+	Unknown []state.BlockID `json:"unknown"`
+}
+
+// Host is what the surroundings of a program offer.
+type Host struct {
+	Packages map[string]Package     // of the modules that the program imports
+	Builtin  func(name string) bool // of the interpreter
+	Exists   func(file string) bool // in the workspace
+	Tools    []journal.Tool         // that are offered
+	// Asked: the sources of tools were asked. If not, Tools is not all of them.
+	Asked     bool
+	Rules     *rule.Set
+	Generated bool            // see rule.Run
+	Budgets   []policy.Budget // of the run
+	Forecast  Forecast
+	Uncovered []Finding // of the outputs, see Uncovered
+}
+
+// Package says where a module comes from.
+type Package string
+
+// Where modules come from.
+const (
+	Standard  Package = "standard"
+	Own       Package = "own" // the workspace
+	Installed Package = "installed"
+	Missing   Package = "missing"
+)

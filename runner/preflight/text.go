@@ -1,0 +1,242 @@
+package preflight
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Text is a program as it is written.
+type Text struct {
+	Blocks []Block
+	Uses   rule.Program // what it would use, as far as its text shows
+	Calls  []Call       // of tools and models, and questions to people, in order
+	// Manifest is what the program declares; nil: nothing.
+	Manifest *rule.Manifest
+
+	files []fileUse
+	names map[string]string // name → text: names that the program assigns once
+}
+
+// Block is a block of the program.
+type Block struct {
+	ID    state.BlockID
+	Facts *depgraph.Facts       // nil where it does not parse
+	Err   *depgraph.SyntaxError // why not
+	calls depgraph.Calls
+}
+
+// Place is where something stands in the program.
+type Place struct {
+	Block state.BlockID `json:"block,omitempty"`
+	Line  int           `json:"line,omitempty"` // of the block
+}
+
+// Call is a call that the text shows.
+type Call struct {
+	Place
+	Kind  journal.Kind `json:"kind"` // tool, model or ask
+	Name  string       `json:"name"` // of the tool or model; "" where it is computed
+	Class string       `json:"class,omitempty"`
+	// Approval is where a person is asked before: a question in the program, or the rule that asks.
+	Approval string `json:"approval,omitempty"`
+	// Checkpoint is the last place before it whose results are kept when it fails.
+	Checkpoint *Place `json:"checkpoint,omitempty"`
+
+	in   string // the function around it
+	loop depgraph.Loop
+}
+
+type fileUse struct {
+	Place
+	name string
+	mode depgraph.Mode
+}
+
+// Read reads a program.
+func Read(blocks []state.ProgramBlock) (*Text, error) {
+	t := &Text{names: map[string]string{}}
+	imported, twice := map[string]string{}, map[string]bool{}
+	for _, b := range blocks {
+		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
+		read := Block{ID: b.ID, Facts: facts}
+		if err != nil {
+			read.Err, _ = err.(*depgraph.SyntaxError)
+			read.Err = cmp.Or(read.Err, &depgraph.SyntaxError{Line: 1, Column: 1, Msg: err.Error()})
+			read.Facts = nil
+		} else {
+			read.calls = python.Calls(facts.Code, imported)
+		}
+		for name, text := range read.calls.Constants {
+			_, known := t.names[name]
+			t.names[name], twice[name] = text, twice[name] || known
+		}
+		t.Blocks = append(t.Blocks, read)
+	}
+	for name := range twice {
+		if twice[name] {
+			delete(t.names, name)
+		}
+	}
+	var err error
+	t.Manifest, err = rule.ManifestOf(func(yield func(name, text string) bool) {
+		for _, b := range blocks {
+			if !yield("block "+string(b.ID), b.Source) {
+				return
+			}
+		}
+	})
+	t.use()
+	return t, err
+}
+
+// use collects what the program would use.
+func (t *Text) use() {
+	u := &t.Uses
+	for i := range t.Blocks {
+		b := &t.Blocks[i]
+		if b.Facts == nil {
+			continue
+		}
+		for _, n := range b.Facts.Nodes {
+			for _, m := range n.Imports {
+				if top, _, _ := strings.Cut(m.Module, "."); m.Level == 0 && top != "" {
+					u.Imports = append(u.Imports, top)
+				}
+			}
+		}
+		for _, c := range b.calls.Calls {
+			t.call(b, c)
+		}
+	}
+	for _, c := range t.Calls {
+		switch {
+		case c.Name == "":
+		case c.Kind == journal.KindTool:
+			u.Tools = append(u.Tools, c.Name)
+		case c.Kind == journal.KindModel:
+			u.Models = append(u.Models, c.Name)
+		}
+	}
+	for _, f := range t.files {
+		if f.mode != depgraph.Writes {
+			u.Reads = append(u.Reads, f.name)
+		}
+		if f.mode != depgraph.Reads {
+			u.Writes = append(u.Writes, f.name)
+		}
+	}
+	u.Packages = []string{}
+	for _, list := range []*[]string{&u.Imports, &u.Tools, &u.Models, &u.Hosts, &u.Reads, &u.Writes, &u.Irreversible} {
+		slices.Sort(*list)
+		if *list = slices.Compact(*list); *list == nil {
+			*list = []string{}
+		}
+	}
+}
+
+// call adds what one call uses.
+func (t *Text) call(b *Block, c depgraph.Call) {
+	at := Place{b.ID, c.Line}
+	first, _ := t.text(c.First)
+	switch {
+	case c.Effect == depgraph.EffectFile && first != "" && !c.First.Begin:
+		t.files = append(t.files, fileUse{at, first, c.Mode})
+		return
+	case c.Effect == depgraph.EffectNetwork:
+		for _, a := range []depgraph.Argument{c.First, c.Named["url"]} {
+			if host := t.host(a); host != "" {
+				t.Uses.Hosts = append(t.Uses.Hosts, host)
+			}
+		}
+		return
+	}
+	kind, name, is := offered(c, first)
+	if !is {
+		return
+	}
+	if model, given := c.Named["model"]; kind == journal.KindModel {
+		if name = DefaultModel; given {
+			name, _ = t.text(model)
+		}
+	}
+	t.Calls = append(t.Calls, Call{Place: at, Kind: kind, Name: name, in: c.In, loop: c.Loop})
+}
+
+// DefaultModel stands for the model that a call means that names none.
+const DefaultModel = "default"
+
+// offered says which of xstate's calls a call is.
+func offered(c depgraph.Call, first string) (kind journal.Kind, name string, is bool) {
+	rest, own := strings.CutPrefix(c.Name, "xstate.")
+	if !own {
+		return "", "", false
+	}
+	of, tool, _ := strings.Cut(rest, ".")
+	switch {
+	case (rest == "tool" || rest == "atool") && !c.First.Begin:
+		return journal.KindTool, first, true
+	case rest == "tool" || rest == "atool":
+		return journal.KindTool, "", true
+	case (of == "tools" || of == "atools") && tool != "":
+		return journal.KindTool, tool, true
+	case of == "llm" || of == "allm":
+		return journal.KindModel, "", true
+	case rest == "ask" || rest == "aask" || rest == "approve":
+		return journal.KindAsk, "", true
+	}
+	return "", "", false
+}
+
+// text returns the text of an argument, as far as the program shows it.
+func (t *Text) text(a depgraph.Argument) (text string, known bool) {
+	if a.Name != "" {
+		text, known = t.names[a.Name]
+		return text, known
+	}
+	return a.Text, a.Text != ""
+}
+
+// host returns the host of an address; "" where the text does not show it.
+func (t *Text) host(a depgraph.Argument) string {
+	text, _ := t.text(a)
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || a.Begin && u.Path == "" && a.Name == "" {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// unbounded returns the calls of tools and models that repeat without a bound: in a loop that only a break ends, also
+// by way of functions, or in functions that call themselves.
+func (t *Text) unbounded() (found []Call) {
+	var all []depgraph.Call
+	for i := range t.Blocks {
+		all = append(all, t.Blocks[i].calls.Calls...)
+	}
+	endless := map[string]bool{} // functions
+	for _, name := range python.Recursive(all) {
+		endless[name] = true
+	}
+	for again := true; again; {
+		again = false
+		for _, c := range all {
+			if (c.Loop == depgraph.Forever || c.In != "" && endless[c.In]) && !endless[c.Name] && c.Name != "" {
+				endless[c.Name], again = true, true
+			}
+		}
+	}
+	for _, c := range t.Calls {
+		if c.Kind != journal.KindAsk && (c.loop == depgraph.Forever || c.in != "" && endless[c.in]) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
