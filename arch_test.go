@@ -49,6 +49,8 @@ var layers = []layer{
 	{folder: "runner/journal/source", imports: []string{"state", "runner/sandbox/policy", "runner/journal"}},
 	{folder: "runner/journal/rule", imports: []string{"state", "runner/sandbox/policy", "runner/journal"}},
 	{folder: "runner/kernel", imports: []string{"depgraph", "state", "runner/sandbox"}},
+	{folder: "runner/journal/web", imports: []string{"state", "runner/sandbox/proxy", "runner/sandbox/policy",
+		"runner/journal", "runner/kernel"}},
 	{folder: "runner/kernel/kerneltest", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/sandbox",
 		"runner/kernel"}},

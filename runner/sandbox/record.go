@@ -10,6 +10,12 @@ import (
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
 
+// Names that those need who do not know the proxy.
+type (
+	Authority = proxy.Authority
+	Handler   = proxy.Handler
+)
+
 // traffic is what the proxy of a box did since it was taken.
 type traffic struct {
 	mu       sync.Mutex

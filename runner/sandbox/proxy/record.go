@@ -16,9 +16,14 @@ import (
 	"time"
 )
 
-// Handler answers one request of a program, whose address is whole. up makes requests under the bounds of the program,
-// and verifies the certificates of servers.
-type Handler func(w http.ResponseWriter, r *http.Request, up http.RoundTripper)
+// Handler answers one request of a program, whose address is whole.
+type Handler func(w http.ResponseWriter, r *http.Request, up Upstream)
+
+// Upstream makes requests under the bounds of a program, and verifies the certificates of servers.
+type Upstream struct {
+	http.RoundTripper
+	Pass func(host string) // says that a request is not recorded after all
+}
 
 // Record makes the proxy read the requests that pass through it, also those within TLS, for which it has certificates
 // of a. It is called before Serve.
@@ -98,7 +103,7 @@ func (p *Proxy) take(w http.ResponseWriter, r *http.Request, t tunnel) {
 			http.StatusServiceUnavailable)
 		return
 	}
-	h(w, r, p.transport)
+	h(w, r, Upstream{p.transport, func(host string) { p.report(Request{Host: host, Allowed: true}) }})
 }
 
 // addressOf returns a host with its port.
