@@ -211,7 +211,7 @@ func (e *enforcement) environ(own []string, s Spec) []string {
 	if e.guard == nil {
 		return own
 	}
-	own = append(own, "TMPDIR="+e.guard.temp)
+	own = with(own, "TMPDIR", e.guard.temp)
 	if e.proxy != nil {
 		own = proxied(own, proxy.Address, s.Record)
 	}

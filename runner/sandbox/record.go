@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -102,15 +103,26 @@ var certificateVariables = []string{"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL
 // proxied adds the variables that lead a program to a proxy, and let it trust one that records.
 func proxied(own []string, at netip.AddrPort, a *proxy.Authority) []string {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		value := "=http://" + at.String()
-		own = append(own, name+value, strings.ToLower(name)+value)
+		value := "http://" + at.String()
+		own = with(with(own, name, value), strings.ToLower(name), value)
 	}
-	own = append(own, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1")
+	own = with(with(own, "NO_PROXY", nearby), "no_proxy", nearby)
 	if a == nil {
 		return own
 	}
 	for _, name := range certificateVariables {
-		own = append(own, name+"="+a.Roots)
+		own = with(own, name, a.Roots)
 	}
-	return append(own, "NODE_USE_ENV_PROXY=1") // Node's fetch heeds no proxy without it
+	return with(own, "NODE_USE_ENV_PROXY", "1") // Node's fetch heeds no proxy without it
+}
+
+// nearby are the hosts that no proxy leads to: the box itself.
+const nearby = "localhost,127.0.0.1,::1"
+
+// with sets a variable in an environment. Of two of one name some programs take the first, others the last.
+func with(environ []string, name, value string) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		return strings.HasPrefix(pair, name+"=")
+	})
+	return append(environ, name+"="+value)
 }

@@ -123,7 +123,7 @@ func (s *supervisor) kindOf(c *call) string {
 
 // toProxy reports whether a socket is connected to a proxy that records.
 func (s *supervisor) toProxy(c *call) bool {
-	return s.spec.Record != nil && c.Number == unix.SYS_CONNECT && c.peer == "tcp:"+proxy.Address.String()
+	return s.spec.Record != nil && c.Number == unix.SYS_CONNECT && strings.HasSuffix(c.peer, ":"+proxy.Address.String())
 }
 
 // relay connects a socket of a box without bounds to the proxy, which listens elsewhere: its usual address is the same

@@ -23,7 +23,7 @@ type Policy struct {
 	Pass, Secrets     []string // variables of the environment beside the usual ones
 	Limits            sandbox.Limits
 	Calls             Calls
-	Record            bool // requests over HTTP are calls
+	RecordNetwork     bool // requests over HTTP are calls
 
 	// LevelFrom says where the level comes from: "--sandbox", a place in a file, or "default".
 	LevelFrom string
@@ -52,7 +52,7 @@ func (p *Policy) Bounds() *sandbox.Bounds {
 }
 
 // Records reports whether requests over HTTP are recorded.
-func (p *Policy) Records() bool { return p != nil && p.Record }
+func (p *Policy) Records() bool { return p != nil && p.RecordNetwork }
 
 // usual are the variables that a bounded program has: they tell it where it is, how people read, and how tools are
 // found. None of them is known to hold a secret.

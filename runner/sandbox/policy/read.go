@@ -52,7 +52,7 @@ func UserFile(getenv func(string) string) string {
 // Read returns the policy for a program. The error of a file names its line and column.
 func Read(o Options) (*Policy, error) {
 	o.Workspace = real(cmp.Or(o.Workspace, o.Folder))
-	m := merge{Options: o, policy: &Policy{user: o.User, Record: o.Recorded}}
+	m := merge{Options: o, policy: &Policy{user: o.User, RecordNetwork: o.Recorded}}
 	if err := m.user(); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func Read(o Options) (*Policy, error) {
 	}
 	m.level()
 	if o.Record != nil {
-		m.policy.Record = *o.Record
+		m.policy.RecordNetwork = *o.Record
 	}
 	m.protect(files)
 	return m.policy, m.enforceable()
@@ -232,8 +232,8 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 		case fieldHosts:
 			m.allow(s, &p.Hosts, s.Value, mayAllow || slices.Contains(p.Hosts, s.Value))
 		case fieldRecord: // to record takes nothing from anybody, and not to may
-			if p.Record = p.Record || s.Value == "true"; s.Value == "false" && mayAllow {
-				p.Record = false
+			if p.RecordNetwork = p.RecordNetwork || s.Value == "true"; s.Value == "false" && mayAllow {
+				p.RecordNetwork = false
 			} else if s.Value == "false" {
 				s.Ignored = untrusted(s)
 			}
