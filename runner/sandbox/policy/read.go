@@ -232,10 +232,10 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 		case fieldHosts:
 			m.allow(s, &p.Hosts, s.Value, mayAllow || slices.Contains(p.Hosts, s.Value))
 		case fieldRecord: // to record takes nothing from anybody, and not to may
-			if p.RecordNetwork = p.RecordNetwork || s.Value == "true"; s.Value == "false" && mayAllow {
-				p.RecordNetwork = false
-			} else if s.Value == "false" {
-				s.Ignored = untrusted(s)
+			if s.Value == "true" || mayAllow {
+				p.RecordNetwork = s.Value == "true"
+			} else {
+				s.Ignored = s.untrusted()
 			}
 		case fieldPass:
 			m.allow(s, &p.Pass, s.Value, mayAllow || matches(slices.Concat(usual, p.Pass), s.Value))
