@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/journal/source"
+	"github.com/xstate-engine/xstate/runner/journal/web"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -68,6 +69,7 @@ type Session struct {
 	known     patch.Known // of the code that Exec was given
 	secrets   *secret.Set // of the program
 	journal   *journal.Journal
+	web       *web.Source // of its requests; nil: they are not recorded
 }
 
 // Store returns the store that holds the session.
@@ -375,6 +377,10 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if err != nil {
 		return runner.Config{}, err
 	}
+	recording, err := s.recording()
+	if err != nil {
+		return runner.Config{}, err
+	}
 	return runner.Config{
 		Invocation: in,
 		Store:      s.store.state,
@@ -390,6 +396,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Bounds:     s.options.Policy.Bounds(),
 		Secrets:    s.secrets,
 		Journal:    s.journal,
+		Recording:  recording,
 	}, nil
 }
 
@@ -464,6 +471,9 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	}
 	session := &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace),
 		secrets: secrets}
+	if session.web, err = webOf(o.Policy); err != nil {
+		return nil, err
+	}
 	if session.journal, err = session.newJournal(ctx); err != nil {
 		return nil, err
 	}
@@ -485,6 +495,9 @@ func (s *Session) newJournal(ctx context.Context) (*journal.Journal, error) {
 		o.Sources = source.Of(s.options.Policy.Calls, source.Options{Environ: s.options.Environ,
 			Folder: s.options.Workspace})
 	}
+	if s.web != nil {
+		o.Sources = append([]journal.Source{s.web}, o.Sources...)
+	}
 	return journal.New(s.store.state, o), nil
 }
 
@@ -505,7 +518,7 @@ func sameTools(a, b SessionOptions) bool {
 			from[i] = o.Policy.Calls
 		}
 	}
-	return reflect.DeepEqual(from[0], from[1])
+	return a.Policy.Records() == b.Policy.Records() && reflect.DeepEqual(from[0], from[1])
 }
 
 // Existing opens a session and fails if there is none. If o.Workspace is empty, it uses the workspace that the session
@@ -533,6 +546,7 @@ func (s *Session) addRecords(d *state.Draft) {
 	d.Run.Arguments, d.Run.Stdin = s.invoked.Arguments, s.invoked.Stdin
 	d.Run.Sandbox, d.Run.Policy, d.Run.Unenforced = s.options.Policy.Record()
 	d.Records[query.RecordSandbox] = d.Run.Sandbox
+	d.Records[query.RecordNetwork] = s.options.Policy.Records()
 	switch s.options.Python {
 	case "":
 	case AnyPython:

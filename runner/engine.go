@@ -49,6 +49,8 @@ type Config struct {
 	Bounds *sandbox.Bounds
 	// Journal makes and remembers the calls of the program; nil: there are no tools
 	Journal *journal.Journal
+	// Recording makes calls of the program's requests over HTTP; nil: they are not recorded.
+	Recording *kernel.Recording
 	// Secrets are kept out of all records.
 	Secrets *secret.Set
 	// Invocation: its arguments and its standard input
@@ -276,8 +278,9 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
 		Sandbox: &sandbox.Spec{
 			Observe: debugLevel(e.cfg.Level), Folder: e.cfg.Workspace, Store: store, Spool: e.spool,
-			Journal: filepath.Join(e.spool, journalName), Bounds: e.cfg.Bounds,
+			Journal: filepath.Join(e.spool, journalName), Bounds: e.cfg.Bounds, Record: e.cfg.Recording.Trusts(),
 		},
+		Recording: e.cfg.Recording,
 	})
 	if err != nil {
 		return err

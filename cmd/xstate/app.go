@@ -61,6 +61,7 @@ func (p *patience) Type() string { return "duration" }
 // bounding is what a verb says of the bounds of what it executes.
 type bounding struct {
 	asked    levelFlag    // --sandbox
+	record   choice       // --record-network
 	standard policy.Level // where neither files nor session say more; "": off
 	executes bool         // what openWith opens is executed or planned, so it is bounded
 }

@@ -85,6 +85,7 @@ the code failed.`,
 	)
 	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
 	a.sandboxFlag(flags, "exec")
+	a.recordFlag(flags)
 	a.originFlags(cmd, &f.origin)
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")

@@ -101,6 +101,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
 	a.sandboxFlag(flags, "run")
+	a.recordFlag(flags)
 	flags.BoolVar(&a.warm, "warm", false, "keep the interpreter for the next run, in a server (default: $XSTATE_WARM)")
 	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+

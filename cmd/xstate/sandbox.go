@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -35,6 +36,25 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet, verb string) {
 		"\n(default: that of the last run and of xstate.toml, or else "+string(cmp.Or(standard, policy.Off))+")")
 }
 
+// recordFlag adds --record-network to the flags of a verb.
+func (a *app) recordFlag(flags *pflag.FlagSet) {
+	flags.Var(&a.bounds.record, "record-network", "record the requests of the program over HTTP, and serve them again\n"+
+		"(default: as the last run, and as xstate.toml says)")
+	flags.Lookup("record-network").NoOptDefVal = "true"
+}
+
+// choice is a flag that may be given as true or false, or not at all.
+type choice struct{ made *bool }
+
+func (c *choice) Set(text string) error {
+	made, err := strconv.ParseBool(text)
+	c.made = &made
+	return err
+}
+
+func (c *choice) String() string { return "" }
+func (c *choice) Type() string   { return "bool" }
+
 // askedLevel is the level that the caller asks for; "" if it does not.
 func (a *app) askedLevel() (policy.Level, error) {
 	if a.bounds.asked != "" {
@@ -56,7 +76,7 @@ func (a *app) policyOptions(folder, workspace string) (policy.Options, error) {
 	asked, err := a.askedLevel()
 	o := policy.Options{
 		Asked: asked, Default: a.bounds.standard, Folder: folder, Workspace: workspace,
-		User: policy.UserFile(a.env), Home: a.env("HOME"),
+		User: policy.UserFile(a.env), Home: a.env("HOME"), Record: a.bounds.record.made,
 	}
 	if names := a.env(passVariable); names != "" {
 		o.Pass = strings.Split(names, ",")
@@ -84,6 +104,10 @@ func (a *app) bounded(ctx context.Context, store *xstate.Store, name string, so 
 	}
 	remembered := ""
 	if _, err := store.State().SessionRecord(ctx, name, query.RecordSandbox, &remembered); err != nil &&
+		state.CodeOf(err) != state.CodeNoSession {
+		return err
+	}
+	if _, err := store.State().SessionRecord(ctx, name, query.RecordNetwork, &o.Recorded); err != nil &&
 		state.CodeOf(err) != state.CodeNoSession {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/xstate-engine/xstate/state"
 )
@@ -74,6 +73,6 @@ type Suspended struct {
 }
 
 func (s *Suspended) Error() string {
-	a := s.Call.Approval
-	return fmt.Sprintf("call %d waits: %s", s.Call.ID, cmp.Or(a.Question, a.Why))
+	a := s.Call.Approval // without the number of the call, which differs from store to store
+	return "waits for a decision: " + cmp.Or(a.Question, a.Why)
 }

@@ -99,6 +99,9 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 		return nil, &state.Error{Code: CodeArguments, Message: fmt.Sprintf("the arguments of %s: %v", r.Tool, err),
 			Hint: "pass null, booleans, finite numbers, text, lists, and maps with text as keys"}
 	}
+	if d, ok := c.source.(Definer); ok {
+		c.Def = d.Define(c.Def, c.Args)
+	}
 	if err := checkSchema(c.Def.Input, c.Args); err != nil {
 		return nil, &state.Error{Code: CodeArguments, Message: fmt.Sprintf("%s does not take these arguments: %v",
 			r.Tool, err), Hint: "help(xstate.tools." + r.Tool + ") shows what it takes"}

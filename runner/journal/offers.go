@@ -98,10 +98,10 @@ func (all offers) ask(ctx context.Context, now time.Time) (l listing, err error)
 
 // tool finds the tool that a name means.
 func (all offers) tool(ctx context.Context, name string, now time.Time) (match, error) {
-	// Of a long name, one source alone need be asked.
+	// Of a long name, one source alone need be asked. So it is of one that is the source's own.
 	for i, o := range all {
 		own, is := strings.CutPrefix(name, o.source.Name()+".")
-		if !is {
+		if !is && name != o.source.Name() {
 			continue
 		}
 		l, err := all[i:i+1].ask(ctx, now)

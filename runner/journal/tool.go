@@ -74,6 +74,11 @@ type Source interface {
 	Close() error
 }
 
+// Definer is a source whose arguments say what a call does: its class, its scope, and its time.
+type Definer interface {
+	Define(t Tool, args json.RawMessage) Tool
+}
+
 // ErrNotSent says that a call did not reach its tool, so that it surely did not happen.
 var ErrNotSent = errors.New("the call was not sent")
 

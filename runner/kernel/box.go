@@ -15,6 +15,7 @@ type box interface {
 	Take(ctx context.Context, node int) (sandbox.Report, error)
 	Wait() error
 	Kill()
+	Handle(h sandbox.Handler)
 }
 
 // startBox starts a command, in a sandbox unless spec is nil.
@@ -33,5 +34,7 @@ func (p plain) Pid() int { return p.Process.Pid }
 func (p plain) Level() sandbox.Level { return sandbox.LevelHooks }
 
 func (p plain) Take(context.Context, int) (sandbox.Report, error) { return sandbox.Report{}, nil }
+
+func (p plain) Handle(sandbox.Handler) {}
 
 func (p plain) Kill() { _ = syscall.Kill(-p.Pid(), syscall.SIGKILL) }

@@ -21,11 +21,12 @@ type Driven struct {
 	unreadable bool       // the system does not let the engine read the memory of the interpreter
 	reporting  *reporting // nil: the box is not observed
 	nodes      int        // that it observed
+	recording  *Recording // nil: requests are not recorded
 }
 
 // NewDriven returns the kernel of a process that was started by c.
 func NewDriven(p *Process, c Command) *Driven {
-	d := &Driven{Process: p}
+	d := &Driven{Process: p, recording: c.Recording}
 	if c.Sandbox != nil && p.Level() != sandbox.LevelHooks {
 		d.reporting = newReporting(c.Sandbox, c.Environ)
 	}
@@ -83,8 +84,10 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	if sink.Show != nil {
 		events.Tick = func() { d.printed.look(sink) }
 	}
+	ctx, unhandle := d.handle(ctx, sink)
 	calls := d.beginCalls(ctx, sink.Calls)
 	_, err := d.Request(ctx, request, n.Text, &seen, events)
+	unhandle(&seen, err != nil || ctx.Err() != nil)
 	if d.endCalls(calls, err != nil || ctx.Err() != nil) {
 		seen.Marks = append(seen.Marks, markUnfinished)
 	}

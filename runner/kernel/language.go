@@ -101,6 +101,8 @@ type Launch struct {
 	// Sandbox is how the interpreter is observed and bounded; nil: not at all. The language adds the folders of its
 	// own.
 	Sandbox *sandbox.Spec
+	// Recording makes calls of the program's requests over HTTP; nil: they are not recorded.
+	Recording *Recording
 }
 
 // ImportBase says where the imports of a program begin.

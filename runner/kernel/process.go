@@ -49,6 +49,8 @@ type Command struct {
 	Calls   bool     // the program may make calls
 	// Sandbox is how the process is observed and bounded; nil: not at all.
 	Sandbox *sandbox.Spec
+	// Recording, see Launch
+	Recording *Recording
 }
 
 // StartError says that a process did not start, or ended before it said hello.

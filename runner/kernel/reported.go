@@ -29,6 +29,8 @@ type reporting struct {
 	alive  bool            // child processes were alive at the end of the last node
 	left   bool            // of these, some were no helpers
 	bound  map[string]bool // addresses of sockets that the box listens at
+	// records says that requests are recorded: a node is marked for what went another way
+	records bool
 }
 
 // newReporting returns the reporting of a box.
@@ -37,7 +39,7 @@ func newReporting(s *sandbox.Spec, environ []string) *reporting {
 	if home := Getenv(environ, "HOME"); cache == "" && filepath.IsAbs(home) {
 		cache = filepath.Join(home, ".cache")
 	}
-	return &reporting{folder: s.Folder, system: slices.Concat(sandbox.SystemFolders, s.System),
+	return &reporting{records: s.Record != nil, folder: s.Folder, system: slices.Concat(sandbox.SystemFolders, s.System),
 		cache: real(cache), bound: map[string]bool{}}
 }
 
@@ -315,7 +317,9 @@ func (r *reporting) sockets(used []string, seen *Observation) (daemon bool) {
 			r.bound[address] = true
 		}
 		if !local {
-			seen.mark("network")
+			if !bound || !r.records || !slices.Contains(triedOut, address) {
+				seen.mark("network")
+			}
 			continue
 		}
 		_, err := os.Lstat(path)
@@ -323,6 +327,9 @@ func (r *reporting) sockets(used []string, seen *Observation) (daemon bool) {
 	}
 	return daemon
 }
+
+// triedOut are addresses that a library binds a socket to when it tries out what the system offers.
+var triedOut = []string{"tcp:127.0.0.1:0", "tcp:[::1]:0"}
 
 func (o *Observation) mark(mark string) {
 	if !slices.Contains(o.Marks, mark) {

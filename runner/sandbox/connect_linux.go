@@ -143,20 +143,11 @@ func (g *guard) internet(fd int, address []byte) ([]byte, func(), *Denial) {
 		target := binary.NativeEndian.AppendUint16(nil, unix.AF_INET)
 		target = binary.BigEndian.AppendUint16(target, g.proxyAt.Port())
 		target = append(append(target, g.proxyAt.Addr().AsSlice()...), make([]byte, 8)...)
-		return target, func() { g.admit(fd) }, nil
+		return target, func() { admit(g.proxy, fd) }, nil
 	case to.Addr().IsLoopback() && g.listens(to.Port()):
 		return address, nothing, nil
 	}
 	return nil, nil, denied
-}
-
-// admit lets the proxy serve a socket that was connected to it.
-func (g *guard) admit(fd int) {
-	if from, err := unix.Getsockname(fd); err == nil {
-		if in, ok := from.(*unix.SockaddrInet4); ok {
-			g.proxy.Admit(netip.AddrPortFrom(netip.AddrFrom4(in.Addr), uint16(in.Port)))
-		}
-	}
 }
 
 // addressOf reads the address of an internet socket.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strings"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
@@ -78,7 +77,7 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 		}
 	}()
 	if len(s.Bounds.Hosts) > 0 {
-		if err := e.offerProxy(s.Bounds.Hosts); err != nil {
+		if err := e.offerProxy(s.Bounds.Hosts, s.Record); err != nil {
 			return e, err
 		}
 	}
@@ -154,8 +153,11 @@ func (e *enforcement) view(s Spec) {
 
 // offerProxy starts the proxy. In a namespace, the keeper makes its listener and sends it; otherwise the supervisor
 // connects the sockets of the program to a listener of the engine.
-func (e *enforcement) offerProxy(hosts []string) error {
-	e.proxy = proxy.New(hosts, e.guard.reached)
+func (e *enforcement) offerProxy(hosts []string, record *proxy.Authority) error {
+	e.proxy = proxy.New(hosts, e.guard.traffic.reached)
+	if record != nil {
+		e.proxy.Record(record)
+	}
 	if !e.bounds.Namespaces {
 		listener, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
@@ -205,17 +207,13 @@ func (e *enforcement) setup() []byte {
 }
 
 // environ is the environment of the program: its folder for temporary files is its own, and its proxy is ours.
-func (e *enforcement) environ(own []string) []string {
+func (e *enforcement) environ(own []string, s Spec) []string {
 	if e.guard == nil {
 		return own
 	}
-	own = append(own, "TMPDIR="+e.guard.temp)
+	own = with(own, "TMPDIR", e.guard.temp)
 	if e.proxy != nil {
-		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-			value := "=http://" + proxy.Address.String()
-			own = append(own, name+value, strings.ToLower(name)+value)
-		}
-		own = append(own, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1")
+		own = proxied(own, proxy.Address, s.Record)
 	}
 	return own
 }

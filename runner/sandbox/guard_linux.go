@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -38,10 +37,8 @@ type guard struct {
 	live    int           // processes at the last count, and those started since
 	sockets map[inode]int // local sockets that the box listens on, and an open descriptor of each
 
-	mu       sync.Mutex
-	requests []string // that the proxy served since they were taken
-	refused  []Denial // by the proxy
-	watch    watch
+	traffic traffic
+	watch   watch
 }
 
 // inode is a file, whatever its name.
@@ -70,12 +67,12 @@ func (g *guard) begin() {
 // end ends the counts of a node, and adds what the proxy did.
 func (g *guard) end(r *Report) {
 	g.watch.end()
-	g.takeRequests(r)
+	g.traffic.take(r)
 }
 
 // last completes the report of a box that ended.
 func (g *guard) last(r *Report) {
-	g.takeRequests(r)
+	g.traffic.take(r)
 	if d := g.watch.why(); d != nil {
 		r.Denied = append(r.Denied, *d)
 	}
@@ -316,32 +313,4 @@ func (g *guard) fork(c *call) (unix.Errno, *Denial) {
 		return unix.EAGAIN, limitDenial("processes", strconv.Itoa(most))
 	}
 	return 0, nil
-}
-
-// reached takes a request that the proxy served.
-func (g *guard) reached(r proxy.Request) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !r.Allowed {
-		g.refused = append(g.refused, Denial{Action: "connect", Target: r.Host, Rule: hostRule(r.Host)})
-		return
-	}
-	g.requests = append(g.requests, "tcp:"+r.Host)
-}
-
-// hostRule is the line of a policy file that would allow a host.
-func hostRule(address string) string {
-	name := strings.TrimSuffix(strings.TrimSuffix(address, ":443"), ":80")
-	return fmt.Sprintf("network.hosts = [%q]", name)
-}
-
-// takeRequests adds what the proxy did to a report.
-func (g *guard) takeRequests(r *Report) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, host := range g.requests {
-		addOnce(&r.Sockets, host)
-	}
-	r.Denied = append(r.Denied, g.refused...)
-	g.requests, g.refused = nil, nil
 }

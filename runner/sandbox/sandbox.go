@@ -1,6 +1,10 @@
 package sandbox
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
+)
 
 // ErrEnded says that all processes of a box have ended before the end of a node. Its report holds what was seen.
 var ErrEnded = errors.New("the processes of the sandbox have ended")
@@ -37,6 +41,8 @@ type Spec struct {
 	Journal string
 	// Bounds are what the box may do; nil: everything.
 	Bounds *Bounds
+	// Record lets a proxy read the requests of the box, for Handle; nil: nothing is recorded.
+	Record *proxy.Authority
 }
 
 // Report is what a box did while one node ran.

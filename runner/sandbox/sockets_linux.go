@@ -5,12 +5,13 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 	"golang.org/x/sys/unix"
 )
 
 // onSocket notes the address that a socket is connected or bound to. An address of netlink asks the system's kernel.
 func (s *supervisor) onSocket(c *call) unix.Errno {
-	if s.silent(c) {
+	if s.silent(c) && s.recorder == nil {
 		return 0
 	}
 	address, length := c.Args[1], c.Args[2]
@@ -46,7 +47,11 @@ func (s *supervisor) onSocket(c *call) unix.Errno {
 			return fail
 		}
 	}
-	if c.peer == "" || c.main && !s.inside {
+	recorded := s.toProxy(c)
+	if recorded && s.recorder != nil {
+		return s.relay(c)
+	}
+	if c.peer == "" || c.main && !s.inside || recorded {
 		return 0
 	}
 	if c.to.path != "" {
@@ -114,4 +119,36 @@ func (s *supervisor) kindOf(c *call) string {
 		return "udp:"
 	}
 	return "inet:"
+}
+
+// toProxy reports whether a socket is connected to a proxy that records.
+func (s *supervisor) toProxy(c *call) bool {
+	return s.spec.Record != nil && c.Number == unix.SYS_CONNECT && strings.HasSuffix(c.peer, ":"+proxy.Address.String())
+}
+
+// relay connects a socket of a box without bounds to the proxy, which listens elsewhere: its usual address is the same
+// in each run.
+func (s *supervisor) relay(c *call) unix.Errno {
+	fd, fail := takeSocket(c)
+	if fail != 0 {
+		return fail
+	}
+	defer unix.Close(fd)
+	s.made = true
+	to := &unix.SockaddrInet4{Port: int(s.recorder.at.Port()), Addr: s.recorder.at.Addr().As4()}
+	err := unix.Connect(fd, to)
+	if err == nil || err == unix.EINPROGRESS {
+		admit(s.recorder.proxy, fd)
+	}
+	errno, _ := err.(unix.Errno)
+	return errno
+}
+
+// admit lets a proxy serve a socket that was connected to it.
+func admit(p *proxy.Proxy, fd int) {
+	if from, err := unix.Getsockname(fd); err == nil {
+		if in, ok := from.(*unix.SockaddrInet4); ok {
+			p.Admit(netip.AddrPortFrom(netip.AddrFrom4(in.Addr), uint16(in.Port)))
+		}
+	}
 }

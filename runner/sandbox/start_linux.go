@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
+	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 	"golang.org/x/sys/unix"
 )
 
@@ -20,6 +21,7 @@ type Box struct {
 	level    Level
 	degraded []string
 	bounds   *enforcement
+	recorder *recorder // nil: the box is bounded, or not recorded
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
 	pid      int
@@ -64,6 +66,9 @@ func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 		return nil, err
 	}
 	b.bounds, b.degraded = &bounds, bounds.degraded
+	if b.recorder, err = newRecorder(s, level == LevelHooks); err != nil {
+		return nil, err
+	}
 	if bounds.launch != nil {
 		if cmd, err = bounds.launch.wrap(cmd, &bounds.guard.allowed); err != nil {
 			bounds.close()
@@ -72,11 +77,13 @@ func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 	}
 	theirs, err := b.startKeeper(cmd)
 	if err != nil {
+		b.recorder.close()
 		bounds.close()
 		return nil, err
 	}
 	theirs.Close()
 	if err := b.setUp(cmd); err != nil {
+		b.recorder.close()
 		b.control.Close()
 		_ = b.cmd.Process.Kill()
 		_ = b.cmd.Wait()
@@ -120,7 +127,7 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 func (b *Box) setUp(cmd *exec.Cmd) error {
 	bounds := b.bounds
 	setup := keeper.Setup{
-		Path: cmd.Path, Args: cmd.Args, Env: bounds.environ(cmd.Environ()), Dir: cmd.Dir,
+		Path: cmd.Path, Args: cmd.Args, Env: b.recorder.environ(bounds.environ(cmd.Environ(), b.spec), b.spec), Dir: cmd.Dir,
 		Files: 3 + len(cmd.ExtraFiles),
 		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.setup(),
 	}
@@ -147,7 +154,7 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 			calls = newListener(listener)
 		}
 		b.super = newSupervisor(b.spec, calls, bounds.guard, b.cmd.Process.Pid)
-		b.super.tracer = tracer
+		b.super.tracer, b.super.recorder = tracer, b.recorder
 		go b.super.serve()
 	}
 	r, _, err := b.receive()
@@ -240,7 +247,13 @@ func refused(r keeper.Reply, path string) error {
 // plainly starts a command without a keeper.
 func plainly(cmd *exec.Cmd, s Spec) (*Box, error) {
 	b := &Box{spec: s, level: LevelHooks, cmd: cmd, degraded: []string{"orphans are not ended"}}
+	var err error
+	if b.recorder, err = newRecorder(s, true); err != nil {
+		return nil, err
+	}
+	cmd.Env = b.recorder.environ(cmd.Environ(), s)
 	if err := cmd.Start(); err != nil {
+		b.recorder.close()
 		return nil, err
 	}
 	b.pid = cmd.Process.Pid
@@ -265,6 +278,7 @@ func (b *Box) Wait() error {
 			<-b.followed
 			b.control.Close()
 		}
+		b.recorder.close()
 		if b.bounds != nil {
 			b.bounds.close()
 		}
@@ -294,11 +308,24 @@ func (b *Box) Exceeded() *Denial {
 	return b.bounds.guard.watch.why()
 }
 
+// Handle says what answers the requests of the box from now on, where they are recorded; nil: they are refused.
+func (b *Box) Handle(h proxy.Handler) {
+	if b.recorder != nil {
+		b.recorder.proxy.Handle(h)
+	} else if b.spec.Record != nil && b.bounds != nil && b.bounds.proxy != nil {
+		b.bounds.proxy.Handle(h)
+	}
+}
+
 // Take returns what was done between the marks of a node. It waits for the second mark. If all processes end before,
 // it returns what was seen, and ErrEnded. A box that is not observed has empty reports.
 func (b *Box) Take(ctx context.Context, node int) (Report, error) {
 	if b.super == nil {
-		return newNotes(node).report, nil
+		r := newNotes(node).report
+		if b.recorder != nil {
+			b.recorder.take(&r)
+		}
+		return r, nil
 	}
 	stop := context.AfterFunc(ctx, b.super.wake)
 	defer stop()

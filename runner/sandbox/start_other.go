@@ -6,12 +6,15 @@ import (
 	"context"
 	"os/exec"
 	"syscall"
+
+	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
 
 // Box is an interpreter with all processes that it starts.
 type Box struct {
 	cmd      *exec.Cmd
 	degraded []string
+	recorder *recorder // nil: nothing is recorded
 }
 
 // Start starts a command. Only Linux offers more than LevelHooks, and enforces bounds.
@@ -25,7 +28,16 @@ func Start(cmd *exec.Cmd, s Spec) (*Box, error) {
 			b.degraded = append(b.degraded, l.String())
 		}
 	}
-	return b, cmd.Start()
+	s.Bounds = nil // none of them that concern the network is enforced
+	var err error
+	if b.recorder, err = newRecorder(s, true); err != nil {
+		return nil, err
+	}
+	cmd.Env = b.recorder.environ(cmd.Environ(), s)
+	if err = cmd.Start(); err != nil {
+		b.recorder.close()
+	}
+	return b, err
 }
 
 // Pid is the process id of the interpreter.
@@ -38,7 +50,17 @@ func (b *Box) Level() Level { return LevelHooks }
 func (b *Box) Degraded() []string { return b.degraded }
 
 // Wait waits until the interpreter has ended.
-func (b *Box) Wait() error { return b.cmd.Wait() }
+func (b *Box) Wait() error {
+	defer b.recorder.close()
+	return b.cmd.Wait()
+}
+
+// Handle says what answers the requests of the box from now on, where they are recorded; nil: they are refused.
+func (b *Box) Handle(h proxy.Handler) {
+	if b.recorder != nil {
+		b.recorder.proxy.Handle(h)
+	}
+}
 
 // Kill ends the processes of the interpreter's group at once.
 func (b *Box) Kill() { _ = syscall.Kill(-b.Pid(), syscall.SIGKILL) }
@@ -48,7 +70,11 @@ func (b *Box) Exceeded() *Denial { return nil }
 
 // Take returns an empty report.
 func (b *Box) Take(_ context.Context, node int) (Report, error) {
-	return Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}}, nil
+	r := Report{Node: node, Main: map[string]*Access{}, Child: map[string]*Access{}}
+	if b.recorder != nil {
+		b.recorder.take(&r)
+	}
+	return r, nil
 }
 
 // Probe reports the level that this machine offers, and why no better one.

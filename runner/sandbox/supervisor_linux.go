@@ -13,12 +13,14 @@ import (
 
 // supervisor decides about the calls of one box, and notes them. One thread serves; other goroutines take reports.
 type supervisor struct {
-	spec   Spec
-	calls  callers
-	guard  *guard // nil: there are no bounds
-	images images
-	keeper int
-	tracer int // the process that traces the box; 0: none
+	spec  Spec
+	calls callers
+	guard *guard // nil: there are no bounds
+	// recorder is the proxy of a box without bounds whose requests are recorded
+	recorder *recorder
+	images   images
+	keeper   int
+	tracer   int // the process that traces the box; 0: none
 
 	mu       sync.Mutex
 	call     call // that is decided about: a new one for each would be new memory
@@ -91,6 +93,8 @@ func (s *supervisor) end() {
 	s.noteRunning(&s.notes.report)
 	if s.guard != nil {
 		s.guard.end(&s.notes.report)
+	} else if s.recorder != nil {
+		s.recorder.take(&s.notes.report)
 	}
 	s.done[s.notes.report.Node] = &s.notes.report
 	s.notes, s.inside = newNotes(0), false

@@ -23,6 +23,9 @@ const RecordPython = "python"
 // RecordSandbox is the session record that holds the level of the bounds of the last run; "": off.
 const RecordSandbox = "sandbox"
 
+// RecordNetwork is the session record that says whether the last run recorded the requests of the program: a bool.
+const RecordNetwork = "network"
+
 // RecordInvocation is the session record that holds the runner.Invocation of the last run.
 const RecordInvocation = "invocation"
 

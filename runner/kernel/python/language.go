@@ -162,13 +162,14 @@ type options struct {
 	Observe   string        `json:"observe,omitempty"`
 	IPython   bool          `json:"ipython,omitempty"`
 	Guard     *kernel.Guard `json:"guard,omitempty"`
-	Engines   []int         `json:"engines,omitempty"` // processes that the program may not signal
+	Engines   []int         `json:"engines,omitempty"`  // processes that the program may not signal
+	Recorded  bool          `json:"recorded,omitempty"` // requests to the proxy of the environment are calls
 }
 
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Calls: true,
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Calls: true, Recording: l.Recording,
 		Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Environ["PYTHONPATH"], l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
@@ -176,7 +177,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
-			Engines: []int{os.Getpid()},
+			Engines: []int{os.Getpid()}, Recorded: l.Recording != nil,
 		},
 	}
 	p, err := i.start(ctx, "main", l.Driver, c)
@@ -222,6 +223,9 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string
 	}
 	if folder, err := installDriver(driver); err == nil {
 		add(folder)
+	}
+	if s.Record != nil {
+		add(s.Record.Roots)
 	}
 	return &s
 }

@@ -25,17 +25,18 @@ const (
 	size                 // a string such as "4GiB"
 	count                // a whole number above 0
 	money                // a number, 0 or above
+	flag                 // true or false
 )
 
 // String names a kind as messages do.
 func (k kind) String() string {
 	return [...]string{"a list of strings", "a string", "a duration in quotes", "a size in quotes", "a whole number",
-		"a number"}[k]
+		"a number", "true or false"}[k]
 }
 
 // example is a value of a kind, as a file has it.
 func (k kind) example() string {
-	return [...]string{`["…"]`, `"…"`, `"60s"`, `"4GiB"`, `64`, `0.25`}[k]
+	return [...]string{`["…"]`, `"…"`, `"60s"`, `"4GiB"`, `64`, `0.25`, `true`}[k]
 }
 
 // field is one key that a policy file may have.
@@ -55,6 +56,7 @@ const (
 	fieldWrite    = "files.write"
 	fieldDeny     = "files.deny"
 	fieldHosts    = "network.hosts"
+	fieldRecord   = "network.record"
 	fieldPass     = "environment.pass"
 	fieldSecrets  = "environment.secrets"
 	fieldCPU      = "limits.cpu"
@@ -115,6 +117,7 @@ var fields = withBudgets(map[string]field{
 	fieldWrite:    {words, checkPath, pathHint},
 	fieldDeny:     {words, checkPath, pathHint},
 	fieldHosts:    {words, checkHost, "write a name such as \"pypi.org\", \"*.example.com\" or \"10.0.0.1:8080\""},
+	fieldRecord:   {kind: flag},
 	fieldPass:     {words, checkVariable, "write a name such as \"LANG\", or the beginning of names: \"HF_*\""},
 	fieldSecrets:  {words, checkSecret, "write the name of the variable that holds it, such as \"OPENAI_API_KEY\""},
 	fieldCPU:      {duration, checkDuration, timeHint},

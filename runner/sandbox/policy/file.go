@@ -246,6 +246,8 @@ func (r *reader) value(at Setting, f field, n *unstable.Node) error {
 		want = unstable.Float
 	case f.kind == count, f.kind == money:
 		want = unstable.Integer
+	case f.kind == flag:
+		want = unstable.Bool
 	}
 	if n.Kind != want {
 		return r.wrongType(at, f)

@@ -26,6 +26,7 @@ type Policy struct {
 	Rules             []Rule
 	Budgets           []Budget
 	Generated         bool // see Options
+	RecordNetwork     bool // requests over HTTP are calls
 
 	// LevelFrom says where the level comes from: "--sandbox", a place in a file, or "default".
 	LevelFrom string
@@ -52,6 +53,9 @@ func (p *Policy) Bounds() *sandbox.Bounds {
 		Limits: p.Limits, Launcher: p.Launcher,
 	}
 }
+
+// Records reports whether requests over HTTP are recorded.
+func (p *Policy) Records() bool { return p != nil && p.RecordNetwork }
 
 // usual are the variables that a bounded program has: they tell it where it is, how people read, and how tools are
 // found. None of them is known to hold a secret.

@@ -33,6 +33,9 @@ type Options struct {
 	User, Home string
 	// Store is the folder of the store, which the program must not reach; "": it is not in the workspace.
 	Store string
+	// Record says whether requests are recorded; nil: files decide, and before them Recorded, the last run.
+	Record   *bool
+	Recorded bool
 	// Lacks says what of the bounds of a box this system cannot enforce; nil: sandbox.Enforceable.
 	Lacks func(sandbox.Spec) []sandbox.Lack
 }
@@ -51,7 +54,7 @@ func UserFile(getenv func(string) string) string {
 // Read returns the policy for a program. The error of a file names its line and column.
 func Read(o Options) (*Policy, error) {
 	o.Workspace = real(cmp.Or(o.Workspace, o.Folder))
-	m := merge{Options: o, policy: &Policy{user: o.User, Generated: o.Generated}}
+	m := merge{Options: o, policy: &Policy{user: o.User, Generated: o.Generated, RecordNetwork: o.Recorded}}
 	if err := m.user(); err != nil {
 		return nil, err
 	}
@@ -68,6 +71,9 @@ func Read(o Options) (*Policy, error) {
 		m.policy.Pass = addNew(m.policy.Pass, name)
 	}
 	m.level()
+	if o.Record != nil {
+		m.policy.RecordNetwork = *o.Record
+	}
 	m.protect(files)
 	return m.policy, m.enforceable()
 }
@@ -229,6 +235,12 @@ func (m *merge) apply(found []Setting, mayAllow bool) {
 			m.allow(s, &p.Write, s.path, mayAllow || inAny(s.path, append([]string{m.Workspace}, p.Write...)))
 		case fieldHosts:
 			m.allow(s, &p.Hosts, s.Value, mayAllow || slices.Contains(p.Hosts, s.Value))
+		case fieldRecord: // to record takes nothing from anybody, and not to may
+			if s.Value == "true" || mayAllow {
+				p.RecordNetwork = s.Value == "true"
+			} else {
+				s.Ignored = s.untrusted()
+			}
 		case fieldPass:
 			m.allow(s, &p.Pass, s.Value, mayAllow || matches(slices.Concat(usual, p.Pass), s.Value))
 		case fieldSecrets:

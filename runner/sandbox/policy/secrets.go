@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/sandbox"
+	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -43,11 +45,32 @@ func (p *Policy) SecretsOf(environ []string) (*secret.Set, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
-	key, err := userKey(p.user)
+	key, err := p.Key()
 	if err != nil {
 		return nil, err
 	}
 	return secret.New(values, key), nil
+}
+
+// Key returns the key of the user for digests of what must not be guessed, see userKey.
+func (p *Policy) Key() ([]byte, error) { return userKey(p.user) }
+
+// Authority returns the authority of the user, whose certificates a program with an environment is to trust where its
+// requests are recorded.
+func (p *Policy) Authority(environ func(string) string) (*sandbox.Authority, error) {
+	cache, err := os.UserCacheDir()
+	if err == nil && p.user == "" {
+		err = errors.New("the user has no folder for configuration")
+	}
+	var a *sandbox.Authority
+	if err == nil {
+		a, err = proxy.OpenAuthority(filepath.Dir(p.user), filepath.Join(cache, "xstate"), environ("SSL_CERT_FILE"))
+	}
+	if err != nil {
+		return nil, &state.Error{Code: CodeInvalid, Message: "the network cannot be recorded: " + err.Error(),
+			Hint: "set HOME, or run without --record-network", Err: err}
+	}
+	return a, nil
 }
 
 // userKey returns the key of the user, which it makes at the first use. Without a folder for it there is a new one each

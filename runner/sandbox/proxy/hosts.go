@@ -14,12 +14,19 @@ type host struct {
 	any  bool       // all names below it
 	addr netip.Addr // instead of a name
 	port string     // "": 80 and 443 and all others
+	all  bool       // every host
 }
+
+// Anywhere stands for every host, in the place of a name. A policy file cannot say so.
+const Anywhere = "*"
 
 var errRequest = errors.New("the request names no host: this is a proxy for HTTP")
 
 // parse reads a host as a policy file has it.
 func parse(text string) host {
+	if text == Anywhere {
+		return host{all: true}
+	}
 	name, port, err := net.SplitHostPort(text)
 	if err != nil {
 		name, port = strings.Trim(text, "[]"), ""
@@ -38,6 +45,9 @@ func (h host) allows(name, port string) bool {
 	if h.port != "" && h.port != port || name == "" {
 		return false
 	}
+	if h.all {
+		return true
+	}
 	if h.any {
 		return strings.HasSuffix(name, h.name)
 	}
@@ -45,7 +55,7 @@ func (h host) allows(name, port string) bool {
 }
 
 func (h host) allowsAddr(addr netip.Addr, port string) bool {
-	return h.addr.IsValid() && h.addr == addr && (h.port == "" || h.port == port)
+	return h.all || h.addr.IsValid() && h.addr == addr && (h.port == "" || h.port == port)
 }
 
 // DeniedError says that a host is not allowed.
@@ -117,10 +127,14 @@ func public(addr netip.Addr) bool {
 
 // Allows reports whether hosts, as a policy file has them, allow an address: HOST or HOST:PORT.
 func Allows(names []string, address string) bool {
-	all := parseAll(names)
-	name, port, err := net.SplitHostPort(strings.TrimPrefix(address, "tcp:"))
+	return parseAll(names).allowsText(strings.TrimPrefix(address, "tcp:"))
+}
+
+// allowsText reports whether an address is allowed: HOST or HOST:PORT.
+func (all hosts) allowsText(address string) bool {
+	name, port, err := net.SplitHostPort(address)
 	if err != nil {
-		name, port = strings.TrimPrefix(address, "tcp:"), ""
+		name, port = address, ""
 	}
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return all.allowsAddr(addr.Unmap(), port)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,9 +21,10 @@ var Address = netip.MustParseAddrPort("127.0.0.2:3128")
 
 // Request is what a program asked for.
 type Request struct {
-	Host    string // with its port
-	Allowed bool
-	Reason  string // why it is not allowed, or was not reached
+	Host     string // with its port
+	Allowed  bool
+	Recorded bool   // a Handler made it
+	Reason   string // why it is not allowed, or was not reached
 }
 
 // Proxy serves one box.
@@ -32,8 +34,10 @@ type Proxy struct {
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	lookup    func(ctx context.Context, name string) ([]netip.Addr, error)
 	transport *http.Transport
+	authority *Authority // of a proxy that records; nil: it does not
 
 	mu       sync.Mutex
+	handler  Handler // of requests that are recorded
 	admitted map[netip.AddrPort]bool
 	changed  *sync.Cond
 	open     map[io.Closer]bool
@@ -53,7 +57,12 @@ func New(allowed []string, report func(Request)) *Proxy {
 	p.changed = sync.NewCond(&p.mu)
 	p.transport = &http.Transport{
 		Proxy: nil, DisableCompression: true,
-		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return p.reach(ctx, address) },
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return p.reach(ctx, address, p.authority != nil)
+		},
+	}
+	if slices.Contains(allowed, Anywhere) {
+		p.transport.Proxy = http.ProxyFromEnvironment // that of the user's network
 	}
 	return p
 }
@@ -145,6 +154,10 @@ func (p *Proxy) wasAdmitted(c net.Conn) bool {
 
 // serve answers the requests on one connection.
 func (p *Proxy) serve(c net.Conn) {
+	if p.authority != nil {
+		p.converse(c, tunnel{})
+		return
+	}
 	in := bufio.NewReader(c)
 	for {
 		r, err := http.ReadRequest(in)
@@ -166,7 +179,7 @@ func (p *Proxy) connect(c net.Conn, in *bufio.Reader, address string) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		address = net.JoinHostPort(address, "443")
 	}
-	up, err := p.reach(context.Background(), address)
+	up, err := p.reach(context.Background(), address, false)
 	if err != nil {
 		refuse(c, err)
 		return
@@ -178,19 +191,7 @@ func (p *Proxy) connect(c net.Conn, in *bufio.Reader, address string) {
 	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
-	done := make(chan bool, 2)
-	go func() {
-		_, _ = io.Copy(up, in)
-		shut(up)
-		done <- true
-	}()
-	go func() {
-		_, _ = io.Copy(c, up)
-		shut(c)
-		done <- true
-	}()
-	<-done
-	<-done
+	relay(&replayed{Conn: c, in: in}, up)
 }
 
 // shut says that no more comes on a connection.
@@ -232,9 +233,9 @@ func refuse(c net.Conn, err error) {
 }
 
 // reach connects to a host that is allowed, and reports it.
-func (p *Proxy) reach(ctx context.Context, address string) (net.Conn, error) {
+func (p *Proxy) reach(ctx context.Context, address string, recorded bool) (net.Conn, error) {
 	c, err := p.reachOne(ctx, address)
-	r := Request{Host: address, Allowed: !unwraps(err)}
+	r := Request{Host: address, Allowed: !unwraps(err), Recorded: recorded}
 	if err != nil {
 		r.Reason = err.Error()
 	}

@@ -29,6 +29,12 @@ type world struct {
 
 func newWorld(t *testing.T, hosts []string, names map[string]string, server string) *world {
 	t.Helper()
+	return newWorldOf(t, hosts, names, server, nil)
+}
+
+// newWorldOf is newWorld with a proxy that records, where it has an authority.
+func newWorldOf(t *testing.T, hosts []string, names map[string]string, server string, a *Authority) *world {
+	t.Helper()
 	w := &world{}
 	w.Proxy = New(hosts, func(r Request) {
 		w.mu.Lock()
@@ -52,6 +58,7 @@ func newWorld(t *testing.T, hosts []string, names map[string]string, server stri
 		t.Fatal(err)
 	}
 	w.at = l.Addr().String()
+	w.Record(a)
 	go w.Serve(l, false)
 	t.Cleanup(w.Close)
 	return w

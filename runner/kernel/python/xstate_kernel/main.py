@@ -38,6 +38,7 @@ from . import (
     node_run,
     observe,
     observe_files,
+    proxy,
     sandbox,
     sets,
     shell,
@@ -131,6 +132,8 @@ class Kernel:
         self.files = observe_files.Files(
             self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard")
         )
+        if options.get("recorded"):
+            self.files.proxy = proxy.address(os.environ)
         self.files.on_child = self.recorder.child_starts
         self.files.on_descriptor = self.recorder.descriptor_set
         self.hidden.quietly = self.files.quietly

@@ -125,12 +125,22 @@ def _stopwatch(files, original):
     return named(clock, original)
 
 
+def _has_cookies(variables):
+    """Reports whether a function of http.cookiejar has cookies, which may expire. It reads the clock before it looks."""
+    response = variables.get("response")
+    return bool(getattr(variables.get("self"), "_cookies", True)) or (
+        response is not None and bool(response.info().get_all("Set-Cookie"))
+    )
+
+
 def _shows_time(frame, now):
     """Reports whether the program sees a time.
 
     Libraries that wait or keep records read times that the program does not see until a record is formatted."""
     if frame.f_code.co_name == "formatTime":
         return True
+    if frame.f_globals.get("__name__") == "http.cookiejar" and not _has_cookies(frame.f_locals):
+        return False
     return (
         now
         and str(frame.f_globals.get("__name__")).partition(".")[0] not in adapters.KEEPING_TIME

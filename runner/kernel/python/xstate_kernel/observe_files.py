@@ -26,6 +26,7 @@ from . import (
     observe,
     observe_calls,
     observe_clocks,
+    proxy,
     sandbox,
     scan,
     started,
@@ -71,6 +72,7 @@ class Files:
         self._logs = {}  # write-ahead log that a connection of SQLite may write → its state when the node began
         self._prepare(os.path.realpath(store))
         self.handles = handles.Handles()
+        self.proxy = None  # its host and port, where it records what the program requests
         self.active = False
         self.restoring = False  # no node is running, but a restore may import libraries
         self.reset()
@@ -487,7 +489,8 @@ class Files:
             "socket.sendto",
             "socket.bind",
         ):
-            self.marks.add("network")
+            if self.proxy is None or not proxy.meant(self.proxy, event, args):
+                self.marks.add("network")
 
     def _listing(self, path, frame):
         """Returns the name under which a listing of a folder counts, or None."""
