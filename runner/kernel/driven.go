@@ -72,8 +72,11 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	}
 	began := time.Now()
 	d.Begin()
-	done := make(chan struct{})
-	go d.Watch(watchEvery, done)
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		d.Watch(watchEvery, done)
+		close(watched)
+	}()
 	request := struct {
 		Op string `json:"op"`
 		Node
@@ -92,6 +95,7 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 		seen.Marks = append(seen.Marks, markUnfinished)
 	}
 	close(done)
+	<-watched
 	if seen.Seconds == 0 {
 		seen.Seconds = time.Since(began).Seconds()
 	}

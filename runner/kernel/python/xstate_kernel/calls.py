@@ -22,6 +22,7 @@ _door = None  # the door as a socket, once a call was made
 _kernel = None
 filename = None  # what tracebacks call the block that runs
 node = 0  # how many nodes ran
+tools = None  # (node, what there is to call), once the program asked
 
 
 def start():

@@ -4,7 +4,7 @@ import contextvars
 import json
 import sys
 
-from ._errors import CallLost, error_of
+from ._errors import CallLost, Suspended, error_of
 from ._plain import encoded, plain
 
 kernel = sys.modules.get("xstate_kernel.calls")
@@ -86,7 +86,10 @@ def call(request, on_piece=None, run=None):
                 data = connection.recv(_SIZE)
             except OSError as e:
                 raise _lost(e) from None
-            for message in lines.add(data):
+            messages = lines.add(data)
+            if messages and "step" in messages[0] and len(messages) > 1:
+                messages = messages[-1:]  # the engine gave the step up before the program could run it
+            for message in messages:
                 if "piece" in message:
                     on_piece(message["piece"])
                 elif "step" in message:
@@ -112,7 +115,7 @@ def _result(value):
 
 def _failed(e):
     """Returns what is said of a step whose function failed. The journal has no result of it then."""
-    if not isinstance(e, Exception) and type(e).__name__ != "Suspended":
+    if not isinstance(e, (Exception, Suspended)):
         raise e  # an interrupt: closing the connection gives the step up
     error = {"code": "step-failed", "message": "%s: %s" % (type(e).__name__, e)}
     return json.dumps({"error": error}).encode() + b"\n"
@@ -135,7 +138,10 @@ async def acall(request, on_piece=None, run=None):
                 continue
             except OSError as e:
                 raise _lost(e) from None
-            for message in lines.add(data):
+            messages = lines.add(data)
+            if messages and "step" in messages[0] and len(messages) > 1:
+                messages = messages[-1:]  # the engine gave the step up before the program could run it
+            for message in messages:
                 if "piece" in message:
                     on_piece(message["piece"])
                 elif "step" in message:
@@ -176,8 +182,10 @@ def outcome(reply):
 
 
 def listed():
-    """Returns descriptions of the tools that there are."""
-    return call({"kind": "tools"}).get("tools") or []
+    """Returns descriptions of the tools that there are: the same all through a node."""
+    if kernel.tools is None or kernel.tools[0] != kernel.node:
+        kernel.tools = kernel.node, call({"kind": "tools"}).get("tools") or []
+    return kernel.tools[1]
 
 
 def version(function):
