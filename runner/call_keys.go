@@ -29,23 +29,13 @@ const (
 	spaceScope  = "scope"
 )
 
-// callKey returns the key of a recorded call, and callOf is the inverse.
+// callKey returns the key of a recorded call; state.CallPlaceOf takes it apart.
 func callKey(c *journal.Call) depgraph.Key {
 	sign := "#"
 	if c.Def.Class.Effects() {
 		sign = "!"
 	}
 	return depgraph.Key(fmt.Sprintf("%s:%s%s%d", spaceCall, c.Key, sign, c.Number))
-}
-
-func callOf(k depgraph.Key) (key state.Digest, effects bool, number int) {
-	name := k.Name()
-	i := strings.IndexAny(name, "#!")
-	if i < 0 {
-		return "", false, 0
-	}
-	number, _ = strconv.Atoi(name[i+1:])
-	return state.Digest(name[:i]), name[i] == '!', number
 }
 
 // countKey returns the key that counts the calls equal to c; "" where they are not counted.
@@ -101,14 +91,27 @@ func sequenceOf(d state.Digest) int {
 	return n
 }
 
+// callText returns the call that a key names, as people read it; "" for other keys.
+func (e *Engine) callText(k depgraph.Key) string {
+	at, ok := state.CallPlaceOf(k)
+	if !ok || e.cfg.Journal == nil {
+		return ""
+	}
+	c, err := e.cfg.Journal.Recorded(context.Background(), at.Key, at.Effects, at.Number)
+	if err != nil || c == nil {
+		return "" // a reason without the name of the call is one, too
+	}
+	return fmt.Sprintf("%s (call %d)", c.Text(), c.ID)
+}
+
 // recordedCalls returns what the base state knows of recorded calls.
 func recordedCalls(j *journal.Journal) func(depgraph.Key) state.Digest {
 	if j == nil {
 		return nil
 	}
 	return func(k depgraph.Key) state.Digest {
-		key, effects, number := callOf(k)
-		d, err := j.Digest(context.Background(), key, effects, number)
+		at, _ := state.CallPlaceOf(k)
+		d, err := j.Digest(context.Background(), at.Key, at.Effects, at.Number)
 		if err != nil {
 			return unknown // whoever needs it calls, and gets the error
 		}

@@ -390,7 +390,8 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	case access.Key == "":
 		c.reason.Code = state.ReasonSharing
 	default:
-		c.reason = state.Reason{Code: state.ReasonInput, Key: access.Key, Was: access.Digest, Now: now.digest}
+		c.reason = state.Reason{Code: state.ReasonInput, Key: access.Key, Was: access.Digest, Now: now.digest,
+			Call: e.callText(access.Key)}
 		if now.writer >= 0 {
 			c.reason.By = p.nameOf(now.writer)
 		}

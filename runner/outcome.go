@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -25,6 +26,10 @@ type RunOptions struct {
 	// error ends the run there; it becomes Outcome.Stopped. It may be nil.
 	BeforeNode func(wall, cpu time.Duration) error
 
+	// Refresh makes calls of the program's results again before the walk, see journal.Refresh, which is given the calls;
+	// nil: none
+	Refresh *journal.Refreshing
+
 	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and
 	// a negative number none.
 	Memory int64
@@ -39,7 +44,8 @@ type RunOptions struct {
 
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
-	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil
+	return !o.Fresh && !o.Discard && o.Refresh == nil &&
+		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil
 }
 
 const defaultMemory = 1 << 30
@@ -99,6 +105,8 @@ type Outcome struct {
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node
 	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
+
+	Refreshed []journal.Refreshed // the calls that were made again
 
 	Observed sandbox.Level // how far the interpreter was observed; "": no node was executed
 

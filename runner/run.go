@@ -48,6 +48,10 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	if err := e.refresh(ctx); err != nil {
 		return nil, err
 	}
+	refreshed, err := e.refreshCalls(ctx, blocks, o.Caller, o.Refresh)
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
 	w.speculator = w.newSpeculator(ctx, blocks)
 	defer w.speculator.finish()
 	var stop error
@@ -84,7 +88,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 	}
 	out = w.outcome()
-	out.Observed = w.observed
+	out.Observed, out.Refreshed = w.observed, refreshed
 	if out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited); spent != nil {
 		out.Stopped = spent.error
 	}

@@ -148,6 +148,9 @@ type Outcome struct {
 	Began   time.Time `cbor:"began"`
 	Seconds float64   `cbor:"seconds,omitempty"`
 	Usage   Usage     `cbor:"usage"`
+	// The run that called: its session, and the last step before it
+	Session string     `cbor:"session,omitempty"`
+	Step    StepNumber `cbor:"step,omitempty"`
 }
 
 // Caller says which code made a call, and in which run.

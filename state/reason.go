@@ -10,6 +10,8 @@ type Reason struct {
 	Now  Digest       `cbor:"now,omitempty" json:"now,omitempty"`
 	// By: the node that wrote the key last, or the block that failed or ended the program
 	By string `cbor:"by,omitempty" json:"by,omitempty"`
+	// Call: of a key of a call, the call as people read it
+	Call string `cbor:"call,omitempty" json:"call,omitempty"`
 	// Limit: the time-out, in seconds, that stopped the node before
 	Limit float64 `cbor:"limit,omitempty" json:"limit,omitempty"`
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -13,20 +14,32 @@ import (
 func (a *app) logVerb() *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
-		Use:   "log",
+		Use:   "log [--tree [STEP]]",
 		Short: "list the steps of a session, newest first",
 		Long: `Log lists a session's steps, newest first: edits with author and line counts, runs with outcome,
-rollbacks, forks. --graph draws forked sessions and lists shared steps once.`,
+rollbacks, forks. --graph draws forked sessions and lists shared steps once.
+
+--tree prints the calls of tools and models that the results of each run, or of the run STEP, depend on: by block,
+within recorded steps, with what each branch took, spent and saved.`,
 		Example: `  xstate log --limit 5
   xstate log --limit 5 --after 14     the five steps before step 14
-  xstate log --graph`,
-		Args: takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.log(cmd.Context(), f) },
+  xstate log --graph
+  xstate log --tree 14                what the run of step 14 called`,
+		Args: takes(0, 1, "name one step, with --tree"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if !f.tree || f.step.Set(args[0]) != nil {
+					return &usageError{err: fmt.Errorf("log takes no %q", args[0]), hint: "xstate log --tree STEP"}
+				}
+			}
+			return a.log(cmd.Context(), f)
+		},
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().IntVar(&f.limit, "limit", 20, "list at most `N` steps; 0 for all")
 	cmd.Flags().Var(&f.after, "after", "continue after step `N` of the list, with the steps before it")
 	cmd.Flags().BoolVar(&f.graph, "graph", false, "draw the sessions that share a past")
+	cmd.Flags().BoolVar(&f.tree, "tree", false, "print the calls of runs as trees")
 	return a.ofSession(cmd)
 }
 
@@ -34,6 +47,9 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 	if f.graph {
 		a.family = true
 		return a.look(ctx, func(o *opened) error { return a.logGraph(ctx, o, f) })
+	}
+	if f.tree {
+		return a.look(ctx, func(o *opened) error { return a.logTree(ctx, o, f) })
 	}
 	return a.look(ctx, func(o *opened) error {
 		entries, err := o.session.History().Log(ctx, f.after.n, max(f.limit, 0))

@@ -154,4 +154,6 @@ type logFlags struct {
 	limit int
 	after optionalStep
 	graph bool
+	tree  bool
+	step  optionalStep // of tree
 }

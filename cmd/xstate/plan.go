@@ -164,6 +164,9 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	}
 	d := planDocumentOf(session.Name(), planned, old, edits, effect)
 	d.Edited = plan.Edited
+	if d.Stale, err = staleCalls(ctx, session); err != nil {
+		return nil, err
+	}
 	d.Prepare = micro(start + imports)
 	d.Seconds, d.Saved = micro(d.Seconds+start+imports), micro(max(d.Saved-imports, 0))
 	return d, nil
@@ -228,6 +231,7 @@ func (a *app) planText(d *api.Plan, note string) {
 	for _, f := range d.Edited {
 		a.ui.talk("%s was edited after block %s wrote it: run needs --restore-files to overwrite it", f.Name, f.By)
 	}
+	a.printStaleCalls(d.Stale)
 	for _, b := range d.Blocks {
 		if b.Error != nil {
 			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))

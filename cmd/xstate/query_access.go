@@ -34,15 +34,36 @@ func accessRows(nodes []query.NodeView, whole bool) (rows [][]string, builtins [
 			case r.Digest == "" && r.Key.Space() == "var":
 				builtins = appendNew(builtins, r.Key.Name())
 			case r.By == "" && r.Key.Space() == "conf": // as the interpreter begins
+			case r.Key.Space() == "call":
+				id, text := calledText(r)
+				rows = append(rows, []string{"  calls", id, text, ""})
+			case countsCalls(r.Key) && !whole:
 			case r.Digest != "" || plain(r.Key):
 				list = append(list, access{r, "  reads", fromText(r)})
 			}
 		}
 		for _, w := range n.Writes {
+			if countsCalls(w.Key) && !whole {
+				continue
+			}
 			list = append(list, access{w, "  writes", ""})
 		}
 	}
 	return append(rows, folded(list, whole)...), builtins
+}
+
+// countsCalls says that a key is what the engine knows of earlier calls, which is for machines.
+func countsCalls(k xstate.Key) bool {
+	return k.Space() == "count" || k.Space() == "effect" || k.Space() == "scope"
+}
+
+// calledText returns the id of a call that was read, and the call with its result.
+func calledText(r query.AccessView) (id, text string) {
+	if r.Value == nil {
+		return short(r.Key.Name()), "its record is lost"
+	}
+	id, text, _ = strings.Cut(r.Value.Repr, ": ")
+	return id, text
 }
 
 // folded makes a row of each access, and one row of each group of many.

@@ -99,6 +99,8 @@ func reasonText(r state.Reason) string {
 	switch {
 	case r.Limit > 0:
 		text += ": " + strings.TrimPrefix(query.Sentence(r), "it ")
+	case r.Key.Space() == "call":
+		text += ": " + query.Sentence(r)
 	case r.Key != "":
 		text += ": " + string(r.Key)
 		if r.By != "" {

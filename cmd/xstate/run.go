@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) runVerb() *cobra.Command {
@@ -83,6 +82,9 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		false,
 		"overwrite results that were edited after the program wrote them",
 	)
+	flags.BoolVar(&f.refresh, "refresh", false, "first call again what is stale: tools whose results are older than "+
+		"their\nlifetime; blocks run only where a result differs")
+	flags.StringVar(&f.tool, "tool", "", "with --refresh: call again all calls of the tool `NAME`")
 	flags.BoolVar(&f.private, "private", false, "run in a private copy of the folder first, and in the folder only "+
 		"if no block\nfails; else the folder stays as it was")
 	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
@@ -189,6 +191,9 @@ func (f *runFlags) check() error {
 		return &usageError{err: errors.New("--private and --expect exclude each other"),
 			hint: "xstate fork --private NEW makes a private session for longer work"}
 	}
+	if f.tool != "" && !f.refresh {
+		return &usageError{err: errors.New("--tool needs --refresh"), hint: "xstate run FILE --refresh --tool NAME"}
+	}
 	if f.jobs < 1 {
 		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate run FILE --jobs 2"}
 	}
@@ -265,7 +270,11 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
 			if err == nil {
 				a.printSettled(done)
-				err = a.writeResults(ctx, session, src, f, nil)
+				var stale []query.StaleCall
+				if stale, err = staleCalls(ctx, session); err == nil {
+					a.printStaleCalls(stale)
+					err = a.writeResults(ctx, session, src, f, nil)
+				}
 			}
 			return err
 		}
@@ -311,7 +320,7 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 
 // usual reports whether a run that has nothing to do needs to print only that.
 func (f *runFlags) usual() bool {
-	return !f.verify && !f.fresh && !f.all && !f.merge && !f.expect.given && len(f.always)+len(f.never) == 0
+	return !f.verify && !f.fresh && !f.refresh && !f.all && !f.merge && !f.expect.given && len(f.always)+len(f.never) == 0
 }
 
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
@@ -344,6 +353,7 @@ func (a *app) execute(
 		Memory:       int64(f.memory),
 		Pins:         pins,
 		RestoreFiles: f.restoreFiles,
+		Refresh:      f.refreshing(),
 	}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
@@ -368,8 +378,14 @@ func (a *app) execute(
 		}
 		return nil, a.unrecorded(err, len(edits), len(p.ran))
 	}
+	calls, err := run.callsOf(ctx, session, step.Number, out.Refreshed)
+	if err != nil {
+		return nil, err
+	}
 	if !a.ui.json {
 		a.printRun(out, step, p, f.all)
+		a.noneRefreshed(&f, calls)
+		a.printCallsSummary(calls)
 	}
 	var verified *api.Verified
 	if f.verify && out.Stopped == nil {
@@ -378,6 +394,7 @@ func (a *app) execute(
 		}
 	}
 	d := documentOf(session.Name(), step, edits, out, verified, a.noticesOf(store), a.places)
+	d.Calls = calls
 	return &d, runExitCode(out, verified)
 }
 
@@ -460,148 +477,4 @@ func isFailed(b runner.BlockOutcome) bool { return b.Status == state.StatusFaile
 // isWaiting reports whether a call of a block waits for a decision.
 func isWaiting(b runner.BlockOutcome) bool {
 	return state.StatusWith(b.Status, b.Err) == state.StatusWaiting
-}
-
-func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
-	var stale []string
-	var figure xstate.BlockID // the first block with a picture
-	for i := range out.Blocks {
-		b := &out.Blocks[i]
-		if all || isNews(b) {
-			a.printBlock(i, b, p)
-			if figure == "" && len(provenance.Figures(b.ID, b.Outputs)) > 0 {
-				figure = b.ID
-			}
-		}
-		a.printDenied(b)
-		if !slices.ContainsFunc(b.Marks, func(m string) bool { return !isDenied(m) }) || b.Status == state.StatusNew {
-			continue
-		}
-		if slices.Contains(b.Marks, state.MarkPinned) {
-			a.ui.talk(
-				"block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run",
-				b.ID,
-				reasonText(b.Reason),
-			)
-			continue
-		}
-		if ranAny(b) {
-			a.ui.talk(
-				"block %s is volatile (%s): another run may give another result",
-				b.ID,
-				strings.Join(slices.DeleteFunc(slices.Clone(b.Marks), isDenied), ", "),
-			)
-		} else {
-			stale = append(stale, string(b.ID))
-		}
-	}
-	a.printStale(stale)
-	for _, name := range out.Overwritten {
-		a.ui.talk("%s was edited since the last run; the program wrote to it again", name)
-	}
-	a.printFigureHint(figure)
-	if step.Run == nil {
-		return
-	}
-	if out.Recomputed > 0 {
-		a.ui.talk("recomputed %s whose values were not stored", plural(out.Recomputed, "node"))
-	}
-	if out.Stopped != nil {
-		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
-		return
-	}
-	a.printCounts(step, out.Seconds, out.Saved)
-}
-
-// isDenied tells the mark of denials, which are shown by themselves.
-func isDenied(mark string) bool { return mark == "denied" }
-
-// printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.
-func (a *app) printDenied(b *runner.BlockOutcome) {
-	if len(b.Denied) > 0 && b.Err == nil && ranAny(b) {
-		a.ui.talk("block %s: %s", b.ID, a.deniedHint(b.Denied))
-	}
-}
-
-// printStale names blocks whose results were reused, though another run may give others.
-func (a *app) printStale(blocks []string) {
-	if len(blocks) > 0 {
-		a.ui.talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
-	}
-}
-
-// printCounts sums a run up.
-func (a *app) printCounts(step xstate.Step, took, saved float64) {
-	text := countsText(step.Run)
-	if step.Run.Blocks.Ran+step.Run.Blocks.Failed+step.Run.Blocks.Waiting > 0 {
-		text += ", " + seconds(took)
-	}
-	if saved >= 0.0005 {
-		text += " (" + seconds(saved) + " saved)"
-	}
-	a.ui.talk("step %d: %s", step.Number, text)
-}
-
-// printSettled is printRun of a run that had nothing to do.
-func (a *app) printSettled(done xstate.UpToDateRun) {
-	var stale []string
-	for _, id := range done.Volatile {
-		stale = append(stale, string(id))
-	}
-	a.printStale(stale)
-	a.printCounts(done.Step, done.Step.Run.Seconds, done.Step.Run.SavedSeconds)
-}
-
-// isNews reports whether a block is to be shown: it ran, or its outcome is not what the last run left.
-func isNews(b *runner.BlockOutcome) bool {
-	if b.Status == state.StatusNew {
-		return false
-	}
-	if b.Status == state.StatusNotReached {
-		return b.Before == nil || b.Before.Status != b.Status
-	}
-	if b.Status.Bad() || ranAny(b) || b.Before == nil || len(b.Before.Nodes) != len(b.Nodes) {
-		return true
-	}
-	for i := range b.Nodes {
-		if b.Nodes[i].Trace != b.Before.Nodes[i].Trace {
-			return len(b.Outputs) > 0
-		}
-	}
-	return false
-}
-
-func ranAny(b *runner.BlockOutcome) bool {
-	for i := range b.Nodes {
-		if executed(&b.Nodes[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
-	head := title(a.ui, i, b.ID, b.Title) + "  "
-	status := state.StatusWith(b.Status, b.Err)
-	switch b.Status {
-	case state.StatusFailed, state.StatusBlocked:
-		head += a.ui.red(status)
-	default:
-		head += status
-	}
-	if b.Seconds > 0 {
-		head += " " + seconds(b.Seconds)
-	}
-	if reasonText(b.Reason) != status {
-		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
-	}
-	body := a.ui.outputs(a.places, b.Outputs, nil, 0)
-	if p.showed(b) {
-		body = notes(b.Outputs)
-	}
-	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
-		body += a.places.errorText(b.Err)
-	}
-	a.ui.text(head)
-	a.ui.text(body)
 }

@@ -54,7 +54,8 @@ type runFlags struct {
 	verify, fresh, all bool
 	merge, write       bool
 	restoreFiles       bool
-	private            bool
+	private, refresh   bool
+	tool               string // to refresh
 	always, never      []string
 	timeout            time.Duration
 	jobs               int

@@ -119,7 +119,7 @@ func (a *app) runTrial(
 func (a *app) runTried(
 	ctx context.Context, store *xstate.Store, name string, src *source, f runFlags, tried *api.PrivateRun,
 ) error {
-	f.fresh, f.always, f.verify, f.origin = false, nil, false, f.origin.WithoutCost()
+	f.fresh, f.refresh, f.always, f.verify, f.origin = false, false, nil, false, f.origin.WithoutCost()
 	session, err := a.runSession(ctx, store, src, f)
 	if err != nil {
 		return err

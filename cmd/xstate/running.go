@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"sync"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // running is a run that lasts.
@@ -13,19 +16,32 @@ type running struct {
 	id string
 	*telemetry.Run
 	ended func()
+
+	mu   sync.Mutex
+	made map[state.CallID]state.Call // by the run, as they ended
 }
 
 // beginRun notes that a program runs, so that others can interrupt it by the id, and telemetry follows it.
 func (a *app) beginRun(
 	ctx context.Context, session *xstate.Session, verb string, origin xstate.Origin,
 ) (context.Context, *running) {
-	r := &running{id: serve.NewRunID(), ended: func() {}}
+	r := &running{id: serve.NewRunID(), ended: func() {}, made: map[state.CallID]state.Call{}}
 	if a.server != nil {
 		ctx, r.ended = a.server.Pool.Begin(ctx, r.id, session.Name(), verb)
 	}
 	ctx, r.Run = a.exported.Begin(ctx, telemetry.RunInfo{ID: r.id, Verb: verb, Session: session.Name(), Origin: origin,
 		State: a.env("TRACESTATE"), Read: session.Store().State().Read})
-	return ctx, r
+	return journal.WithTrace(ctx, journal.Trace{OnCall: r.call}), r
+}
+
+// call keeps a call that the run made.
+func (r *running) call(c state.Call, served bool) {
+	if served || c.State == state.CallSent {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made[c.ID] = c
 }
 
 // end ends the run. out is nil where it has no outcome.

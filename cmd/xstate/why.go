@@ -163,7 +163,7 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 		took = ", " + seconds(n.Seconds)
 	}
 	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
-	if n.Reason.Key == "" {
+	if k := n.Reason.Key.Space(); k == "" || k == "call" { // the sentence says all of a call
 		return
 	}
 	rows := [][]string{{margin + "  key", string(n.Reason.Key), ""}}

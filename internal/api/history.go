@@ -42,6 +42,13 @@ type LogGraphStep struct {
 	query.Entry
 }
 
+// CallTree is the document of log --tree.
+type CallTree struct {
+	Version int              `json:"version"`
+	Session string           `json:"session"`
+	Runs    []query.RunCalls `json:"runs"` // newest first
+}
+
 // Diff is the document of diff.
 type Diff struct {
 	Version int                 `json:"version"`

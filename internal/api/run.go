@@ -44,6 +44,28 @@ type Run struct {
 	ExitCode   *int          `json:"exit_code,omitempty"` // the program's own, where a block ended it
 
 	Private *PrivateRun `json:"private,omitempty"` // with --private: the run that was first
+
+	Calls *CallsSummary `json:"calls,omitempty"` // of tools and models; absent where the program makes none
+}
+
+// CallsSummary sums up the calls of a run.
+type CallsSummary struct {
+	Made      int               `json:"made"`
+	Served    int               `json:"served"` // by the journal, also with results that were reused
+	Spent     state.Usage       `json:"spent"`
+	Saved     state.Usage       `json:"saved"`               // recorded cost of the calls served
+	Refreshed []RefreshedCall   `json:"refreshed,omitempty"` // with --refresh
+	Stale     []query.StaleCall `json:"stale,omitempty"`     // results that are older than their tools say is good
+}
+
+// RefreshedCall is a call that --refresh made again.
+type RefreshedCall struct {
+	Call    state.CallID `json:"call"`
+	Text    string       `json:"text"` // search(query="x")
+	Tool    string       `json:"tool"`
+	Age     float64      `json:"age_seconds"`     // of the former result
+	Changed bool         `json:"changed"`         // the blocks that read it run
+	Error   string       `json:"error,omitempty"` // why the former result stays
 }
 
 // PrivateRun is the run in a private folder that came before a run, or instead of it where it failed.
@@ -111,6 +133,8 @@ type Plan struct {
 	Blocks  []PlanBlock   `json:"blocks"`
 	// Edited are results that somebody edited: the run is refused without --restore-files.
 	Edited []runner.EditedFile `json:"edited_files,omitempty"`
+	// Stale are results of calls that are older than their tools say is good.
+	Stale []query.StaleCall `json:"stale,omitempty"`
 	*query.Impact
 }
 

@@ -146,14 +146,19 @@ func (j *Journal) within(c *Call) uint64 {
 	return 0
 }
 
+// Recorded returns the record of a call; nil where there is none. effects: the tool has effects.
+func (j *Journal) Recorded(ctx context.Context, key state.Digest, effects bool, number int) (*state.Call, error) {
+	within := uint64(0)
+	if effects {
+		within = j.o.Lineage
+	}
+	return j.store.CallAt(ctx, key, within, number)
+}
+
 // Digest names the outcome of a recorded call, for the key call:KEY#N. effects: the tool has effects. It is Absent
 // where there is no outcome, and differs for each call that waits for a decision.
 func (j *Journal) Digest(ctx context.Context, key state.Digest, effects bool, number int) (state.Digest, error) {
-	at := place{key, 0, number}
-	if effects {
-		at.within = j.o.Lineage
-	}
-	rec, err := j.store.CallAt(ctx, at.key, at.within, at.number)
+	rec, err := j.Recorded(ctx, key, effects, number)
 	if err != nil || rec == nil {
 		return state.Absent, err
 	}
@@ -164,7 +169,7 @@ func (j *Journal) Digest(ctx context.Context, key state.Digest, effects bool, nu
 func (j *Journal) outcomeDigest(rec *state.Call) state.Digest {
 	switch {
 	case rec.State.Ended():
-		return state.DigestOf(fmt.Appendf(nil, "%s %s", rec.State, rec.Result.Digest))
+		return rec.OutcomeDigest()
 	case rec.State == state.CallDenied && rec.Rules != "" && rec.Rules == j.rules():
 		return state.Digest("denied:" + rec.Rules)
 	case rec.State == state.CallWaiting && !rec.Approval.Decided():
@@ -212,7 +217,7 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 	if rec.Depth, err = j.depth(ctx, c.Parent); err != nil {
 		return Result{}, err
 	}
-	rec.Caller, rec.Parent, rec.Lifetime = c.Caller, c.Parent, c.Def.Lifetime
+	rec.Caller, rec.Parent, rec.Lifetime = c.Caller, c.Parent, c.Def.lifetime()
 	return j.proceed(ctx, c, rec)
 }
 

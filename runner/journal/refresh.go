@@ -25,12 +25,6 @@ const mostFormer = 100
 // refreshing bounds how many calls Refresh makes at the same time.
 const refreshing = 8
 
-// Age is how old the result of a call is, and whether that is more than its tool says is good.
-func Age(c *state.Call, now time.Time) (age time.Duration, stale bool) {
-	age = now.Sub(c.Began)
-	return age, c.State.Ended() && Class(c.Class) == Read && c.Lifetime > 0 && age > c.Lifetime
-}
-
 // Refreshed is what became of one call.
 type Refreshed struct {
 	Call    state.Call // as it is now
@@ -43,6 +37,8 @@ type Refreshed struct {
 type Refreshing struct {
 	Tool  string       // all calls of this tool; "": the stale ones of all tools
 	Calls []state.Call // among these
+	// Caller is the run that calls: its session and step
+	Caller state.Caller
 }
 
 // Refresh makes calls again. Tools with effects are never called. The error is of the code tool-effects, where the
@@ -51,7 +47,7 @@ func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error
 	var due []state.Call
 	now := j.o.Now()
 	for _, c := range o.Calls {
-		_, stale := Age(&c, now)
+		_, stale := c.Age(now)
 		switch {
 		case !c.State.Ended() || o.Tool != "" && c.Tool != o.Tool || o.Tool == "" && !stale:
 			continue
@@ -66,12 +62,12 @@ func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error
 	places := make(chan struct{}, refreshing)
 	var all sync.WaitGroup
 	for i := range due {
-		age, _ := Age(&due[i], now)
+		age, _ := due[i].Age(now)
 		done[i] = Refreshed{Call: due[i], Age: age}
 		all.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			done[i].Err = j.again(ctx, &done[i])
+			done[i].Err = j.again(ctx, &done[i], o.Caller)
 		})
 	}
 	all.Wait()
@@ -88,7 +84,7 @@ func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error
 const CodeEffects state.Code = "tool-effects"
 
 // again makes one call again.
-func (j *Journal) again(ctx context.Context, r *Refreshed) error {
+func (j *Journal) again(ctx context.Context, r *Refreshed, by state.Caller) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -122,6 +118,7 @@ func (j *Journal) again(ctx context.Context, r *Refreshed) error {
 	if err != nil {
 		return err
 	}
+	now.Caller.Session, now.Caller.Step, now.Caller.Agent = by.Session, by.Step, by.Agent
 	r.Changed = now.State != rec.State || now.Result.Digest != rec.Result.Digest
 	r.Call = *now
 	return j.put(context.WithoutCancel(ctx), now)
@@ -150,7 +147,7 @@ func (j *Journal) recorded(ctx context.Context, rec *state.Call) (*Call, error) 
 // changes nothing.
 func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (*state.Call, error) {
 	now := *rec
-	now.State, now.Began, now.Lifetime = state.CallSent, j.o.Now().UTC(), c.Def.Lifetime
+	now.State, now.Began, now.Lifetime = state.CallSent, j.o.Now().UTC(), c.Def.lifetime()
 	j.observed(ctx, &now, false)
 	answer, err := j.attempt(ctx, c, &now)
 	now.Seconds = j.o.Now().Sub(now.Began).Seconds()
@@ -172,7 +169,7 @@ func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (*state.Ca
 // former returns the earlier outcomes of a call, with the present one. What is dropped stays in the cost of the oldest.
 func former(rec *state.Call) []state.Outcome {
 	all := append(slices.Clone(rec.Former), state.Outcome{State: rec.State, Result: rec.Result, Began: rec.Began,
-		Seconds: rec.Seconds, Usage: rec.Usage})
+		Seconds: rec.Seconds, Usage: rec.Usage, Session: rec.Caller.Session, Step: rec.Caller.Step})
 	for len(all) > mostFormer {
 		all[1].Usage.Add(all[0].Usage)
 		all = all[1:]

@@ -55,6 +55,14 @@ type Tool struct {
 	Source      string          // the name of its source
 }
 
+// lifetime is how long a result is good; 0: for ever. Only what a tool reads grows old.
+func (t Tool) lifetime() time.Duration {
+	if t.Class != Read {
+		return 0
+	}
+	return t.Lifetime
+}
+
 // DefaultTimeout is how long an attempt may take where nothing else is said.
 const DefaultTimeout = 5 * time.Minute
 

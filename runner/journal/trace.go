@@ -16,8 +16,22 @@ type Trace struct {
 
 type traceKey struct{}
 
-// WithTrace returns a context whose calls a trace follows.
+// WithTrace returns a context whose calls a trace follows, beside the traces that do already. Of headers, the first
+// trace decides.
 func WithTrace(ctx context.Context, t Trace) context.Context {
+	if first := traceOf(ctx); first.OnCall != nil || first.Headers != nil {
+		second := t
+		t.OnCall = func(c state.Call, served bool) {
+			for _, f := range []func(state.Call, bool){first.OnCall, second.OnCall} {
+				if f != nil {
+					f(c, served)
+				}
+			}
+		}
+		if first.Headers != nil {
+			t.Headers = first.Headers
+		}
+	}
 	return context.WithValue(ctx, traceKey{}, t)
 }
 

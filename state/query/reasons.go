@@ -53,6 +53,8 @@ func Sentence(r state.Reason) string {
 		return "block " + r.By + ", which ended the program before, runs first"
 	case r.Code == state.ReasonUnblocked && r.By != "":
 		return "it was blocked in the run before: " + r.By + " had failed"
+	case r.Key.Space() == "call":
+		return callSentence(r)
 	case r.Key != "":
 		text = strings.Replace(text, "what it reads", keyText(r.Key)+", which it reads,", 1)
 		if r.Key == "conf:argv" {
@@ -60,6 +62,34 @@ func Sentence(r state.Reason) string {
 		}
 	}
 	return text
+}
+
+// callSentence says in words how the outcome of a call differs.
+func callSentence(r state.Reason) string {
+	name := "a call that it makes"
+	if r.Call != "" {
+		name = "the call " + r.Call
+	}
+	was, now := string(r.Was), string(r.Now)
+	switch {
+	case strings.HasPrefix(now, "waiting:"):
+		return name + " waits for a decision"
+	case strings.HasPrefix(now, "declined:"):
+		return name + " was declined"
+	case strings.HasPrefix(now, "denied:"):
+		return name + " is denied"
+	case strings.HasPrefix(was, "waiting:") && r.Now == state.Absent:
+		return name + " was approved"
+	case strings.HasPrefix(was, "waiting:"):
+		return name + " was decided"
+	case strings.HasPrefix(was, "denied:") && r.Now == state.Absent:
+		return name + " was denied, under other rules"
+	case r.Now == state.Absent:
+		return name + " has no result any more"
+	case r.Code == state.ReasonMaybe:
+		return name + " may have another result"
+	}
+	return name + " has another result"
 }
 
 // settings are names of hidden state in words.
@@ -120,6 +150,15 @@ func keyText(k depgraph.Key) string {
 		return "the program " + name
 	case "order":
 		return "the order in which files were written: " + strings.ReplaceAll(k.Name(), "\n", ", ")
+	case "call":
+		return "a call that it makes"
+	case "count":
+		return "how many equal calls were made before"
+	case "effect":
+		scope, _, _ := strings.Cut(k.Name(), "/")
+		return "how many equal calls with an effect on " + scope + " were made before"
+	case "scope":
+		return "what was called before with an effect on " + k.Name()
 	case "policy":
 		return "what the policy says of: " + k.Name()
 	case "rng":

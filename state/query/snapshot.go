@@ -85,7 +85,7 @@ func (h *History) Start(ctx context.Context, n state.StepNumber, limit int) (*Sn
 	edits := map[state.StepNumber]state.Step{}
 	last := map[depgraph.Key]AccessView{} // the last writer of each key so far
 	for i := range blocks {
-		v, err := h.view(i, &blocks[i], last)
+		v, err := h.view(ctx, i, &blocks[i], last)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,9 @@ func (h *History) Step(ctx context.Context, n state.StepNumber) (state.Step, err
 }
 
 // view describes one block; last is what was written before it, and after it what it wrote, too.
-func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]AccessView) (BlockView, error) {
+func (h *History) view(
+	ctx context.Context, index int, b *state.ProgramBlock, last map[depgraph.Key]AccessView,
+) (BlockView, error) {
 	kept := b.Before
 	v := BlockView{
 		ID:      b.ID,
@@ -181,7 +183,7 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 	}
 	v.RanAt, v.Verified = kept.RanAt, kept.Verified
 	for i, n := range kept.Nodes {
-		node, t, err := h.nodeView(NodeName(b.ID, i, len(kept.Nodes)), n, last)
+		node, t, err := h.nodeView(ctx, NodeName(b.ID, i, len(kept.Nodes)), n, last)
 		if err != nil {
 			return v, err
 		}
@@ -210,6 +212,7 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 }
 
 func (h *History) nodeView(
+	ctx context.Context,
 	name string,
 	n state.NodeResult,
 	last map[depgraph.Key]AccessView,
@@ -240,6 +243,9 @@ func (h *History) nodeView(
 		read := AccessView{Key: a.Key, Digest: a.Digest}
 		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
 			read.Value, read.By = w.Value, w.By
+		}
+		if read.Value == nil {
+			read.Value = h.callValue(ctx, a.Key, a.Digest)
 		}
 		v.Reads = append(v.Reads, read)
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// logTree prints the calls of runs as trees: those of a step, or of the last runs of the list.
+func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
+	h := o.session.History()
+	steps, err := f.treeSteps(ctx, h)
+	if err != nil {
+		return err
+	}
+	runs, err := h.CallTrees(ctx, steps)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(api.CallTree{Version: api.Version, Session: o.session.Name(), Runs: runs})
+	}
+	none := true
+	for _, r := range runs {
+		if len(r.Blocks) > 0 || f.step.given {
+			a.printRunCalls(r)
+			none = none && len(r.Blocks) == 0
+		}
+	}
+	if none {
+		a.ui.talk("no call was made")
+	}
+	return nil
+}
+
+// treeSteps returns the runs to print, newest first.
+func (f *logFlags) treeSteps(ctx context.Context, h *query.History) ([]xstate.StepNumber, error) {
+	if f.step.given {
+		step, err := h.Step(ctx, f.step.n)
+		if err == nil && step.Kind != state.KindRun {
+			err = &state.Error{Code: replay.CodeNoRun, Message: fmt.Sprintf("step %d is no run", f.step.n),
+				Hint: "xstate log lists the runs"}
+		}
+		return []xstate.StepNumber{f.step.n}, err
+	}
+	steps, err := h.StepsBefore(ctx, f.after.n, max(f.limit, 0))
+	var runs []xstate.StepNumber
+	for _, s := range steps {
+		if s.Kind == state.KindRun {
+			runs = append(runs, s.Number)
+		}
+	}
+	return runs, err
+}
+
+func (a *app) printRunCalls(r query.RunCalls) {
+	a.ui.print("%s  %s\n", a.ui.bold(fmt.Sprintf("step %d", r.Step)), sumText(r.Sum))
+	for _, b := range r.Blocks {
+		name := string(b.Block)
+		if b.Index >= 0 {
+			name = fmt.Sprintf("[%d] %s", b.Index+1, name)
+		}
+		a.ui.print("  %s  %s\n", name, sumText(b.Sum))
+		var rows [][]string
+		for _, c := range b.Calls {
+			rows = append(rows, branchRows(c, "    ")...)
+		}
+		a.ui.table(rows)
+	}
+}
+
+// branchRows makes a row of each call of a branch: what went into it, what it took, and what came out.
+func branchRows(c query.CallBranch, margin string) [][]string {
+	how := callTook(c)
+	if c.Served {
+		how = "served"
+	}
+	row := []string{margin + c.Text, fmt.Sprintf("call %d", c.ID), how, spentText(c.Sum), "→ " + oneLine(c.Result)}
+	if by := approvalText(c.Approval); by != "" {
+		row = append(row, by)
+	}
+	rows := [][]string{row}
+	for _, in := range c.Calls {
+		rows = append(rows, branchRows(in, margin+"  ")...)
+	}
+	return rows
+}
+
+func callTook(c query.CallBranch) string {
+	if !c.State.Ended() {
+		return string(c.State)
+	}
+	return seconds(c.Sum.Seconds)
+}
+
+// approvalText says who decided about a call.
+func approvalText(p *state.Approval) string {
+	if !p.Decided() {
+		return ""
+	}
+	text := "decided " + p.Choice
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	return text
+}
+
+// sumText sums calls up: how many, how long, and what they cost.
+func sumText(s query.CallSum) string {
+	text := plural(s.Made, "call") + " made"
+	if s.Served > 0 {
+		text += fmt.Sprintf(", %d served", s.Served)
+	}
+	if s.Made > 0 {
+		text += ", " + seconds(s.Seconds)
+	}
+	if spent := spentText(s); spent != "" {
+		text += ", " + spent
+	}
+	return text
+}
+
+// spentText says what calls cost, and what their records saved.
+func spentText(s query.CallSum) string {
+	var parts []string
+	for _, text := range []string{tokens(s.Spent), dollars(s.Spent.MicroUSD)} {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if text := cmp.Or(dollars(s.Saved.MicroUSD), tokens(s.Saved)); text != "" {
+		parts = append(parts, text+" saved")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
+)
+
+func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
+	var stale []string
+	var figure xstate.BlockID // the first block with a picture
+	for i := range out.Blocks {
+		b := &out.Blocks[i]
+		if all || isNews(b) {
+			a.printBlock(i, b, p)
+			if figure == "" && len(provenance.Figures(b.ID, b.Outputs)) > 0 {
+				figure = b.ID
+			}
+		}
+		a.printDenied(b)
+		if !slices.ContainsFunc(b.Marks, func(m string) bool { return !isDenied(m) }) || b.Status == state.StatusNew {
+			continue
+		}
+		if slices.Contains(b.Marks, state.MarkPinned) {
+			a.ui.talk(
+				"block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run",
+				b.ID,
+				reasonText(b.Reason),
+			)
+			continue
+		}
+		if ranAny(b) {
+			a.ui.talk(
+				"block %s is volatile (%s): another run may give another result",
+				b.ID,
+				strings.Join(slices.DeleteFunc(slices.Clone(b.Marks), isDenied), ", "),
+			)
+		} else {
+			stale = append(stale, string(b.ID))
+		}
+	}
+	a.printStale(stale)
+	for _, name := range out.Overwritten {
+		a.ui.talk("%s was edited since the last run; the program wrote to it again", name)
+	}
+	a.printFigureHint(figure)
+	if step.Run == nil {
+		return
+	}
+	if out.Recomputed > 0 {
+		a.ui.talk("recomputed %s whose values were not stored", plural(out.Recomputed, "node"))
+	}
+	if out.Stopped != nil {
+		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
+		return
+	}
+	a.printCounts(step, out.Seconds, out.Saved)
+}
+
+// isDenied tells the mark of denials, which are shown by themselves.
+func isDenied(mark string) bool { return mark == "denied" }
+
+// printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.
+func (a *app) printDenied(b *runner.BlockOutcome) {
+	if len(b.Denied) > 0 && b.Err == nil && ranAny(b) {
+		a.ui.talk("block %s: %s", b.ID, a.deniedHint(b.Denied))
+	}
+}
+
+// printStale names blocks whose results were reused, though another run may give others.
+func (a *app) printStale(blocks []string) {
+	if len(blocks) > 0 {
+		a.ui.talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
+	}
+}
+
+// printCounts sums a run up.
+func (a *app) printCounts(step xstate.Step, took, saved float64) {
+	text := countsText(step.Run)
+	if step.Run.Blocks.Ran+step.Run.Blocks.Failed+step.Run.Blocks.Waiting > 0 {
+		text += ", " + seconds(took)
+	}
+	if saved >= 0.0005 {
+		text += " (" + seconds(saved) + " saved)"
+	}
+	a.ui.talk("step %d: %s", step.Number, text)
+}
+
+// printSettled is printRun of a run that had nothing to do.
+func (a *app) printSettled(done xstate.UpToDateRun) {
+	var stale []string
+	for _, id := range done.Volatile {
+		stale = append(stale, string(id))
+	}
+	a.printStale(stale)
+	a.printCounts(done.Step, done.Step.Run.Seconds, done.Step.Run.SavedSeconds)
+}
+
+// isNews reports whether a block is to be shown: it ran, or its outcome is not what the last run left.
+func isNews(b *runner.BlockOutcome) bool {
+	if b.Status == state.StatusNew {
+		return false
+	}
+	if b.Status == state.StatusNotReached {
+		return b.Before == nil || b.Before.Status != b.Status
+	}
+	if b.Status.Bad() || ranAny(b) || b.Before == nil || len(b.Before.Nodes) != len(b.Nodes) {
+		return true
+	}
+	for i := range b.Nodes {
+		if b.Nodes[i].Trace != b.Before.Nodes[i].Trace {
+			return len(b.Outputs) > 0
+		}
+	}
+	return false
+}
+
+func ranAny(b *runner.BlockOutcome) bool {
+	for i := range b.Nodes {
+		if executed(&b.Nodes[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
+	head := title(a.ui, i, b.ID, b.Title) + "  "
+	status := state.StatusWith(b.Status, b.Err)
+	switch b.Status {
+	case state.StatusFailed, state.StatusBlocked:
+		head += a.ui.red(status)
+	default:
+		head += status
+	}
+	if b.Seconds > 0 {
+		head += " " + seconds(b.Seconds)
+	}
+	if reasonText(b.Reason) != status {
+		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
+	}
+	body := a.ui.outputs(a.places, b.Outputs, nil, 0)
+	if p.showed(b) {
+		body = notes(b.Outputs)
+	}
+	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
+		body += a.places.errorText(b.Err)
+	}
+	a.ui.text(head)
+	a.ui.text(body)
+}
