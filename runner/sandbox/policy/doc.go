@@ -14,8 +14,7 @@
 // program itself. So it narrows only: it raises the level, denies files and lowers limits. Its other settings take
 // effect where the user's file names its folder in sandbox.trust. Sources of tools start programs and send secrets, so
 // only a trusted file names some; any file may say that a tool is more harmful than its source does. A bounded program
-// cannot write these files, or create
-// them beside the program.
+// cannot write these files, or create them beside the program.
 //
 // # Why the simple ways fail
 //
