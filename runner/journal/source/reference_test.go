@@ -46,7 +46,8 @@ func TestFilesystemServer(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if again := r.wantJSON(t, "read_text_file", args(""), `{"content":"hello"}`); !again.Served || again.Call.ID != first.Call.ID {
+	again := r.wantJSON(t, "read_text_file", args(""), `{"content":"hello"}`)
+	if !again.Served || again.Call.ID != first.Call.ID {
 		t.Errorf("the second call is %+v, want the record of the first", again.Call)
 	}
 	got, err := r.call(t, "read_text_file", fmt.Sprintf(`{"path":%q}`, folder+"/none"))
