@@ -55,11 +55,14 @@ func (op *operation) request(base string, args json.RawMessage) (*http.Request, 
 		}
 		switch p.in {
 		case "path":
-			text := strings.Join(texts(v), ",")
-			if strings.Trim(text, ".") == "" { // a server takes "" and dots for another path
-				return nil, fmt.Errorf("%q is no value of %s in a path", text, p.argument)
+			parts := texts(v)
+			if strings.Trim(strings.Join(parts, ""), ".") == "" { // a server takes "" and dots for another path
+				return nil, fmt.Errorf("%q is no value of %s in a path", parts, p.argument)
 			}
-			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(text))
+			for i := range parts {
+				parts[i] = url.PathEscape(parts[i])
+			}
+			path = strings.ReplaceAll(path, "{"+p.name+"}", strings.Join(parts, ","))
 		case "query":
 			p.addQuery(query, v)
 		case "header":

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -265,11 +266,28 @@ func (s *server) Call(ctx context.Context, a journal.Attempt) (journal.Answer, e
 	}
 	result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: a.Tool.Name, Arguments: a.Args})
 	if err != nil {
-		return journal.Answer{}, l.explain(ctx, err)
+		return protocolError(l.explain(ctx, err))
 	}
 	answer, err := answerOf(result)
 	answer.Usage = l.samples.take()
 	return answer, err
+}
+
+// protocolError is the outcome of a call that the server itself answered with an error. It refuses arguments; and what
+// it does not understand did not reach the tool. Of other errors nobody knows.
+func protocolError(err error) (journal.Answer, error) {
+	var answered *jsonrpc.Error
+	if !errors.As(err, &answered) {
+		return journal.Answer{}, err
+	}
+	switch answered.Code {
+	case jsonrpc.CodeInvalidParams:
+		said, err := json.Marshal(answered.Message)
+		return journal.Answer{Result: said, Refused: true}, err
+	case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
+		return journal.Answer{}, notSent{err}
+	}
+	return journal.Answer{}, err
 }
 
 // answerOf is the JSON that a program gets of a result: the structured content if there is any, else the one text, else
@@ -306,8 +324,15 @@ func (l *link) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if l.child == nil {
+	var answered *jsonrpc.Error
+	if l.child == nil || errors.As(err, &answered) {
 		return err
+	}
+	if ctx.Err() == nil { // the connection is gone, and the server with it: its last words are to be heard
+		select {
+		case <-l.child.gone:
+		case <-time.After(insists):
+		}
 	}
 	if said := l.child.said(); said != "" {
 		return fmt.Errorf("%w; it wrote: %s", err, said)
