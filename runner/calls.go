@@ -67,6 +67,9 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 	}
 	call, err := j.Prepare(ctx, c.request(r), c.effects)
 	if err != nil {
+		c.mu.Lock()
+		c.lost = true // another day the tool is there, or takes these arguments
+		c.mu.Unlock()
 		return failedCall(err)
 	}
 	if via.Step != nil && call.Kind == journal.KindStep {
