@@ -202,15 +202,11 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../../docs/sandbox.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, example, _ := strings.Cut(string(page), "```toml\n")
-	example, _, _ = strings.Cut(example, "```")
+	example := exampleOf(t, "sandbox.md")
 	example = strings.ReplaceAll(example, "trust = ", "# trust = ") // of the user's file
 	for text, fine := range map[string]bool{
 		example:                                  true,
+		exampleOf(t, "calls.md"):                 true,
 		"limits.memory = \"500MB\"":              true,
 		"limits.cpu = \"1h30m\"":                 true,
 		"network.hosts = [\"a.org\", \"*.b.c\"]": true,
@@ -278,6 +274,21 @@ func TestSchema(t *testing.T) {
 			t.Errorf("settings(%q) = %v, want fine = %v", text, err, fine)
 		}
 	}
+}
+
+// exampleOf is the first example of a page of the documentation.
+func exampleOf(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, found := strings.Cut(string(text), "```toml\n")
+	if !found {
+		t.Fatalf("%s has no example", page)
+	}
+	example, _, _ = strings.Cut(example, "```")
+	return example
 }
 
 // schemaNode is a part of the schema that describes a table.
