@@ -1,6 +1,7 @@
 """The calls that a program can make."""
 
 import functools
+import types
 
 from . import _engine
 from ._plain import plain
@@ -109,7 +110,7 @@ def step(name, function=None, /, *args, **named):
     step("load", load, path) calls load(path) as the step of that name. As a decorator, @step or @step("load") makes
     each call of the function a step. What the function uses of the program counts as part of it."""
     if function is None:
-        return _decorated(name.__name__, name) if callable(name) else lambda f: _decorated(name, f)
+        return Step(name.__name__, name) if callable(name) else lambda f: Step(name, f)
     if _is_async(function):
         return astep(name, function, *args, **named)
     request, run = _of_step(name, function, args, named)
@@ -131,20 +132,21 @@ def _is_async(function):
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & _COROUTINE)
 
 
-def _decorated(name, function):
-    if _is_async(function):
+class Step:
+    """A function of which each call is a step."""
 
-        @functools.wraps(function)
-        async def wrapper(*args, **named):
-            return await astep(name, function, *args, **named)
+    def __init__(self, name, function):
+        self._name = name
+        functools.update_wrapper(self, function)
 
-    else:
+    def __call__(self, /, *args, **named):
+        return step(self._name, self.__wrapped__, *args, **named)
 
-        @functools.wraps(function)
-        def wrapper(*args, **named):
-            return step(name, function, *args, **named)
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
 
-    return wrapper
+    def __repr__(self):
+        return "<step %s>" % self._name
 
 
 def _of_step(name, function, args, named):
