@@ -39,12 +39,12 @@ def _keep_bytecode():
     if not sys.dont_write_bytecode or os.path.exists(external.cache_from_source(os.path.join(folder, "main.py"))):
         return
     sys.dont_write_bytecode = False
-    for package, place in ((__name__, folder), (__name__ + ".adapters", os.path.join(folder, "adapters"))):
+    for package in ("", "adapters", os.path.join("offered", "xstate")):
+        place = os.path.join(folder, package)
         for name in os.listdir(place):
             stem, ending = os.path.splitext(name)
             if ending == ".py":
-                module = "%s.%s" % (package, stem)
-                external.SourceFileLoader(module, os.path.join(place, name)).get_code(module)
+                external.SourceFileLoader(stem, os.path.join(place, name)).get_code(stem)
     sys.dont_write_bytecode = True
 
 

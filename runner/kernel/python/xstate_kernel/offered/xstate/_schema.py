@@ -29,7 +29,7 @@ def _data(result, schema):
         raise ToolError("the model did not answer with JSON: %.200s" % result, "tool-result") from None
 
 
-def _described(kind):
+def _described(kind, above=()):
     import typing
 
     if kind in _ATOMS:
@@ -38,20 +38,22 @@ def _described(kind):
         return {}
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if kind is list or origin is list:
-        return {"type": "array", **({"items": _described(args[0])} if args else {})}
+        return {"type": "array", **({"items": _described(args[0], above)} if args else {})}
     if kind is dict or origin is dict:
-        return {"type": "object", **({"additionalProperties": _described(args[1])} if args else {})}
+        return {"type": "object", **({"additionalProperties": _described(args[1], above)} if args else {})}
     if origin is typing.Literal:
         return {"enum": list(args)}
     if _is_union(origin):
-        return {"anyOf": [_described(a) for a in args]}
+        return {"anyOf": [_described(a, above) for a in args]}
     if not isinstance(kind, type) or not (hasattr(kind, "__dataclass_fields__") or typing.is_typeddict(kind)):
         raise TypeError("%r cannot be a schema; pass a JSON Schema, a dataclass or a TypedDict" % (kind,))
-    fields = _fields(kind)
+    if kind in above:
+        raise TypeError("%s contains itself; pass a JSON Schema" % kind.__name__)
+    fields, above = _fields(kind), (*above, kind)
     needed = [name for name in fields if _is_needed(kind, name)]
     found = {
         "type": "object",
-        "properties": {name: _described(t) for name, t in fields.items()},
+        "properties": {name: _described(t, above) for name, t in fields.items()},
         "required": needed,
         "additionalProperties": False,
     }
@@ -99,7 +101,7 @@ def _made(kind, data):
         return {k: _made(args[1], v) for k, v in data.items()}
     if kind is float and type(data) is int:
         return float(data)
-    if hasattr(kind, "__dataclass_fields__") and isinstance(data, dict):
+    if isinstance(data, dict) and (hasattr(kind, "__dataclass_fields__") or typing.is_typeddict(kind)):
         fields = _fields(kind)
         try:
             return kind(**{k: _made(fields.get(k, typing.Any), v) for k, v in data.items()})
@@ -110,7 +112,7 @@ def _made(kind, data):
 
 def _fits(kind, data):
     origin = getattr(kind, "__origin__", None) or kind
-    if hasattr(origin, "__dataclass_fields__"):
+    if hasattr(origin, "__dataclass_fields__") or hasattr(origin, "__required_keys__"):
         return isinstance(data, dict)
     if origin is float:
         return isinstance(data, (int, float)) and not isinstance(data, bool)

@@ -1,0 +1,67 @@
+"""Errors of calls."""
+
+
+class CallError(Exception):
+    """A call has no result. code is a stable word, hint says what may help."""
+
+    def __init__(self, message, code="", hint=""):
+        super().__init__(message)
+        self.message, self.code, self.hint = message, code, hint
+
+    def __reduce__(self):
+        return type(self), (self.message, self.code, self.hint)
+
+    def __str__(self):
+        return "%s (%s)" % (self.message, self.hint) if self.hint else self.message
+
+
+class ToolError(CallError):
+    """The tool answered that it cannot, or there is no such tool, or it does not take these arguments."""
+
+
+class CallLost(CallError):
+    """No answer came."""
+
+
+class CallDenied(CallError):
+    """A rule or a person forbids the call."""
+
+
+class NotPlain(TypeError):
+    """A value is not plain data: null, booleans, finite numbers, text, lists, and maps with text as keys."""
+
+
+class Suspended(BaseException):
+    """The call waits for a decision. The block ends here, and runs again once somebody decided.
+
+    It is no Exception, so that a program that goes on after any error does not go on after this one."""
+
+    def __init__(self, message="", hint=""):
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+    def __reduce__(self):
+        return type(self), (self.message, self.hint)
+
+
+class BudgetSpent(Suspended):
+    """A limit on calls or costs is reached. The block runs again when the next run finds a higher one."""
+
+
+_CLASSES = {
+    "tool-refused": ToolError,
+    "no-tool": ToolError,
+    "tool-arguments": ToolError,
+    "tool-result": ToolError,
+    "call-denied": CallDenied,
+}
+
+
+def error_of(error, suspended=False):
+    """Returns the exception that an error of the engine is."""
+    code, message, hint = error.get("code", ""), error.get("message", ""), error.get("hint", "")
+    if code == "budget-spent":
+        return BudgetSpent(message, hint)
+    if suspended:
+        return Suspended(message, hint)
+    return _CLASSES.get(code, CallLost)(message, code, hint)

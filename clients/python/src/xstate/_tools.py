@@ -1,0 +1,160 @@
+"""The tools as objects: tools.search(query="x") calls the tool search, and help(tools.search) describes it."""
+
+from . import _calls
+
+
+class Tools:
+    """The tools that there are. tools.search is the tool search, and tools["a b"] one whose name is no identifier."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError("there is no tool %r; tools[%r] takes any name" % (name, name))
+        return self[name]
+
+    def __getitem__(self, name):
+        return Tool(name)
+
+    def __dir__(self):
+        return sorted({info["name"].partition(".")[0] for info in _calls._way.listed()})
+
+    def __repr__(self):
+        return "xstate.tools"
+
+    def __reduce__(self):
+        return "tools"
+
+
+class AsyncTools(Tools):
+    """The tools, for tasks: await atools.search(query="x")."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name):
+        return AsyncTool(name)
+
+    def __repr__(self):
+        return "xstate.atools"
+
+    def __reduce__(self):
+        return "atools"
+
+
+class Tool:
+    """A tool. Positional arguments are in the order of its schema. What it takes is asked for when it is needed."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return type(self)("%s.%s" % (self._name, name))
+
+    def __call__(self, /, *args, **named):
+        return _calls.tool(self._name, **self._bound(args, named))
+
+    def __get__(self, instance, owner=None):
+        return self  # a tool that is an attribute of a class is no method
+
+    def _bound(self, args, named):
+        """Returns all arguments by name."""
+        if not args:
+            return named
+        names = list(_properties(self._info()))
+        if len(args) > len(names):
+            raise TypeError("%s takes %d positional arguments, and not %d" % (self._name, len(names), len(args)))
+        given = dict(zip(names, args))
+        for name in given.keys() & named.keys():
+            raise TypeError("%s has the argument %r twice" % (self._name, name))
+        return {**given, **named}
+
+    def _info(self):
+        for info in _calls._way.listed():
+            if info["name"] == self._name:
+                return info
+        raise LookupError("there is no tool %r" % self._name)
+
+    @property
+    def __name__(self):
+        return self._name.rpartition(".")[2]
+
+    @property
+    def __signature__(self):
+        try:
+            return _signature(self._info())
+        except LookupError:
+            raise AttributeError("__signature__") from None
+
+    @property
+    def __doc__(self):
+        try:
+            return _documentation(self._info())
+        except LookupError:
+            return "There is no tool %r." % self._name
+
+    def __repr__(self):
+        return "<tool %s>" % self._name
+
+    def __eq__(self, other):
+        return type(other) is type(self) and other._name == self._name
+
+    def __hash__(self):
+        return hash(self._name)
+
+    def __reduce__(self):
+        return type(self), (self._name,)
+
+
+class AsyncTool(Tool):
+    """A tool, for tasks."""
+
+    async def __call__(self, /, *args, **named):
+        return await _calls.atool(self._name, **self._bound(args, named))
+
+
+_TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict, "null": None}
+
+
+def _properties(info):
+    return (info.get("input") or {}).get("properties") or {}
+
+
+def _type(schema):
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return _TYPES.get(kind) if isinstance(kind, str) else None
+
+
+def _signature(info):
+    from inspect import Parameter, Signature
+
+    needed, parameters, optional = set((info.get("input") or {}).get("required") or ()), [], False
+    for name, schema in _properties(info).items():
+        if not name.isidentifier():
+            continue
+        default = Parameter.empty
+        if name not in needed:
+            default = schema.get("default") if isinstance(schema, dict) else None
+        optional = optional or default is not Parameter.empty
+        mixed = optional and default is Parameter.empty or parameters and parameters[-1].kind == Parameter.KEYWORD_ONLY
+        parameters.append(
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY if mixed else Parameter.POSITIONAL_OR_KEYWORD,
+                default=default,
+                annotation=_type(schema) or Parameter.empty,
+            )
+        )
+    return Signature(parameters, return_annotation=_type(info.get("output") or {}) or Signature.empty)
+
+
+def _documentation(info):
+    lines = [info.get("description") or "The tool %s." % info["name"]]
+    told = {k: v["description"] for k, v in _properties(info).items() if isinstance(v, dict) and v.get("description")}
+    if told:
+        lines += ["", *("%s: %s" % (name, text) for name, text in told.items())]
+    return "\n".join(lines)
+
+
+tools, atools = Tools(), AsyncTools()
