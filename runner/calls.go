@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,8 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 	}
 	if via.Step != nil && call.Kind == journal.KindStep {
 		call.Run = func(ctx context.Context, rec *state.Call) (journal.Answer, error) {
-			result, err := via.Step(ctx, rec.ID)
-			return journal.Answer{Result: result}, err
+			result, again, err := via.Step(ctx, rec.ID)
+			return journal.Answer{Result: result, Again: cmp.Or(again, c.calledWithin(rec.ID))}, err
 		}
 	}
 	call.OnPiece, call.ServeOnly = via.Piece, c.serves(call.Def.Class)
@@ -164,6 +165,19 @@ func (c *calls) end(call *journal.Call, err error) {
 		c.numbers[k] = slices.DeleteFunc(c.numbers[k], func(n int) bool { return n == call.Number })
 	}
 	c.made = slices.DeleteFunc(c.made, func(other *journal.Call) bool { return other == call })
+}
+
+// calledWithin says which call that is counted was made within a step; "" where there is none. The step must run again,
+// so that the call counts again.
+func (c *calls) calledWithin(step state.CallID) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range c.made {
+		if call.Parent == step && call.Counted() {
+			return "it called " + call.Tool
+		}
+	}
+	return ""
 }
 
 // stop notes why the node cannot go on. The first reason counts.

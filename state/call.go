@@ -60,7 +60,9 @@ type Call struct {
 	Depth    int       `cbor:"depth,omitempty"`
 	Approval *Approval `cbor:"approval,omitempty"`
 	Rules    Digest    `cbor:"rules,omitempty"` // that denied it
-	Undo     *Undo     `cbor:"undo,omitempty"`
+	// Again is what a step did beside returning a result, so that it runs in each run; "": it is served.
+	Again string `cbor:"again,omitempty"`
+	Undo  *Undo  `cbor:"undo,omitempty"`
 }
 
 // Spent is what all attempts of a call spent, also those whose outcome was replaced.

@@ -200,8 +200,12 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if rec != nil && rec.State.Ended() {
+	if rec != nil && rec.State.Ended() && rec.Again == "" {
 		return j.serve(ctx, rec)
+	}
+	if rec != nil && rec.Again != "" && c.ServeOnly && c.Run != nil { // the record has what it has
+		answer, err := c.Run(ctx, rec)
+		return Result{Call: *rec, JSON: answer.Result, Served: true}, err
 	}
 	if c.ServeOnly {
 		return Result{}, &state.Error{Code: CodeUnrecorded,
@@ -305,7 +309,7 @@ func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, e
 
 // answered puts an answer into the record of a call.
 func (j *Journal) answered(c *Call, rec *state.Call, a Answer) (err error) {
-	rec.State, rec.Usage = state.CallAnswered, a.Usage
+	rec.State, rec.Usage, rec.Again = state.CallAnswered, a.Usage, a.Again
 	if rec.Usage.MicroUSD == 0 {
 		rec.Usage.MicroUSD = c.Def.Price
 	}

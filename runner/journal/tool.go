@@ -104,6 +104,8 @@ type Attempt struct {
 type Answer struct {
 	Result  json.RawMessage // of a refusal, what the tool said
 	Refused bool            // the tool said that it cannot
-	Usage   state.Usage
-	Model   string // that answered, where it differs from the one asked
+	// Again is what a step did beside returning a result; its record stands for no other run. "": nothing.
+	Again string
+	Usage state.Usage
+	Model string // that answered, where it differs from the one asked
 }

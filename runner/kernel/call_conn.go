@@ -20,7 +20,8 @@ const maxCall = 64<<20 + 64<<10
 // callConn is one connection of a program, on which it makes calls. Each line is a JSON object. The program sends:
 //
 //   - a CallRequest; with "stream": true, it wants parts of a text as they come. The kind "tools" asks what there is.
-//   - {"result": …} or {"error": {"code": …, "message": …}}: how the function of a step ended
+//   - {"result": …} or {"error": {"code": …, "message": …}}: how the function of a step ended. With "again": what it
+//     did beside returning a result.
 //   - {"cancel": true}: it gives the call up
 //
 // The engine sends {"piece": …} for parts of a text, {"step": CALL} when the program is to run the function of a step,
@@ -55,6 +56,7 @@ type inCall struct {
 
 type stepAnswer struct {
 	Result json.RawMessage  `json:"result"`
+	Again  string           `json:"again"`
 	Error  *state.CallError `json:"error"`
 }
 
@@ -198,7 +200,7 @@ func (call *inCall) tools() any {
 
 // make makes the call and returns the reply.
 func (call *inCall) make(placed func()) any {
-	via := CallVia{Numbered: placed, Step: func(ctx context.Context, id state.CallID) (json.RawMessage, error) {
+	via := CallVia{Numbered: placed, Step: func(ctx context.Context, id state.CallID) (json.RawMessage, string, error) {
 		placed()
 		return call.step(ctx, id)
 	}}
@@ -224,7 +226,7 @@ func (call *inCall) piece(text string) {
 }
 
 // step lets the program run the function of a step.
-func (call *inCall) step(ctx context.Context, id state.CallID) (json.RawMessage, error) {
+func (call *inCall) step(ctx context.Context, id state.CallID) (result json.RawMessage, again string, err error) {
 	call.conn.sendLine(struct {
 		ID   int64        `json:"id,omitempty"`
 		Step state.CallID `json:"step"`
@@ -232,13 +234,13 @@ func (call *inCall) step(ctx context.Context, id state.CallID) (json.RawMessage,
 	select {
 	case a := <-call.answer:
 		if a.Error != nil {
-			return nil, &state.Error{Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Hint}
+			return nil, "", &state.Error{Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Hint}
 		}
-		return a.Result, nil
+		return a.Result, a.Again, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, "", ctx.Err()
 	case <-call.ctx.Done():
-		return nil, &state.Error{Code: codeUnrun, Message: "the program gave the step up", Err: call.ctx.Err()}
+		return nil, "", &state.Error{Code: codeUnrun, Message: "the program gave the step up", Err: call.ctx.Err()}
 	}
 }
 

@@ -33,8 +33,9 @@ type CallRequest struct {
 // CallVia is what a call can use of the program while it lasts.
 type CallVia struct {
 	Piece func(text string) // hands the program a part of a text as it comes; nil: it does not want any
-	// Step runs the function of a step in the program, and returns its result.
-	Step func(ctx context.Context, call state.CallID) (json.RawMessage, error)
+	// Step runs the function of a step in the program, and returns its result. again says what it did beside that, so
+	// that the record must not stand for another run of the function; "": nothing.
+	Step func(ctx context.Context, call state.CallID) (result json.RawMessage, again string, err error)
 	// Numbered is to be called once the call has its place among the calls of the program: the next call is handed over
 	// then, or when this one returns. So a program whose tasks call at the same time is numbered as it called.
 	Numbered func()

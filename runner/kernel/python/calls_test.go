@@ -66,7 +66,7 @@ func (f *fakeCalls) answer(
 		return kernel.CallReply{Error: &state.CallError{Code: state.Code(code), Message: message}}
 	}
 	if r.Kind == "step" {
-		result, err := via.Step(ctx, id)
+		result, _, err := via.Step(ctx, id)
 		if err != nil {
 			f.free.Do(func() { close(f.unfair) })
 			return failed("tool-lost", err.Error())

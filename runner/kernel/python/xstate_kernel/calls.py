@@ -97,7 +97,8 @@ def version_of(function):
     """Returns a digest of a function and of all that it loads by name: what is recorded of one function is of no use
     for another. The node counts as a reader of these names, because it may be served a record and not run the function.
 
-    Of an object that has no content to digest, such as a socket, the type counts."""
+    Of an object that has no content to digest, such as a socket, the type counts. The digest then begins with
+    "opaque"."""
     found = []
     _kernel.files.quietly(lambda: found.append(_version_of(function)))
     version, names = found[0]
@@ -125,8 +126,46 @@ def _version_of(function):
             todo.extend(fp.deps)
     finally:
         observe.watch_main(watched)
-    return blake2b("\n".join([lines[0], *sorted(lines[1:])]).encode(), digest_size=20).hexdigest(), sorted(seen)
+    digest = blake2b("\n".join([lines[0], *sorted(lines[1:])]).encode(), digest_size=20).hexdigest()
+    opaque = any(line.split(" ", 1)[0] == "opaque" or " opaque " in line for line in lines)
+    return ("opaque " if opaque else "") + digest, sorted(seen)
 
 
 def _text(value, fp):
     return "opaque %s" % type(value).__qualname__ if fp.opaque else fp.digest
+
+
+# Marks of what a step may do: the journal keeps what came of it.
+_KEPT = {"clock", "entropy", "network"}
+
+
+def effects():
+    """Returns what the node did so far beside values, by what is said of it."""
+    found = []
+    _kernel.files.quietly(lambda: found.append(_kernel.effects()))
+    reads, listings, environ, writes, _, *others = found[0]
+    marks = set(_kernel.files.marks)
+    return {
+        "it read a file": reads,
+        "it listed a folder": listings,
+        "it read the environment": environ,
+        "it wrote a file": writes,
+        "it printed": others[0],
+        "it changed hidden state, such as that of random numbers": others[1],
+        "it changed the environment": others[2],
+        "it changed the interpreter": others[3:],
+        "it did what is not seen": marks - _KEPT,
+        "": marks,
+    }
+
+
+def effects_since(before):
+    """Returns what was done since effects() returned before, or ""."""
+    now = effects()
+    return next((what for what in now if what and now[what] != before[what]), "")
+
+
+def recorded(before):
+    """Drops the marks of a step whose result is recorded, where nothing else ran meanwhile."""
+    if len(sys._current_frames()) == 1:
+        _kernel.files.marks.difference_update((set(_kernel.files.marks) & _KEPT) - before[""])
