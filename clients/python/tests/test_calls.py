@@ -1,5 +1,6 @@
 """The module of programs, where no engine runs them."""
 
+import ast
 import asyncio
 import dataclasses
 import http.server
@@ -7,6 +8,7 @@ import inspect
 import io
 import json
 import os
+import re
 import sys
 import threading
 import typing
@@ -171,6 +173,37 @@ class Alone(unittest.TestCase):
             xstate.llm("hi", schema=Node)
         with mock.patch.dict(os.environ, clear=True), self.assertRaisesRegex(xstate.ToolError, "no model"):
             xstate.llm("hi")
+
+
+class Documented(unittest.TestCase):
+    def test_examples(self):
+        """The examples of docs/calls.md run, in order."""
+        page = (Path(__file__).resolve().parents[3] / "docs/calls.md").read_text("utf-8")
+        section = page.partition("## In a block\n")[2].partition("\n## ")[0]
+        examples = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+        self.assertGreater(len(examples), 3)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        Endpoint.answer, sent, space = '{"place": "Oslo", "degrees": 3}', [], {"__name__": "__main__"}
+        environ = {"OPENAI_BASE_URL": "http://127.0.0.1:%d" % server.server_port, "XSTATE_MODEL": "m", "no_proxy": "*"}
+
+        def mail(to, text):
+            sent.append(to)
+
+        with mock.patch.dict(_calls._way.provided, clear=True), mock.patch.dict(os.environ, environ):
+            xstate.provide("search", lambda query, limit=1: [query] * limit)
+            xstate.provide("mail", mail)
+            with mock.patch("sys.stdin", io.StringIO("yes\n")), mock.patch("sys.stdout", io.StringIO()) as out:
+                for text in examples:
+                    found = eval(compile(text, "calls.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), space)
+                    if found is not None:
+                        asyncio.run(found)
+        self.assertEqual((sent, space["rows"], space["pages"]), (["me@example.com"], [5, 2], [["a"], ["b"], ["c"]]))
+        self.assertEqual(repr(space["weather"]), "Weather(place='Oslo', degrees=3.0)")
+        printed = re.search(r"print\(e\) +# (.*)", section).group(1)
+        self.assertEqual(out.getvalue(), "Send it? [yes/no] %s\n" % printed)
 
 
 if __name__ == "__main__":
