@@ -39,8 +39,9 @@ func manifestOf(program []state.ProgramBlock) (*rule.Manifest, error) {
 }
 
 // admit begins a run, unless a rule denies the program: then nothing starts.
-func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions, origin Origin) error {
-	r, err := s.decides(program, origin.Agent)
+func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions, by state.Caller) error {
+	o.Caller = by
+	r, err := s.decides(program, by.Agent)
 	if err != nil {
 		return err
 	}
