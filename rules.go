@@ -14,7 +14,10 @@ import (
 // decides returns what decides about a run of the program: rules, its manifest, budgets.
 func (s *Session) decides(program []state.ProgramBlock, agent string) (r rule.Run, err error) {
 	r.Agent = agent
-	if r.Manifest, err = manifestOf(program); err != nil {
+	if r.Manifest, err = rule.ManifestIn(s.options.File); r.Manifest == nil && err == nil {
+		r.Manifest, err = manifestOf(program)
+	}
+	if err != nil {
 		return r, err
 	}
 	if p := s.options.Policy; p != nil {

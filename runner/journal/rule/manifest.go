@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -206,7 +208,20 @@ func matchParts(pattern, name []string) bool {
 	return err == nil && is && matchParts(pattern[1:], name[1:])
 }
 
-// ManifestOf returns the manifest of a program: that of one of its blocks, by name and text.
+// ManifestIn returns the manifest in the file of a program, which may stand before its first block; nil where there is
+// none, or no such file.
+func ManifestIn(file string) (*Manifest, error) {
+	if filepath.Ext(file) != ".py" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil
+	}
+	return FindManifest(filepath.Base(file), string(text))
+}
+
+// ManifestOf returns the manifest of a program without a file: that of one of its blocks, by name and text.
 func ManifestOf(blocks func(yield func(name, text string) bool)) (found *Manifest, err error) {
 	for name, text := range blocks {
 		m, bad := FindManifest(name, text)
