@@ -14,7 +14,10 @@ import (
 // decides returns what decides about a run of the program: rules, its manifest, budgets.
 func (s *Session) decides(program []state.ProgramBlock, agent string) (r rule.Run, err error) {
 	r.Agent = agent
-	if r.Manifest, err = manifestOf(program); err != nil {
+	if r.Manifest, err = rule.ManifestIn(s.options.File); r.Manifest == nil && err == nil {
+		r.Manifest, err = manifestOf(program)
+	}
+	if err != nil {
 		return r, err
 	}
 	if p := s.options.Policy; p != nil {
@@ -39,8 +42,9 @@ func manifestOf(program []state.ProgramBlock) (*rule.Manifest, error) {
 }
 
 // admit begins a run, unless a rule denies the program: then nothing starts.
-func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions, origin Origin) error {
-	r, err := s.decides(program, origin.Agent)
+func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions, by state.Caller) error {
+	o.Caller = by
+	r, err := s.decides(program, by.Agent)
 	if err != nil {
 		return err
 	}

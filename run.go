@@ -154,8 +154,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err != nil {
 		return nil, Step{}, err
 	}
-	o.Caller = state.Caller{Session: s.name, Step: head, Agent: origin.Agent}
-	if err := s.admit(ctx, program, &o, origin); err != nil {
+	if err := s.admit(ctx, program, &o, state.Caller{Session: s.name, Step: head, Agent: origin.Agent}); err != nil {
 		return nil, Step{}, err
 	}
 	prepared := time.Since(began).Seconds()

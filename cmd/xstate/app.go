@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,8 +64,28 @@ type bounding struct {
 	asked    levelFlag    // --sandbox
 	record   choice       // --record-network
 	standard policy.Level // where neither files nor session say more; "": off
+	budgets  budgetFlag   // --budget
 	executes bool         // what openWith opens is executed or planned, so it is bounded
 }
+
+// budgetFlag is limits on what a run spends: usd=1.50,calls=50.
+type budgetFlag []policy.Budget
+
+func (f *budgetFlag) Set(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		name, amount, _ := strings.Cut(part, "=")
+		b, err := policy.ParseBudget(strings.TrimSpace(name), strings.TrimSpace(amount))
+		if err != nil {
+			return err
+		}
+		b.At = policy.Place{File: "--budget"}
+		*f = append(*f, b)
+	}
+	return nil
+}
+
+func (f *budgetFlag) String() string { return "" }
+func (f *budgetFlag) Type() string   { return "budget" }
 
 // levelFlag is a level of bounds.
 type levelFlag policy.Level

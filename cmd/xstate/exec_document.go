@@ -36,7 +36,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 	x.d = api.Exec{Version: api.Version, Session: x.o.session.Name(), Step: done.Step.Number, File: x.wrote,
 		Seconds: micro(out.Seconds), Saved: micro(out.Saved), ResultSeconds: micro(out.ResultSeconds),
 		SettleSeconds: micro(max(0, time.Since(x.started).Seconds()-out.ResultSeconds)),
-		Others:        []api.ExecBlock{}, Files: []api.ExecFile{}, Notices: x.noticesOf(x.o.store)}
+		Others:        []api.ExecBlock{}, Files: []api.ExecFile{}, Notices: append(x.noticesOf(x.o.store), out.Warnings...)}
 	if run := done.Step.Run; run != nil {
 		c := run.Blocks
 		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed
@@ -48,7 +48,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 		}
 	}
 	if out.Stopped != nil {
-		x.d.Stopped = string(codeInterrupted)
+		x.d.Stopped = stoppedBy(out.Stopped)
 	}
 	x.d.TakenBack = len(done.Undone) > 0
 	var text strings.Builder

@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -131,6 +132,13 @@ func (x *execution) talk(done *xstate.ExecResult) {
 	}
 	if x.wrote != "" {
 		x.ui.talk("wrote %s", x.wrote)
+	}
+	for _, w := range done.Outcome.Warnings {
+		x.ui.talk("%s", w)
+	}
+	if x.d.Stopped == string(journal.CodeBudget) {
+		x.ui.talk("%v: step %d keeps what was finished", done.Outcome.Stopped, x.d.Step)
+		return
 	}
 	if x.d.Stopped != "" {
 		x.ui.talk("interrupted: step %d keeps what was finished", x.d.Step)

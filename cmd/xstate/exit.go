@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
@@ -140,6 +141,8 @@ var exitCodes = map[state.Code]int{
 	serve.CodeServerGone: exitInternal,
 	codeInternal:         exitInternal,
 
+	rule.CodeInvalid:         exitUsage,
+	rule.CodeDenied:          exitRefused,
 	policy.CodeInvalid:       exitUsage,
 	policy.CodeUnenforceable: exitRefused,
 }

@@ -191,6 +191,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.runVerb(),
 		a.execVerb(),
 		a.planVerb(),
+		a.preflightVerb(),
 		a.whyVerb(),
 		a.queryVerb(),
 		a.logVerb(),

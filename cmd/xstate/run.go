@@ -96,6 +96,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		"stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m",
 	)
 	f.given.add(flags)
+	a.budgetFlag(flags)
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
 	flags.Var(a.pythonPath(&f.python), "python",
@@ -393,7 +394,8 @@ func (a *app) execute(
 			return nil, err
 		}
 	}
-	d := documentOf(session.Name(), step, edits, out, verified, a.noticesOf(store), a.places)
+	notices := append(a.noticesOf(store), out.Warnings...)
+	d := documentOf(session.Name(), step, edits, out, verified, notices, a.places)
 	d.Calls = calls
 	return &d, runExitCode(out, verified)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -49,6 +50,14 @@ func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
 		}
 	}
 	return d
+}
+
+// stoppedBy is the code of why a run ended early.
+func stoppedBy(err error) string {
+	if code := state.CodeOf(err); code == journal.CodeBudget {
+		return string(code)
+	}
+	return string(codeInterrupted)
 }
 
 // executed reports whether a node ran, rather than being reused or never reached.
@@ -102,7 +111,7 @@ func documentOf(
 		}
 	}
 	if out.Stopped != nil {
-		d.Stopped = string(codeInterrupted)
+		d.Stopped = stoppedBy(out.Stopped)
 	}
 	for _, e := range edits {
 		d.Edits = append(d.Edits, api.Edit{Step: e.Number, Kind: string(e.Kind), Block: e.Block})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -53,6 +54,13 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	}
 	if out.Recomputed > 0 {
 		a.ui.talk("recomputed %s whose values were not stored", plural(out.Recomputed, "node"))
+	}
+	for _, w := range out.Warnings {
+		a.ui.talk("%s", w)
+	}
+	if state.CodeOf(out.Stopped) == journal.CodeBudget {
+		a.ui.talk("%v: step %d keeps what was finished", out.Stopped, step.Number)
+		return
 	}
 	if out.Stopped != nil {
 		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)

@@ -55,6 +55,12 @@ func (c *choice) Set(text string) error {
 func (c *choice) String() string { return "" }
 func (c *choice) Type() string   { return "bool" }
 
+// budgetFlag adds --budget to the flags of a verb.
+func (a *app) budgetFlag(flags *pflag.FlagSet) {
+	flags.Var(&a.bounds.budgets, "budget", "stop when calls or blocks have spent this: `LIMITS` such as\n"+
+		"usd=1.50,tokens=100000,calls=50,calls.search=10,wall=10m,cpu=5m,executions=200; soft.usd=1 only warns")
+}
+
 // askedLevel is the level that the caller asks for; "" if it does not.
 func (a *app) askedLevel() (policy.Level, error) {
 	if a.bounds.asked != "" {
@@ -76,7 +82,8 @@ func (a *app) policyOptions(folder, workspace string) (policy.Options, error) {
 	asked, err := a.askedLevel()
 	o := policy.Options{
 		Asked: asked, Default: a.bounds.standard, Folder: folder, Workspace: workspace,
-		User: policy.UserFile(a.env), Home: a.env("HOME"), Record: a.bounds.record.made,
+		Generated: a.bounds.standard != "" || a.env(sandboxVariable) != "", // or else a server has the call from one
+		User:      policy.UserFile(a.env), Home: a.env("HOME"), Record: a.bounds.record.made,
 	}
 	if names := a.env(passVariable); names != "" {
 		o.Pass = strings.Split(names, ",")
@@ -115,6 +122,7 @@ func (a *app) bounded(ctx context.Context, store *xstate.Store, name string, so 
 	if so.Policy, err = policy.Read(o); err != nil {
 		return err
 	}
+	so.Budgets = a.bounds.budgets
 	for _, remark := range so.Policy.Remarks() {
 		a.ui.talk("%s", remark)
 	}

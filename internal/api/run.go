@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -163,6 +164,13 @@ type PlanNode struct {
 	Action  runner.Action `json:"action"`
 	Reason  state.Reason  `json:"reason"`
 	Seconds float64       `json:"seconds"`
+}
+
+// Preflight is the document of preflight.
+type Preflight struct {
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	*preflight.Report
 }
 
 // Why is the document of why.

@@ -145,7 +145,7 @@ func (c *checker) tools() {
 func (c *checker) tool(call *Call) *journal.Tool {
 	for i := range c.h.Tools {
 		t := &c.h.Tools[i]
-		if t.Name == call.Name || call.Kind == journal.KindTool && strings.HasSuffix(t.Name, "."+call.Name) {
+		if t.Name == call.Name || call.Kind == journal.KindTool && t.Source+"."+t.Name == call.Name {
 			return t
 		}
 	}

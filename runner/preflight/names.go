@@ -1,8 +1,11 @@
 package preflight
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -46,12 +49,12 @@ func (t *Text) undefinedNames(builtin func(string) bool) (found []undefined) {
 		for _, n := range b.Facts.Nodes {
 			for _, name := range n.Uses {
 				if !defined[name] && !slices.Contains(n.Defines, name) {
-					add(undefined{Place{b.ID, n.Line}, name, false, anywhere[name]})
+					add(undefined{Place{b.ID, b.lineOf(&n, name)}, name, false, anywhere[name]})
 				}
 			}
 			for _, name := range n.Later {
 				if _, known := anywhere[name]; !known {
-					add(undefined{Place{b.ID, n.Line}, name, true, ""})
+					add(undefined{Place{b.ID, b.lineOf(&n, name)}, name, true, ""})
 				}
 			}
 			for _, name := range slices.Concat(n.Defines, n.Rebinds) {
@@ -60,4 +63,16 @@ func (t *Text) undefinedNames(builtin func(string) bool) (found []undefined) {
 		}
 	}
 	return found
+}
+
+// lineOf returns the line of a node that has a name first, or else the node's own.
+func (b *Block) lineOf(n *depgraph.Node, name string) int {
+	word := regexp.MustCompile(`(^|[^\w.])` + regexp.QuoteMeta(name) + `($|\W)`)
+	lines := strings.Split(string(b.Facts.Code), "\n")
+	for line := n.Line; line <= min(n.EndLine, len(lines)); line++ {
+		if word.MatchString(lines[line-1]) {
+			return line
+		}
+	}
+	return n.Line
 }

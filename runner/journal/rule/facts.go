@@ -1,6 +1,8 @@
 package rule
 
 import (
+	"cmp"
+
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -55,9 +57,20 @@ type (
 	}
 )
 
+// nameOf is the name of what a call calls, as its source has it. A program may put the name of the source before it.
+func nameOf(c *journal.Call) string { return cmp.Or(c.Def.Name, c.Tool) }
+
+// fullName has the name of the source before it.
+func fullName(c *journal.Call) string {
+	if c.Def.Source == "" || c.Kind != journal.KindTool {
+		return nameOf(c)
+	}
+	return c.Def.Source + "." + nameOf(c)
+}
+
 func callOf(c *journal.Call) (callRow, error) {
 	r := callRow{
-		Kind: string(c.Kind), Tool: c.Tool, Class: string(c.Def.Class), Scope: c.Def.Scope, Source: c.Def.Source,
+		Kind: string(c.Kind), Tool: nameOf(c), Class: string(c.Def.Class), Scope: c.Def.Scope, Source: c.Def.Source,
 		Sample: int64(c.Sample), Args: &structpb.Struct{}, Block: string(c.Caller.Block), Agent: c.Caller.Agent, Session: c.Caller.Session,
 	}
 	return r, r.Args.UnmarshalJSON(c.Args)

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -95,12 +97,13 @@ func (m *Manifest) denies(c *journal.Call) (v journal.Verdict, is bool) {
 	if c.Kind == journal.KindModel {
 		list, what = m.Models, "models"
 	}
-	if c.Kind == journal.KindStep || list == nil || slices.Contains(list, c.Tool) {
+	if c.Kind == journal.KindStep || list == nil || slices.Contains(list, nameOf(c)) ||
+		slices.Contains(list, fullName(c)) {
 		return v, false
 	}
 	return journal.Verdict{Action: journal.Deny, Rule: m.At.String(),
 		Reason: fmt.Sprintf("the program's manifest does not declare it (%s)", m.At),
-		Hint:   fmt.Sprintf("add %q to %s of the manifest, if the program is to call it", c.Tool, what)}, true
+		Hint:   fmt.Sprintf("add %q to %s of the manifest, if the program is to call it", nameOf(c), what)}, true
 }
 
 // Difference is what a program uses and does not declare, or declares and does not use.
@@ -116,7 +119,7 @@ func (m *Manifest) Compare(used *Program) (all []Difference) {
 	if m == nil {
 		return nil
 	}
-	same := func(declared, used string) bool { return declared == used }
+	same := func(declared, used string) bool { return sameTool(declared, used) }
 	for _, d := range []struct {
 		what           string
 		declared, used []string
@@ -148,6 +151,11 @@ func (m *Manifest) Compare(used *Program) (all []Difference) {
 		}
 	}
 	return all
+}
+
+// sameTool reports whether two names may mean one tool: one may have the name of its source before it.
+func sameTool(a, b string) bool {
+	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
 // matchPackage compares a requirement, such as "scikit-learn>=1.2", with the name that code imports.
@@ -200,7 +208,20 @@ func matchParts(pattern, name []string) bool {
 	return err == nil && is && matchParts(pattern[1:], name[1:])
 }
 
-// ManifestOf returns the manifest of a program: that of one of its blocks, by name and text.
+// ManifestIn returns the manifest in the file of a program, which may stand before its first block; nil where there is
+// none, or no such file.
+func ManifestIn(file string) (*Manifest, error) {
+	if filepath.Ext(file) != ".py" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil
+	}
+	return FindManifest(filepath.Base(file), string(text))
+}
+
+// ManifestOf returns the manifest of a program without a file: that of one of its blocks, by name and text.
 func ManifestOf(blocks func(yield func(name, text string) bool)) (found *Manifest, err error) {
 	for name, text := range blocks {
 		m, bad := FindManifest(name, text)

@@ -58,7 +58,13 @@ func (s *sum) amount(what string) int64 {
 	case policy.BudgetExecutions:
 		return s.executions
 	}
-	return s.callsOf[strings.TrimPrefix(what, policy.BudgetCallsOf)]
+	var n int64
+	for tool, calls := range s.callsOf {
+		if sameTool(tool, strings.TrimPrefix(what, policy.BudgetCallsOf)) {
+			n += calls
+		}
+	}
+	return n
 }
 
 func (s *sum) row() sumRow {
@@ -141,7 +147,7 @@ func (p *purse) take(c *journal.Call) journal.Verdict {
 		case policy.BudgetWall, policy.BudgetCPU, policy.BudgetExecutions:
 			continue // between nodes
 		default:
-			if tool, is := strings.CutPrefix(b.What, policy.BudgetCallsOf); is && tool != c.Tool {
+			if tool, is := strings.CutPrefix(b.What, policy.BudgetCallsOf); is && !sameTool(tool, fullName(c)) {
 				continue
 			}
 		}
@@ -151,7 +157,7 @@ func (p *purse) take(c *journal.Call) journal.Verdict {
 		}
 	}
 	for _, scope := range p.scopes() {
-		p.of(scope).call(c.Tool, 1)
+		p.of(scope).call(fullName(c), 1)
 	}
 	p.warn()
 	return journal.Verdict{}

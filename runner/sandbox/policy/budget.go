@@ -28,17 +28,6 @@ type Rule struct {
 	Rank   Rank
 }
 
-// What the amounts of budgets count. CallsOf is the beginning of those of one tool: "calls.search".
-const (
-	BudgetUSD        = "usd" // in millionths of a US dollar
-	BudgetTokens     = "tokens"
-	BudgetCalls      = "calls"
-	BudgetCallsOf    = "calls."
-	BudgetWall       = "wall" // in nanoseconds, as CPU
-	BudgetCPU        = "cpu"
-	BudgetExecutions = "executions"
-)
-
 // Scopes of budgets. ScopeAgent is the beginning of that of one agent: "agent.coder".
 const (
 	ScopeRun     = "run"

@@ -161,6 +161,17 @@ var fields = withBudgets(map[string]field{
 	fieldToolTimeout:  {duration, checkDuration, timeHint},
 })
 
+// What the amounts of budgets count. CallsOf is the beginning of those of one tool: "calls.search".
+const (
+	BudgetUSD        = "usd" // in millionths of a US dollar
+	BudgetTokens     = "tokens"
+	BudgetCalls      = "calls"
+	BudgetCallsOf    = "calls."
+	BudgetWall       = "wall" // in nanoseconds, as CPU
+	BudgetCPU        = "cpu"
+	BudgetExecutions = "executions"
+)
+
 const budgetHint = `write such as usd = 1.50, tokens = 100000, calls = 50, "calls.search" = 10, wall = "10m", cpu = "5m", ` +
 	`executions = 200; in [budget.soft] what only warns`
 
