@@ -104,31 +104,31 @@ func (p *pending) give(id state.CallID, x answered) bool {
 	return true
 }
 
-// answerCall carries out CallService.Answer.
-func (s *Service) answerCall(r *v1.AnswerRequest) ([]byte, error) {
+// answerCall carries out CallService.AnswerCall.
+func (s *Service) answerCall(r *v1.AnswerCallRequest) ([]byte, error) {
 	var x answered
 	switch a := r.GetAnswer().(type) {
-	case *v1.AnswerRequest_Result:
+	case *v1.AnswerCallRequest_Result:
 		if !json.Valid([]byte(a.Result)) {
 			return nil, misused(errors.New("the field result is no JSON"))
 		}
 		x.answer.Result = json.RawMessage(a.Result)
-	case *v1.AnswerRequest_Refused:
+	case *v1.AnswerCallRequest_Refused:
 		text, err := json.Marshal(a.Refused)
 		if err != nil {
 			return nil, err
 		}
 		x.answer.Result, x.answer.Refused = text, true
-	case *v1.AnswerRequest_Error:
+	case *v1.AnswerCallRequest_Error:
 		x.err = errors.New(a.Error)
-	case *v1.AnswerRequest_NotSent:
+	case *v1.AnswerCallRequest_NotSent:
 		x.err = fmt.Errorf("%w: %s", journal.ErrNotSent, a.NotSent)
 	default:
 		return nil, misused(errors.New("the answer is missing: result, refused, error or not_sent"))
 	}
 	x.answer.Usage = state.Usage{InputTokens: int64(r.GetInputTokens()), OutputTokens: int64(r.GetOutputTokens()),
 		MicroUSD: int64(math.Round(r.GetCostUsd() * 1e6))}
-	return asJSON(&v1.AnswerResponse{Taken: s.pending.give(state.CallID(r.GetCall()), x)})
+	return asJSON(&v1.AnswerCallResponse{Taken: s.pending.give(state.CallID(r.GetCall()), x)})
 }
 
 // offers adds the tools and models that a request offers.

@@ -60,33 +60,37 @@ class Approve(TypedDict):
     next: list[str]
 
 
-class Approved(TypedDict):
-    call: int
-    state: str
-    kind: str
-    tool: str
-    class: str
-    arguments: Any
-    result: Any
-    error: CallError | None
-    began: NotRequired[str]
-    seconds: float
-    input_tokens: float
-    output_tokens: float
-    micro_usd: float
-    session: NotRequired[str]
-    step: NotRequired[int]
-    agent: NotRequired[str]
-    block: NotRequired[str]
-    node: int
-    line: NotRequired[int]
-    parent: NotRequired[int]
-    depth: NotRequired[int]
-    served: bool
-    used: bool
-    waiting: NotRequired[WaitingCall]
-    approval: NotRequired[Approval]
-    recorded: NotRequired[int]
+Approved = TypedDict(
+    "Approved",
+    {
+        "call": "int",
+        "state": "str",
+        "kind": "str",
+        "tool": "str",
+        "class": "str",
+        "arguments": "Any",
+        "result": "Any",
+        "error": "CallError | None",
+        "began": NotRequired["str"],
+        "seconds": "float",
+        "input_tokens": "float",
+        "output_tokens": "float",
+        "micro_usd": "float",
+        "session": NotRequired["str"],
+        "step": NotRequired["int"],
+        "agent": NotRequired["str"],
+        "block": NotRequired["str"],
+        "node": "int",
+        "line": NotRequired["int"],
+        "parent": NotRequired["int"],
+        "depth": NotRequired["int"],
+        "served": "bool",
+        "used": "bool",
+        "waiting": NotRequired["WaitingCall"],
+        "approval": NotRequired["Approval"],
+        "recorded": NotRequired["int"],
+    },
+)
 
 
 class ArtifactChange(TypedDict):
@@ -183,41 +187,45 @@ class BlockView(TypedDict):
     seconds: float
 
 
-class Call(TypedDict):
-    version: int
-    call: int
-    state: str
-    kind: str
-    tool: str
-    class: str
-    arguments: Any
-    result: Any
-    error: CallError | None
-    began: NotRequired[str]
-    seconds: float
-    input_tokens: float
-    output_tokens: float
-    micro_usd: float
-    session: NotRequired[str]
-    step: NotRequired[int]
-    agent: NotRequired[str]
-    block: NotRequired[str]
-    node: int
-    line: NotRequired[int]
-    parent: NotRequired[int]
-    depth: NotRequired[int]
-    served: bool
-    used: bool
-    waiting: NotRequired[WaitingCall]
-    approval: NotRequired[Approval]
-    key: str
-    number: int
-    tool_version: NotRequired[str]
-    scope: NotRequired[str]
-    sample: NotRequired[int]
-    attempts: list[CallAttempt]
-    pieces: NotRequired[list[int]]
-    undo: NotRequired[CallUndo]
+Call = TypedDict(
+    "Call",
+    {
+        "version": "int",
+        "call": "int",
+        "state": "str",
+        "kind": "str",
+        "tool": "str",
+        "class": "str",
+        "arguments": "Any",
+        "result": "Any",
+        "error": "CallError | None",
+        "began": NotRequired["str"],
+        "seconds": "float",
+        "input_tokens": "float",
+        "output_tokens": "float",
+        "micro_usd": "float",
+        "session": NotRequired["str"],
+        "step": NotRequired["int"],
+        "agent": NotRequired["str"],
+        "block": NotRequired["str"],
+        "node": "int",
+        "line": NotRequired["int"],
+        "parent": NotRequired["int"],
+        "depth": NotRequired["int"],
+        "served": "bool",
+        "used": "bool",
+        "waiting": NotRequired["WaitingCall"],
+        "approval": NotRequired["Approval"],
+        "key": "str",
+        "number": "int",
+        "tool_version": NotRequired["str"],
+        "scope": NotRequired["str"],
+        "sample": NotRequired["int"],
+        "attempts": "list[CallAttempt]",
+        "pieces": NotRequired["list[int]"],
+        "undo": NotRequired["CallUndo"],
+    },
+)
 
 
 class CallAttempt(TypedDict):
@@ -246,32 +254,36 @@ class CallError(TypedDict):
     hint: NotRequired[str]
 
 
-class CallRow(TypedDict):
-    call: int
-    state: str
-    kind: str
-    tool: str
-    class: str
-    arguments: Any
-    result: Any
-    error: CallError | None
-    began: NotRequired[str]
-    seconds: float
-    input_tokens: float
-    output_tokens: float
-    micro_usd: float
-    session: NotRequired[str]
-    step: NotRequired[int]
-    agent: NotRequired[str]
-    block: NotRequired[str]
-    node: int
-    line: NotRequired[int]
-    parent: NotRequired[int]
-    depth: NotRequired[int]
-    served: bool
-    used: bool
-    waiting: NotRequired[WaitingCall]
-    approval: NotRequired[Approval]
+CallRow = TypedDict(
+    "CallRow",
+    {
+        "call": "int",
+        "state": "str",
+        "kind": "str",
+        "tool": "str",
+        "class": "str",
+        "arguments": "Any",
+        "result": "Any",
+        "error": "CallError | None",
+        "began": NotRequired["str"],
+        "seconds": "float",
+        "input_tokens": "float",
+        "output_tokens": "float",
+        "micro_usd": "float",
+        "session": NotRequired["str"],
+        "step": NotRequired["int"],
+        "agent": NotRequired["str"],
+        "block": NotRequired["str"],
+        "node": "int",
+        "line": NotRequired["int"],
+        "parent": NotRequired["int"],
+        "depth": NotRequired["int"],
+        "served": "bool",
+        "used": "bool",
+        "waiting": NotRequired["WaitingCall"],
+        "approval": NotRequired["Approval"],
+    },
+)
 
 
 class CallToolCost(TypedDict):
