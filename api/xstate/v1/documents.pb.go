@@ -8694,6 +8694,66 @@ func (x *Replay) GetSeconds() float64 {
 	return 0
 }
 
+type Reverted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	ByCall        int32                  `protobuf:"varint,2,opt,name=by_call,json=byCall,proto3" json:"by_call,omitempty"`
+	Tool          string                 `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reverted) Reset() {
+	*x = Reverted{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reverted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reverted) ProtoMessage() {}
+
+func (x *Reverted) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
+func (*Reverted) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *Reverted) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *Reverted) GetByCall() int32 {
+	if x != nil {
+		return x.ByCall
+	}
+	return 0
+}
+
+func (x *Reverted) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
 type Rollback struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -8701,13 +8761,16 @@ type Rollback struct {
 	Step          int32                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
 	To            int32                  `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`
 	File          string                 `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
+	Revertible    []*CallRow             `protobuf:"bytes,6,rep,name=revertible,proto3" json:"revertible,omitempty"`
+	Permanent     []*CallRow             `protobuf:"bytes,7,rep,name=permanent,proto3" json:"permanent,omitempty"`
+	Reverted      []*Reverted            `protobuf:"bytes,8,rep,name=reverted,proto3" json:"reverted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8719,7 +8782,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8732,7 +8795,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -8770,6 +8833,27 @@ func (x *Rollback) GetFile() string {
 	return ""
 }
 
+func (x *Rollback) GetRevertible() []*CallRow {
+	if x != nil {
+		return x.Revertible
+	}
+	return nil
+}
+
+func (x *Rollback) GetPermanent() []*CallRow {
+	if x != nil {
+		return x.Permanent
+	}
+	return nil
+}
+
+func (x *Rollback) GetReverted() []*Reverted {
+	if x != nil {
+		return x.Reverted
+	}
+	return nil
+}
+
 type Run struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Version          int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -8804,7 +8888,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8816,7 +8900,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8829,7 +8913,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -9032,7 +9116,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9044,7 +9128,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9057,7 +9141,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -9151,7 +9235,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9163,7 +9247,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9176,7 +9260,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -9281,7 +9365,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9293,7 +9377,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9306,7 +9390,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -9346,7 +9430,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9358,7 +9442,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9371,7 +9455,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -9440,7 +9524,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9452,7 +9536,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9465,7 +9549,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -9494,7 +9578,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9506,7 +9590,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9519,7 +9603,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -9565,7 +9649,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9577,7 +9661,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9590,7 +9674,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -9654,7 +9738,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9666,7 +9750,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9679,7 +9763,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -9721,7 +9805,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9733,7 +9817,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9746,7 +9830,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -9784,7 +9868,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9796,7 +9880,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9809,7 +9893,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -9863,13 +9947,16 @@ type Undo struct {
 	Steps         []*UndoStep            `protobuf:"bytes,5,rep,name=steps,proto3" json:"steps,omitempty"`
 	Changes       []*BlockChange         `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
 	File          string                 `protobuf:"bytes,7,opt,name=file,proto3" json:"file,omitempty"`
+	Revertible    []*CallRow             `protobuf:"bytes,8,rep,name=revertible,proto3" json:"revertible,omitempty"`
+	Permanent     []*CallRow             `protobuf:"bytes,9,rep,name=permanent,proto3" json:"permanent,omitempty"`
+	Reverted      []*Reverted            `protobuf:"bytes,10,rep,name=reverted,proto3" json:"reverted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9881,7 +9968,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9894,7 +9981,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -9946,6 +10033,27 @@ func (x *Undo) GetFile() string {
 	return ""
 }
 
+func (x *Undo) GetRevertible() []*CallRow {
+	if x != nil {
+		return x.Revertible
+	}
+	return nil
+}
+
+func (x *Undo) GetPermanent() []*CallRow {
+	if x != nil {
+		return x.Permanent
+	}
+	return nil
+}
+
+func (x *Undo) GetReverted() []*Reverted {
+	if x != nil {
+		return x.Reverted
+	}
+	return nil
+}
+
 type UndoStep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -9959,7 +10067,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9971,7 +10079,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9984,7 +10092,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -10035,7 +10143,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10047,7 +10155,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10060,7 +10168,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -10110,7 +10218,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10122,7 +10230,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10135,7 +10243,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -10178,7 +10286,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10190,7 +10298,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10203,7 +10311,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Variation) GetNode() string {
@@ -10246,7 +10354,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10258,7 +10366,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10271,7 +10379,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -10315,7 +10423,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10327,7 +10435,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10340,7 +10448,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -10395,7 +10503,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10407,7 +10515,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10420,7 +10528,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -10498,7 +10606,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10510,7 +10618,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10523,7 +10631,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -10564,7 +10672,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10576,7 +10684,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10589,7 +10697,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Via) GetFrom() string {
@@ -10618,7 +10726,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10630,7 +10738,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10643,7 +10751,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -10687,7 +10795,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10699,7 +10807,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10712,7 +10820,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -10769,7 +10877,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10781,7 +10889,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10794,7 +10902,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -11694,13 +11802,22 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04runs\x18\x06 \x03(\v2\x14.xstate.v1.RunReportR\x04runs\x12+\n" +
 	"\x05first\x18\a \x01(\v2\x15.xstate.v1.DivergenceR\x05first\x12,\n" +
 	"\amissing\x18\b \x03(\v2\x12.xstate.v1.MissingR\amissing\x12\x18\n" +
-	"\aseconds\x18\t \x01(\x01R\aseconds\"v\n" +
+	"\aseconds\x18\t \x01(\x01R\aseconds\"K\n" +
+	"\bReverted\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x17\n" +
+	"\aby_call\x18\x02 \x01(\x05R\x06byCall\x12\x12\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\"\x8d\x02\n" +
 	"\bRollback\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\x05R\x02to\x12\x12\n" +
-	"\x04file\x18\x05 \x01(\tR\x04file\"\xba\x06\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\x122\n" +
+	"\n" +
+	"revertible\x18\x06 \x03(\v2\x12.xstate.v1.CallRowR\n" +
+	"revertible\x120\n" +
+	"\tpermanent\x18\a \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
+	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xba\x06\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -11809,7 +11926,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06failed\x18\x03 \x01(\x05R\x06failed\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12#\n" +
 	"\rsaved_seconds\x18\x05 \x01(\x01R\fsavedSeconds\x12\x16\n" +
-	"\x06checks\x18\x06 \x01(\tR\x06checks\"\xdc\x01\n" +
+	"\x06checks\x18\x06 \x01(\tR\x06checks\"\xf3\x02\n" +
 	"\x04Undo\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x17\n" +
@@ -11817,7 +11934,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06undone\x18\x04 \x03(\x05R\x06undone\x12)\n" +
 	"\x05steps\x18\x05 \x03(\v2\x13.xstate.v1.UndoStepR\x05steps\x120\n" +
 	"\achanges\x18\x06 \x03(\v2\x16.xstate.v1.BlockChangeR\achanges\x12\x12\n" +
-	"\x04file\x18\a \x01(\tR\x04file\"|\n" +
+	"\x04file\x18\a \x01(\tR\x04file\x122\n" +
+	"\n" +
+	"revertible\x18\b \x03(\v2\x12.xstate.v1.CallRowR\n" +
+	"revertible\x120\n" +
+	"\tpermanent\x18\t \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
+	"\breverted\x18\n" +
+	" \x03(\v2\x13.xstate.v1.RevertedR\breverted\"|\n" +
 	"\bUndoStep\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -11906,7 +12029,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 118)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -11999,93 +12122,94 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*RepeatedEffect)(nil),  // 88: xstate.v1.RepeatedEffect
 	(*Repetition)(nil),      // 89: xstate.v1.Repetition
 	(*Replay)(nil),          // 90: xstate.v1.Replay
-	(*Rollback)(nil),        // 91: xstate.v1.Rollback
-	(*Run)(nil),             // 92: xstate.v1.Run
-	(*RunReport)(nil),       // 93: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 94: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 95: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 96: xstate.v1.SessionStatus
-	(*Span)(nil),            // 97: xstate.v1.Span
-	(*Status)(nil),          // 98: xstate.v1.Status
-	(*StepPlacement)(nil),   // 99: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 100: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 101: xstate.v1.Symbols
-	(*Testing)(nil),         // 102: xstate.v1.Testing
-	(*Undo)(nil),            // 103: xstate.v1.Undo
-	(*UndoStep)(nil),        // 104: xstate.v1.UndoStep
-	(*ValueChange)(nil),     // 105: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 106: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 107: xstate.v1.Variation
-	(*Verification)(nil),    // 108: xstate.v1.Verification
-	(*Verified)(nil),        // 109: xstate.v1.Verified
-	(*Verify)(nil),          // 110: xstate.v1.Verify
-	(*VersionView)(nil),     // 111: xstate.v1.VersionView
-	(*Via)(nil),             // 112: xstate.v1.Via
-	(*Volatile)(nil),        // 113: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 114: xstate.v1.WaitingCall
-	(*Why)(nil),             // 115: xstate.v1.Why
-	nil,                     // 116: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 117: google.protobuf.Value
-	(*structpb.Struct)(nil), // 118: google.protobuf.Struct
+	(*Reverted)(nil),        // 91: xstate.v1.Reverted
+	(*Rollback)(nil),        // 92: xstate.v1.Rollback
+	(*Run)(nil),             // 93: xstate.v1.Run
+	(*RunReport)(nil),       // 94: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 95: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 96: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 97: xstate.v1.SessionStatus
+	(*Span)(nil),            // 98: xstate.v1.Span
+	(*Status)(nil),          // 99: xstate.v1.Status
+	(*StepPlacement)(nil),   // 100: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 101: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 102: xstate.v1.Symbols
+	(*Testing)(nil),         // 103: xstate.v1.Testing
+	(*Undo)(nil),            // 104: xstate.v1.Undo
+	(*UndoStep)(nil),        // 105: xstate.v1.UndoStep
+	(*ValueChange)(nil),     // 106: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 107: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 108: xstate.v1.Variation
+	(*Verification)(nil),    // 109: xstate.v1.Verification
+	(*Verified)(nil),        // 110: xstate.v1.Verified
+	(*Verify)(nil),          // 111: xstate.v1.Verify
+	(*VersionView)(nil),     // 112: xstate.v1.VersionView
+	(*Via)(nil),             // 113: xstate.v1.Via
+	(*Volatile)(nil),        // 114: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 115: xstate.v1.WaitingCall
+	(*Why)(nil),             // 116: xstate.v1.Why
+	nil,                     // 117: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 118: google.protobuf.Value
+	(*structpb.Struct)(nil), // 119: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	106, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	107, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
 	56,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
 	88,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	6,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	117, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	117, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	118, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	118, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	18,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	114, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	115, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	8,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
 	58,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
 	86,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	118, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	119, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	9,   // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
 	85,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
 	48,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
 	59,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
 	31,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
 	62,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	105, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	106, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
 	85,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	118, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	119, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
 	61,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
 	62,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
 	48,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	117, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	117, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	118, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	118, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	18,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	114, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	115, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	16,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	22,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	18,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	117, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	117, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	118, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	118, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	18,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	114, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	115, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	117, // 41: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	118, // 41: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	19,  // 42: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	21,  // 43: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	20,  // 44: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
 	50,  // 45: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
 	26,  // 46: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	112, // 47: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	113, // 47: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
 	12,  // 48: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	118, // 49: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	94,  // 50: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	119, // 49: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	95,  // 50: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
 	52,  // 51: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	108, // 52: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	102, // 53: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	109, // 52: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	103, // 53: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
 	2,   // 54: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
 	89,  // 55: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	99,  // 56: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	100, // 56: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
 	17,  // 57: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
 	7,   // 58: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
 	24,  // 59: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
@@ -12093,8 +12217,8 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	62,  // 61: xstate.v1.Event.output:type_name -> xstate.v1.Output
 	40,  // 62: xstate.v1.Event.error:type_name -> xstate.v1.Error
 	46,  // 63: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	92,  // 64: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	117, // 65: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	93,  // 64: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	118, // 65: xstate.v1.Event.args:type_name -> google.protobuf.Value
 	0,   // 66: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
 	44,  // 67: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
 	43,  // 68: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
@@ -12102,7 +12226,7 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	39,  // 70: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
 	25,  // 71: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
 	29,  // 72: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	112, // 73: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	113, // 73: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
 	85,  // 74: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
 	0,   // 75: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
 	0,   // 76: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
@@ -12112,41 +12236,41 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	31,  // 80: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
 	47,  // 81: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
 	49,  // 82: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	114, // 83: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	115, // 83: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
 	85,  // 84: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
 	48,  // 85: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
 	31,  // 86: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	114, // 87: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	115, // 87: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
 	53,  // 88: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
 	52,  // 89: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
 	55,  // 90: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	118, // 91: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	94,  // 92: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	119, // 91: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	95,  // 92: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
 	52,  // 93: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	108, // 94: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	102, // 95: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	109, // 94: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	103, // 95: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
 	2,   // 96: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
 	89,  // 97: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	99,  // 98: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	100, // 98: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
 	17,  // 99: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
 	7,   // 100: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	106, // 101: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	112, // 102: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	107, // 101: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	113, // 102: xstate.v1.Need.through:type_name -> xstate.v1.Via
 	85,  // 103: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	106, // 104: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	106, // 105: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	107, // 104: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	107, // 105: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
 	85,  // 106: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
 	0,   // 107: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
 	0,   // 108: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	116, // 109: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	117, // 109: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
 	64,  // 110: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
 	66,  // 111: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
 	87,  // 112: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	92,  // 113: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	93,  // 113: xstate.v1.Patch.run:type_name -> xstate.v1.Run
 	67,  // 114: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
 	39,  // 115: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
 	84,  // 116: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	101, // 117: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	102, // 117: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
 	1,   // 118: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
 	70,  // 119: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
 	68,  // 120: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
@@ -12157,7 +12281,7 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	48,  // 125: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
 	69,  // 126: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
 	85,  // 127: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	101, // 128: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	102, // 128: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
 	39,  // 129: xstate.v1.Query.step:type_name -> xstate.v1.Entry
 	14,  // 130: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
 	39,  // 131: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
@@ -12165,50 +12289,56 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	14,  // 133: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
 	32,  // 134: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
 	65,  // 135: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	100, // 136: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	100, // 137: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	101, // 136: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	101, // 137: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
 	14,  // 138: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
 	29,  // 139: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	111, // 140: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	113, // 141: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	112, // 140: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	114, // 141: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
 	14,  // 142: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
 	13,  // 143: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
 	39,  // 144: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
 	85,  // 145: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	93,  // 146: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	94,  // 146: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
 	35,  // 147: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
 	57,  // 148: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	36,  // 149: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	11,  // 150: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	109, // 151: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	114, // 152: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	71,  // 153: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	95,  // 154: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	35,  // 155: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	28,  // 156: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	28,  // 157: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	38,  // 158: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	39,  // 159: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	39,  // 160: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	96,  // 161: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	106, // 162: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	104, // 163: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	12,  // 164: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	106, // 165: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	106, // 166: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	34,  // 167: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	34,  // 168: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	107, // 169: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	97,  // 170: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	118, // 171: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	60,  // 172: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	60,  // 173: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	48,  // 174: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	175, // [175:175] is the sub-list for method output_type
-	175, // [175:175] is the sub-list for method input_type
-	175, // [175:175] is the sub-list for extension type_name
-	175, // [175:175] is the sub-list for extension extendee
-	0,   // [0:175] is the sub-list for field type_name
+	19,  // 149: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	19,  // 150: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	91,  // 151: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	36,  // 152: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	11,  // 153: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	110, // 154: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	115, // 155: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	71,  // 156: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	96,  // 157: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	35,  // 158: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	28,  // 159: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	28,  // 160: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	38,  // 161: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	39,  // 162: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	39,  // 163: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	97,  // 164: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	107, // 165: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	105, // 166: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	12,  // 167: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	19,  // 168: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	19,  // 169: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	91,  // 170: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	107, // 171: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	107, // 172: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	34,  // 173: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	34,  // 174: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	108, // 175: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	98,  // 176: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	119, // 177: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	60,  // 178: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	60,  // 179: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	48,  // 180: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	181, // [181:181] is the sub-list for method output_type
+	181, // [181:181] is the sub-list for method input_type
+	181, // [181:181] is the sub-list for extension type_name
+	181, // [181:181] is the sub-list for extension extendee
+	0,   // [0:181] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -12218,14 +12348,14 @@ func file_xstate_v1_documents_proto_init() {
 	}
 	file_xstate_v1_documents_proto_msgTypes[11].OneofWrappers = []any{}
 	file_xstate_v1_documents_proto_msgTypes[46].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[92].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[93].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   117,
+			NumMessages:   118,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -997,12 +997,21 @@ class Replay(TypedDict):
     seconds: float
 
 
+class Reverted(TypedDict):
+    call: int
+    by_call: int
+    tool: str
+
+
 class Rollback(TypedDict):
     version: int
     session: str
     step: int
     to: int
     file: NotRequired[str]
+    revertible: NotRequired[list[CallRow]]
+    permanent: NotRequired[list[CallRow]]
+    reverted: NotRequired[list[Reverted]]
 
 
 class Run(TypedDict):
@@ -1132,6 +1141,9 @@ class Undo(TypedDict):
     steps: list[UndoStep]
     changes: list[BlockChange]
     file: NotRequired[str]
+    revertible: NotRequired[list[CallRow]]
+    permanent: NotRequired[list[CallRow]]
+    reverted: NotRequired[list[Reverted]]
 
 
 class UndoStep(TypedDict):
