@@ -81,3 +81,21 @@ func (s *Session) rulesText() string {
 	}
 	return b.String()
 }
+
+// Revert takes the effect of a call back, by the tool that its record names, and returns that tool's call. Rules and
+// budgets decide about it, and not what the program declares that it needs. A program that still makes the reverted
+// call makes it again.
+func (s *Session) Revert(ctx context.Context, id state.CallID, origin Origin) (*state.Call, error) {
+	r, err := s.decides(nil, origin.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.gate.Begin(ctx, r); err != nil {
+		return nil, err
+	}
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	return s.journal.Revert(ctx, id, state.Caller{Session: s.name, Step: head, Agent: origin.Agent})
+}

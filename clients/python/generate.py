@@ -15,8 +15,8 @@ def blocking(text: str) -> str:
         (r"\basync (def|with|for)\b", r"\1"),
         (r"\bawait ", ""),
         (r"__a(enter|exit)__", r"__\1__"),
-        (r"_async_transport", "_transport"),
-        (r"\bAsync(Engine|Session|Transport|OnEvent)\b", r"\1"),
+        (r"_async_(transport|tools)", r"_\1"),
+        (r"\bAsync(Engine|Session|Transport|Tools|OnEvent)\b", r"\1"),
         (r"Tasks may share it", "Threads may share it"),
         (r"Another task calls it", "Another thread calls it"),
     ]:

@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,35 +53,8 @@ A call that is waiting needs a decision: xstate approve CALL.`,
 	flags.Var(&f.since, "since", "only calls of runs after this `STEP`")
 	flags.BoolVar(&f.cost, "cost", false, "print what each tool has cost, instead of the calls")
 	a.completeBlockFlags(cmd, "block")
+	cmd.AddCommand(a.revertVerb())
 	return a.ofSession(cmd)
-}
-
-// inStore lets a verb use the store, whatever its sessions.
-func (a *app) inStore(ctx context.Context, options state.Options, verb func(*xstate.Store) error) error {
-	folder, err := a.folderOf()
-	if err != nil {
-		return err
-	}
-	dir, found, err := a.storeDir(folder)
-	if err != nil {
-		return err
-	}
-	if !found {
-		return a.noStore(dir)
-	}
-	store, err := a.openStore(ctx, dir, options)
-	if err != nil {
-		return err
-	}
-	return errors.Join(verb(store), a.closeStore(store))
-}
-
-func parseCall(text string) (state.CallID, error) {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || n == 0 {
-		return 0, &usageError{err: fmt.Errorf("%q is no number of a call", text), hint: "xstate calls lists them"}
-	}
-	return state.CallID(n), nil
 }
 
 func (a *app) listCalls(ctx context.Context, f callsFlags) error {
@@ -136,7 +107,7 @@ func (a *app) printCalls(d *api.Calls) {
 			rows = append(rows, callRow(&d.Calls[i]))
 		}
 	}
-	a.ui.table(rows)
+	a.ui.table(withoutEmpty(rows))
 	text := plural(d.Total.Calls, "call") + ", " + seconds(d.Total.Seconds)
 	for _, part := range []string{tokens(d.Total.Usage), dollars(d.Total.MicroUSD)} {
 		if part != "" {
@@ -149,6 +120,19 @@ func (a *app) printCalls(d *api.Calls) {
 	a.ui.talk("%s", text)
 }
 
+// withoutEmpty drops columns that no row has a text in.
+func withoutEmpty(rows [][]string) [][]string {
+	kept := make([][]string, len(rows))
+	for at := 0; len(rows) > 0 && at < len(rows[0]); at++ {
+		if slices.ContainsFunc(rows, func(row []string) bool { return row[at] != "" }) {
+			for i, row := range rows {
+				kept[i] = append(kept[i], row[at])
+			}
+		}
+	}
+	return kept
+}
+
 // callRow is a call in columns.
 func callRow(c *api.CallRow) []string {
 	by := "made"
@@ -157,17 +141,6 @@ func callRow(c *api.CallRow) []string {
 	}
 	return []string{fmt.Sprintf("call %d", c.Call), c.State, c.Tool, shortJSON(c.Arguments), callOutcome(c), c.Class,
 		tokens(c.Usage), dollars(c.MicroUSD), seconds(c.Seconds), callPlace(c), by}
-}
-
-// callText is how many characters of arguments or a result a list shows.
-const callText = 40
-
-// shortJSON is JSON on one line of a list.
-func shortJSON(text []byte) string {
-	if text == nil {
-		return "…"
-	}
-	return cut(string(text), callText)
 }
 
 // callOutcome is what came of a call, on one line.

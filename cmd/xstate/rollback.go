@@ -17,6 +17,7 @@ import (
 type rollbackFlags struct {
 	to       optionalStep
 	keepFile bool
+	revert   bool
 	file     string
 	origin   xstate.Origin
 }
@@ -32,7 +33,10 @@ the step before it undoes it. Nothing is executed: the next run finds the result
 they are needed.
 
 In the file only code is restored; the text around it, other cells and metadata do not change. If the file has edits
-that are not recorded, rollback fails and changes nothing, unless --keep-file leaves the file alone.`,
+that are not recorded, rollback fails and changes nothing, unless --keep-file leaves the file alone.
+
+Calls of tools that happened after the step are not undone by it. Rollback names those with effects that the program
+does not make any more, and --revert takes back what a tool takes back.`,
 		Example: `  xstate rollback --to-step 5
   xstate rollback --to-step 5 --agent reviewer --reason "the join lost rows"`,
 		Args: takes(0, 0, ""),
@@ -42,6 +46,7 @@ that are not recorded, rollback fails and changes nothing, unless --keep-file le
 	flags.SortFlags = false
 	flags.Var(&f.to, "to-step", "restore the program after step `N`")
 	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
+	flags.BoolVar(&f.revert, "revert", false, "then take back the effects of later calls, the newest first")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
 	a.originFlags(cmd, &f.origin)
 	return a.ofSession(cmd)
@@ -51,6 +56,7 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 	if !f.to.given {
 		return &usageError{err: errors.New("xstate rollback needs --to-step N"), hint: "xstate log lists the steps"}
 	}
+	a.bounds.executes = f.revert // tools come from the policy
 	return a.change(ctx, func(o *opened) error {
 		release, err := o.session.Hold(ctx)
 		if err != nil {
@@ -69,16 +75,23 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		if err != nil {
 			return err
 		}
+		d := api.Rollback{Version: api.Version, Session: o.session.Name(), Step: step.Number, To: step.To, File: path}
+		if d.Effects, err = o.effects(ctx, step.To); err != nil {
+			return err
+		}
+		var left []state.CallID
+		var failed error
+		if f.revert {
+			for i := range d.Revertible {
+				left = append(left, d.Revertible[i].Call)
+			}
+			d.Reverted, left, failed = o.revert(ctx, left, f.origin)
+		}
 		if a.ui.json {
-			return a.ui.document(
-				api.Rollback{
-					Version: api.Version,
-					Session: o.session.Name(),
-					Step:    step.Number,
-					To:      step.To,
-					File:    path,
-				},
-			)
+			if err := a.ui.document(d); err != nil {
+				return err
+			}
+			return a.notReverted(left, failed)
 		}
 		a.ui.talk("step %d: restored the program of step %d", step.Number, step.To)
 		if path != "" {
@@ -86,7 +99,10 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		} else {
 			a.ui.talk("no file was written")
 		}
-		return nil
+		if failed == nil || len(d.Reverted) > 0 {
+			a.printEffects(&d.Effects)
+		}
+		return a.notReverted(left, failed)
 	})
 }
 

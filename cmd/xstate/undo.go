@@ -107,6 +107,9 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
 				return err
 			}
+			if d.Effects, err = o.effects(ctx, u.Steps[len(u.Steps)-1]); err != nil {
+				return err
+			}
 		}
 		if a.ui.json {
 			return a.ui.document(d)
@@ -121,6 +124,7 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 			}
 		}
 		a.told(d)
+		a.printEffects(&d.Effects)
 		return nil
 	})
 }

@@ -17,6 +17,7 @@ import (
 
 // documents has a value of each type of this package.
 var documents = []any{
+	Approve{}, Approved{}, Call{}, CallAttempt{}, CallRow{}, CallToolCost{}, CallTotal{}, CallUndo{}, Calls{}, Effects{}, Reverted{}, Reverts{},
 	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{}, Credit{}, CreditRow{}, Diff{},
 	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
 	Export{}, Failure{},

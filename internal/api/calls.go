@@ -165,3 +165,25 @@ func (t *CallTotal) Add(c *state.Call) {
 		t.Seconds += x.Seconds
 	}
 }
+
+// Effects are the effects of calls that an undo or a rollback leaves behind, the newest first.
+type Effects struct {
+	Revertible []CallRow  `json:"revertible,omitempty"` // calls revert takes them back
+	Permanent  []CallRow  `json:"permanent,omitempty"`  // no tool takes them back
+	Reverted   []Reverted `json:"reverted,omitempty"`   // with --revert: what was taken back
+}
+
+// Reverts is the document of calls revert.
+type Reverts struct {
+	Version  int            `json:"version"`
+	Reverted []Reverted     `json:"reverted"` // in the order in which they were taken back
+	Left     []state.CallID `json:"left"`     // what was not, after a failure
+	Failure  *Error         `json:"failure"`  // null if there is none
+}
+
+// Reverted is a call whose effect was taken back.
+type Reverted struct {
+	Call state.CallID `json:"call"`
+	By   state.CallID `json:"by_call"` // the call that took it back
+	Tool string       `json:"tool"`    // that it called
+}

@@ -49,6 +49,7 @@ type Undo struct {
 	Steps   []UndoStep          `json:"steps"`             // the steps that do so
 	Changes []query.BlockChange `json:"changes"`           // how blocks change
 	File    string              `json:"file,omitempty"`    // the file that was written
+	Effects
 }
 
 // UndoStep is a step that takes an edit back.
@@ -68,6 +69,7 @@ type Rollback struct {
 	Step    state.StepNumber `json:"step"`
 	To      state.StepNumber `json:"to"`             // the step whose program is restored
 	File    string           `json:"file,omitempty"` // the file that was written
+	Effects
 }
 
 // Fork is the document of fork.

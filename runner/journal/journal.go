@@ -221,6 +221,9 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 	if rec.Depth, err = j.depth(ctx, c.Parent); err != nil {
 		return Result{}, err
 	}
+	if rec.Undone() { // what it did is gone, so it happens again
+		rec.Undo = nil
+	}
 	rec.Caller, rec.Parent, rec.Lifetime = c.Caller, c.Parent, c.Def.lifetime()
 	return j.proceed(ctx, c, rec)
 }
@@ -348,6 +351,9 @@ func (j *Journal) attempt(ctx context.Context, c *Call, rec *state.Call) (Answer
 	done := make(chan outcome, 1)
 	pieces, onPiece := c.pieces()
 	place := fmt.Appendf(nil, "attempt %s %d %d", rec.Key, rec.Within, rec.Number)
+	if n := len(rec.Former); n > 0 { // it happens once more
+		place = fmt.Appendf(place, " again %d", n)
+	}
 	go func() { // a source that does not heed ctx must not keep the program
 		a, err := c.source.Call(ctx, Attempt{Call: rec.ID, Tool: c.Def, Args: c.Args,
 			IdempotencyKey: string(state.DigestOf(place)), Headers: headers(ctx, rec), OnPiece: onPiece})

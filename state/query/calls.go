@@ -88,3 +88,18 @@ func CallsRead(t *state.Trace, into map[state.CallPlace]bool) {
 		}
 	}
 }
+
+// Effects returns calls with effects that the session made after a step and that the recorded results of the present
+// program do not depend on, the newest first: effects that a rollback to that step leaves behind.
+func (h *History) Effects(ctx context.Context, after state.StepNumber) ([]state.Call, error) {
+	all, err := h.Calls(ctx, CallFilter{Since: after})
+	var left []state.Call
+	for i := range all {
+		c := &all[i]
+		if c.Within != 0 && c.State == state.CallAnswered && c.Kind == "tool" && !c.Used && !c.Served &&
+			c.Caller.Block != "" { // else it took an effect back
+			left = append(left, c.Call)
+		}
+	}
+	return left, err
+}

@@ -2626,6 +2626,90 @@ func (x *Calls) GetCosts() []*CallToolCost {
 	return nil
 }
 
+type CallsSummary struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Made          int32                  `protobuf:"varint,1,opt,name=made,proto3" json:"made,omitempty"`
+	Served        int32                  `protobuf:"varint,2,opt,name=served,proto3" json:"served,omitempty"`
+	Spent         *Usage                 `protobuf:"bytes,3,opt,name=spent,proto3" json:"spent,omitempty"`
+	Saved         *Usage                 `protobuf:"bytes,4,opt,name=saved,proto3" json:"saved,omitempty"`
+	Refreshed     []*RefreshedCall       `protobuf:"bytes,5,rep,name=refreshed,proto3" json:"refreshed,omitempty"`
+	Stale         []*StaleCall           `protobuf:"bytes,6,rep,name=stale,proto3" json:"stale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallsSummary) Reset() {
+	*x = CallsSummary{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallsSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallsSummary) ProtoMessage() {}
+
+func (x *CallsSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallsSummary.ProtoReflect.Descriptor instead.
+func (*CallsSummary) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *CallsSummary) GetMade() int32 {
+	if x != nil {
+		return x.Made
+	}
+	return 0
+}
+
+func (x *CallsSummary) GetServed() int32 {
+	if x != nil {
+		return x.Served
+	}
+	return 0
+}
+
+func (x *CallsSummary) GetSpent() *Usage {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
+func (x *CallsSummary) GetSaved() *Usage {
+	if x != nil {
+		return x.Saved
+	}
+	return nil
+}
+
+func (x *CallsSummary) GetRefreshed() []*RefreshedCall {
+	if x != nil {
+		return x.Refreshed
+	}
+	return nil
+}
+
+func (x *CallsSummary) GetStale() []*StaleCall {
+	if x != nil {
+		return x.Stale
+	}
+	return nil
+}
+
 type Candidate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Line          int32                  `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
@@ -2637,7 +2721,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2649,7 +2733,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2662,7 +2746,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Candidate) GetLine() int32 {
@@ -2705,7 +2789,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2717,7 +2801,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2730,7 +2814,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CheckView) GetId() string {
@@ -2822,7 +2906,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +2918,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +2931,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -2890,7 +2974,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2902,7 +2986,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2915,7 +2999,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -2960,7 +3044,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2972,7 +3056,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2985,7 +3069,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -3046,7 +3130,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +3142,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +3155,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -3143,7 +3227,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3155,7 +3239,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3168,7 +3252,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Decision) GetBlock() string {
@@ -3217,7 +3301,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3229,7 +3313,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3242,7 +3326,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Denial) GetAction() string {
@@ -3280,7 +3364,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3292,7 +3376,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3305,7 +3389,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -3364,7 +3448,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3376,7 +3460,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3389,7 +3473,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -3447,7 +3531,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3459,7 +3543,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3472,7 +3556,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Difference) GetBlock() string {
@@ -3529,7 +3613,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3541,7 +3625,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3554,7 +3638,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -3645,7 +3729,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3657,7 +3741,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3670,7 +3754,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -3704,7 +3788,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3716,7 +3800,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3729,7 +3813,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EditedFile) GetName() string {
@@ -3756,7 +3840,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +3852,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +3865,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Ended) GetBy() string {
@@ -3827,7 +3911,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3839,7 +3923,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3852,7 +3936,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -4015,7 +4099,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4027,7 +4111,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4040,7 +4124,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Error) GetCode() string {
@@ -4099,7 +4183,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4111,7 +4195,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4124,7 +4208,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -4245,7 +4329,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4257,7 +4341,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4270,7 +4354,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -4418,7 +4502,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4430,7 +4514,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4443,7 +4527,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -4495,7 +4579,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4507,7 +4591,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4520,7 +4604,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -4625,7 +4709,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4637,7 +4721,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4650,7 +4734,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -4713,7 +4797,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4725,7 +4809,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4738,7 +4822,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -4972,7 +5056,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4984,7 +5068,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4997,7 +5081,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -5059,7 +5143,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5071,7 +5155,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5084,7 +5168,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ExecError) GetType() string {
@@ -5163,7 +5247,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5175,7 +5259,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5188,7 +5272,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -5242,7 +5326,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5254,7 +5338,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5267,7 +5351,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Exercised) GetFile() string {
@@ -5342,7 +5426,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5354,7 +5438,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5367,7 +5451,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -5437,7 +5521,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5449,7 +5533,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5462,7 +5546,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -5499,7 +5583,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5511,7 +5595,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5524,7 +5608,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Frame) GetFile() string {
@@ -5574,7 +5658,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5586,7 +5670,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5599,7 +5683,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -5660,7 +5744,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5672,7 +5756,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5685,7 +5769,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -5853,7 +5937,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5865,7 +5949,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5878,7 +5962,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Lost) GetKey() string {
@@ -5913,7 +5997,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5925,7 +6009,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5938,7 +6022,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -5973,7 +6057,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5985,7 +6069,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5998,7 +6082,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Need) GetArtifact() string {
@@ -6032,7 +6116,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6044,7 +6128,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6057,7 +6141,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -6088,7 +6172,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6100,7 +6184,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6113,7 +6197,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -6175,7 +6259,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6187,7 +6271,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6200,7 +6284,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *NodeView) GetNode() string {
@@ -6278,7 +6362,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6290,7 +6374,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6303,7 +6387,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Output) GetKind() string {
@@ -6354,7 +6438,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6366,7 +6450,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6379,7 +6463,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -6478,7 +6562,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6490,7 +6574,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6503,7 +6587,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -6549,7 +6633,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6561,7 +6645,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6574,7 +6658,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -6642,7 +6726,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6654,7 +6738,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6667,7 +6751,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Placement) GetBlock() string {
@@ -6741,6 +6825,7 @@ type Plan struct {
 	Edits          []*PlannedEdit         `protobuf:"bytes,11,rep,name=edits,proto3" json:"edits,omitempty"`
 	Blocks         []*PlanBlock           `protobuf:"bytes,12,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	EditedFiles    []*EditedFile          `protobuf:"bytes,13,rep,name=edited_files,json=editedFiles,proto3" json:"edited_files,omitempty"`
+	Stale          []*StaleCall           `protobuf:"bytes,16,rep,name=stale,proto3" json:"stale,omitempty"`
 	Lost           []*Lost                `protobuf:"bytes,14,rep,name=lost,proto3" json:"lost,omitempty"`
 	Fires          []*RepeatedEffect      `protobuf:"bytes,15,rep,name=fires,proto3" json:"fires,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -6749,7 +6834,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6761,7 +6846,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6774,7 +6859,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -6868,6 +6953,13 @@ func (x *Plan) GetEditedFiles() []*EditedFile {
 	return nil
 }
 
+func (x *Plan) GetStale() []*StaleCall {
+	if x != nil {
+		return x.Stale
+	}
+	return nil
+}
+
 func (x *Plan) GetLost() []*Lost {
 	if x != nil {
 		return x.Lost
@@ -6899,7 +6991,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6911,7 +7003,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6924,7 +7016,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -7002,7 +7094,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7014,7 +7106,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7027,7 +7119,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -7071,7 +7163,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7083,7 +7175,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7096,7 +7188,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -7145,7 +7237,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7157,7 +7249,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7170,7 +7262,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -7209,7 +7301,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7221,7 +7313,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7234,7 +7326,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -7299,7 +7391,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7311,7 +7403,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7324,7 +7416,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -7374,7 +7466,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7386,7 +7478,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7399,7 +7491,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -7444,7 +7536,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7456,7 +7548,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7469,7 +7561,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -7525,7 +7617,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7537,7 +7629,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7550,7 +7642,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -7586,7 +7678,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7598,7 +7690,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7611,7 +7703,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -7656,7 +7748,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7668,7 +7760,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7681,7 +7773,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -7739,7 +7831,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7751,7 +7843,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7764,7 +7856,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -7821,7 +7913,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7833,7 +7925,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7846,7 +7938,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -7937,7 +8029,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7949,7 +8041,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7962,7 +8054,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -7998,7 +8090,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8010,7 +8102,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8023,7 +8115,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -8070,7 +8162,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8082,7 +8174,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8095,7 +8187,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -8165,7 +8257,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8177,7 +8269,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8190,7 +8282,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -8221,6 +8313,7 @@ type Reason struct {
 	Was           string                 `protobuf:"bytes,3,opt,name=was,proto3" json:"was,omitempty"`
 	Now           string                 `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
 	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Call          string                 `protobuf:"bytes,7,opt,name=call,proto3" json:"call,omitempty"`
 	Limit         float64                `protobuf:"fixed64,6,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8228,7 +8321,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8240,7 +8333,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8253,7 +8346,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Reason) GetCode() string {
@@ -8291,6 +8384,13 @@ func (x *Reason) GetBy() string {
 	return ""
 }
 
+func (x *Reason) GetCall() string {
+	if x != nil {
+		return x.Call
+	}
+	return ""
+}
+
 func (x *Reason) GetLimit() float64 {
 	if x != nil {
 		return x.Limit
@@ -8315,7 +8415,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8327,7 +8427,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8340,7 +8440,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -8406,6 +8506,90 @@ func (x *ReferenceView) GetSince() int32 {
 	return 0
 }
 
+type RefreshedCall struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Tool          string                 `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
+	AgeSeconds    float64                `protobuf:"fixed64,4,opt,name=age_seconds,json=ageSeconds,proto3" json:"age_seconds,omitempty"`
+	Changed       bool                   `protobuf:"varint,5,opt,name=changed,proto3" json:"changed,omitempty"`
+	Error         string                 `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefreshedCall) Reset() {
+	*x = RefreshedCall{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefreshedCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefreshedCall) ProtoMessage() {}
+
+func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
+func (*RefreshedCall) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *RefreshedCall) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *RefreshedCall) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *RefreshedCall) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *RefreshedCall) GetAgeSeconds() float64 {
+	if x != nil {
+		return x.AgeSeconds
+	}
+	return 0
+}
+
+func (x *RefreshedCall) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
+}
+
+func (x *RefreshedCall) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 type Repeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         string                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
@@ -8417,7 +8601,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8429,7 +8613,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8442,7 +8626,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -8478,7 +8662,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8490,7 +8674,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8503,7 +8687,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -8544,7 +8728,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8556,7 +8740,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8569,7 +8753,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -8603,7 +8787,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8615,7 +8799,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8628,7 +8812,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -8694,6 +8878,66 @@ func (x *Replay) GetSeconds() float64 {
 	return 0
 }
 
+type Reverted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	ByCall        int32                  `protobuf:"varint,2,opt,name=by_call,json=byCall,proto3" json:"by_call,omitempty"`
+	Tool          string                 `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reverted) Reset() {
+	*x = Reverted{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reverted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reverted) ProtoMessage() {}
+
+func (x *Reverted) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
+func (*Reverted) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+}
+
+func (x *Reverted) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *Reverted) GetByCall() int32 {
+	if x != nil {
+		return x.ByCall
+	}
+	return 0
+}
+
+func (x *Reverted) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
 type Rollback struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -8701,13 +8945,16 @@ type Rollback struct {
 	Step          int32                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
 	To            int32                  `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`
 	File          string                 `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
+	Revertible    []*CallRow             `protobuf:"bytes,6,rep,name=revertible,proto3" json:"revertible,omitempty"`
+	Permanent     []*CallRow             `protobuf:"bytes,7,rep,name=permanent,proto3" json:"permanent,omitempty"`
+	Reverted      []*Reverted            `protobuf:"bytes,8,rep,name=reverted,proto3" json:"reverted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8719,7 +8966,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8732,7 +8979,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -8770,6 +9017,27 @@ func (x *Rollback) GetFile() string {
 	return ""
 }
 
+func (x *Rollback) GetRevertible() []*CallRow {
+	if x != nil {
+		return x.Revertible
+	}
+	return nil
+}
+
+func (x *Rollback) GetPermanent() []*CallRow {
+	if x != nil {
+		return x.Permanent
+	}
+	return nil
+}
+
+func (x *Rollback) GetReverted() []*Reverted {
+	if x != nil {
+		return x.Reverted
+	}
+	return nil
+}
+
 type Run struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Version          int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -8798,13 +9066,14 @@ type Run struct {
 	EndedBy          string                 `protobuf:"bytes,19,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	ExitCode         *int32                 `protobuf:"varint,20,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
 	Private          *PrivateRun            `protobuf:"bytes,21,opt,name=private,proto3" json:"private,omitempty"`
+	Calls            *CallsSummary          `protobuf:"bytes,27,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8816,7 +9085,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8829,7 +9098,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -9014,6 +9283,13 @@ func (x *Run) GetPrivate() *PrivateRun {
 	return nil
 }
 
+func (x *Run) GetCalls() *CallsSummary {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
 type RunReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -9032,7 +9308,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9044,7 +9320,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9057,7 +9333,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -9151,7 +9427,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9163,7 +9439,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9176,7 +9452,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -9281,7 +9557,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9293,7 +9569,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9306,7 +9582,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -9346,7 +9622,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9358,7 +9634,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9371,7 +9647,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -9440,7 +9716,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9452,7 +9728,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9465,7 +9741,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -9482,6 +9758,90 @@ func (x *Span) GetLast() int32 {
 	return 0
 }
 
+type StaleCall struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Call            int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Text            string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Tool            string                 `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
+	AgeSeconds      float64                `protobuf:"fixed64,4,opt,name=age_seconds,json=ageSeconds,proto3" json:"age_seconds,omitempty"`
+	LifetimeSeconds float64                `protobuf:"fixed64,5,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"`
+	Blocks          []string               `protobuf:"bytes,6,rep,name=blocks,proto3" json:"blocks,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *StaleCall) Reset() {
+	*x = StaleCall{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StaleCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StaleCall) ProtoMessage() {}
+
+func (x *StaleCall) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
+func (*StaleCall) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+}
+
+func (x *StaleCall) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *StaleCall) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *StaleCall) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *StaleCall) GetAgeSeconds() float64 {
+	if x != nil {
+		return x.AgeSeconds
+	}
+	return 0
+}
+
+func (x *StaleCall) GetLifetimeSeconds() float64 {
+	if x != nil {
+		return x.LifetimeSeconds
+	}
+	return 0
+}
+
+func (x *StaleCall) GetBlocks() []string {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
+}
+
 type Status struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -9494,7 +9854,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9506,7 +9866,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9519,7 +9879,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -9565,7 +9925,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9577,7 +9937,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9590,7 +9950,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -9654,7 +10014,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9666,7 +10026,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9679,7 +10039,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -9721,7 +10081,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9733,7 +10093,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9746,7 +10106,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -9784,7 +10144,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9796,7 +10156,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9809,7 +10169,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -9863,13 +10223,16 @@ type Undo struct {
 	Steps         []*UndoStep            `protobuf:"bytes,5,rep,name=steps,proto3" json:"steps,omitempty"`
 	Changes       []*BlockChange         `protobuf:"bytes,6,rep,name=changes,proto3" json:"changes,omitempty"`
 	File          string                 `protobuf:"bytes,7,opt,name=file,proto3" json:"file,omitempty"`
+	Revertible    []*CallRow             `protobuf:"bytes,8,rep,name=revertible,proto3" json:"revertible,omitempty"`
+	Permanent     []*CallRow             `protobuf:"bytes,9,rep,name=permanent,proto3" json:"permanent,omitempty"`
+	Reverted      []*Reverted            `protobuf:"bytes,10,rep,name=reverted,proto3" json:"reverted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9881,7 +10244,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9894,7 +10257,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -9946,6 +10309,27 @@ func (x *Undo) GetFile() string {
 	return ""
 }
 
+func (x *Undo) GetRevertible() []*CallRow {
+	if x != nil {
+		return x.Revertible
+	}
+	return nil
+}
+
+func (x *Undo) GetPermanent() []*CallRow {
+	if x != nil {
+		return x.Permanent
+	}
+	return nil
+}
+
+func (x *Undo) GetReverted() []*Reverted {
+	if x != nil {
+		return x.Reverted
+	}
+	return nil
+}
+
 type UndoStep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -9959,7 +10343,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9971,7 +10355,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9984,7 +10368,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -10022,6 +10406,66 @@ func (x *UndoStep) GetArtifact() string {
 	return ""
 }
 
+type Usage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	InputTokens   float64                `protobuf:"fixed64,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens  float64                `protobuf:"fixed64,2,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	MicroUsd      float64                `protobuf:"fixed64,3,opt,name=micro_usd,json=microUsd,proto3" json:"micro_usd,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+}
+
+func (x *Usage) GetInputTokens() float64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *Usage) GetOutputTokens() float64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *Usage) GetMicroUsd() float64 {
+	if x != nil {
+		return x.MicroUsd
+	}
+	return 0
+}
+
 type ValueChange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -10035,7 +10479,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10047,7 +10491,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10060,7 +10504,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -10110,7 +10554,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10122,7 +10566,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10135,7 +10579,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -10178,7 +10622,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10190,7 +10634,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10203,7 +10647,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Variation) GetNode() string {
@@ -10246,7 +10690,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10258,7 +10702,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10271,7 +10715,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -10315,7 +10759,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10327,7 +10771,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10340,7 +10784,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -10395,7 +10839,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10407,7 +10851,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10420,7 +10864,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -10498,7 +10942,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10510,7 +10954,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10523,7 +10967,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -10564,7 +11008,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10576,7 +11020,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10589,7 +11033,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *Via) GetFrom() string {
@@ -10618,7 +11062,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10630,7 +11074,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10643,7 +11087,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -10687,7 +11131,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10699,7 +11143,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10712,7 +11156,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -10769,7 +11213,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10781,7 +11225,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10794,7 +11238,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -11134,7 +11578,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
 	"\x05calls\x18\x03 \x03(\v2\x12.xstate.v1.CallRowR\x05calls\x12*\n" +
 	"\x05total\x18\x04 \x01(\v2\x14.xstate.v1.CallTotalR\x05total\x12-\n" +
-	"\x05costs\x18\x05 \x03(\v2\x17.xstate.v1.CallToolCostR\x05costs\"I\n" +
+	"\x05costs\x18\x05 \x03(\v2\x17.xstate.v1.CallToolCostR\x05costs\"\xee\x01\n" +
+	"\fCallsSummary\x12\x12\n" +
+	"\x04made\x18\x01 \x01(\x05R\x04made\x12\x16\n" +
+	"\x06served\x18\x02 \x01(\x05R\x06served\x12&\n" +
+	"\x05spent\x18\x03 \x01(\v2\x10.xstate.v1.UsageR\x05spent\x12&\n" +
+	"\x05saved\x18\x04 \x01(\v2\x10.xstate.v1.UsageR\x05saved\x126\n" +
+	"\trefreshed\x18\x05 \x03(\v2\x18.xstate.v1.RefreshedCallR\trefreshed\x12*\n" +
+	"\x05stale\x18\x06 \x03(\v2\x14.xstate.v1.StaleCallR\x05stale\"I\n" +
 	"\tCandidate\x12\x12\n" +
 	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x12\n" +
@@ -11524,7 +11975,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x05 \x01(\tR\x02by\x12\x14\n" +
 	"\x05score\x18\x06 \x01(\x01R\x05score\x12\x1b\n" +
 	"\trunner_up\x18\a \x01(\tR\brunnerUp\x12&\n" +
-	"\x0frunner_up_score\x18\b \x01(\x01R\rrunnerUpScore\"\xf6\x03\n" +
+	"\x0frunner_up_score\x18\b \x01(\x01R\rrunnerUpScore\"\xa2\x04\n" +
 	"\x04Plan\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x10\n" +
@@ -11539,7 +11990,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	" \x01(\x01R\fsavedSeconds\x12,\n" +
 	"\x05edits\x18\v \x03(\v2\x16.xstate.v1.PlannedEditR\x05edits\x12,\n" +
 	"\x06blocks\x18\f \x03(\v2\x14.xstate.v1.PlanBlockR\x06blocks\x128\n" +
-	"\fedited_files\x18\r \x03(\v2\x15.xstate.v1.EditedFileR\veditedFiles\x12#\n" +
+	"\fedited_files\x18\r \x03(\v2\x15.xstate.v1.EditedFileR\veditedFiles\x12*\n" +
+	"\x05stale\x18\x10 \x03(\v2\x14.xstate.v1.StaleCallR\x05stale\x12#\n" +
 	"\x04lost\x18\x0e \x03(\v2\x0f.xstate.v1.LostR\x04lost\x12/\n" +
 	"\x05fires\x18\x0f \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\xa0\x02\n" +
 	"\tPlanBlock\x12\x0e\n" +
@@ -11654,13 +12106,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\bRanBlock\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12)\n" +
-	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\"x\n" +
+	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\"\x8c\x01\n" +
 	"\x06Reason\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x10\n" +
 	"\x03was\x18\x03 \x01(\tR\x03was\x12\x10\n" +
 	"\x03now\x18\x04 \x01(\tR\x03now\x12\x0e\n" +
-	"\x02by\x18\x05 \x01(\tR\x02by\x12\x14\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x12\x12\n" +
+	"\x04call\x18\a \x01(\tR\x04call\x12\x14\n" +
 	"\x05limit\x18\x06 \x01(\x01R\x05limit\"\xd3\x01\n" +
 	"\rReferenceView\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
@@ -11671,7 +12124,15 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tsignature\x18\x06 \x01(\tR\tsignature\x12\x16\n" +
 	"\x06status\x18\a \x01(\tR\x06status\x12\x10\n" +
 	"\x03now\x18\b \x01(\tR\x03now\x12\x14\n" +
-	"\x05since\x18\t \x01(\x05R\x05since\"J\n" +
+	"\x05since\x18\t \x01(\x05R\x05since\"\x9c\x01\n" +
+	"\rRefreshedCall\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\x12\x1f\n" +
+	"\vage_seconds\x18\x04 \x01(\x01R\n" +
+	"ageSeconds\x12\x18\n" +
+	"\achanged\x18\x05 \x01(\bR\achanged\x12\x14\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"J\n" +
 	"\x06Repeat\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x14\n" +
 	"\x05times\x18\x02 \x01(\x05R\x05times\x12\x14\n" +
@@ -11694,13 +12155,22 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04runs\x18\x06 \x03(\v2\x14.xstate.v1.RunReportR\x04runs\x12+\n" +
 	"\x05first\x18\a \x01(\v2\x15.xstate.v1.DivergenceR\x05first\x12,\n" +
 	"\amissing\x18\b \x03(\v2\x12.xstate.v1.MissingR\amissing\x12\x18\n" +
-	"\aseconds\x18\t \x01(\x01R\aseconds\"v\n" +
+	"\aseconds\x18\t \x01(\x01R\aseconds\"K\n" +
+	"\bReverted\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x17\n" +
+	"\aby_call\x18\x02 \x01(\x05R\x06byCall\x12\x12\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\"\x8d\x02\n" +
 	"\bRollback\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\x05R\x02to\x12\x12\n" +
-	"\x04file\x18\x05 \x01(\tR\x04file\"\xba\x06\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\x122\n" +
+	"\n" +
+	"revertible\x18\x06 \x03(\v2\x12.xstate.v1.CallRowR\n" +
+	"revertible\x120\n" +
+	"\tpermanent\x18\a \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
+	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xe9\x06\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -11731,7 +12201,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"notReached\x12\x19\n" +
 	"\bended_by\x18\x13 \x01(\tR\aendedBy\x12 \n" +
 	"\texit_code\x18\x14 \x01(\x05H\x00R\bexitCode\x88\x01\x01\x12/\n" +
-	"\aprivate\x18\x15 \x01(\v2\x15.xstate.v1.PrivateRunR\aprivateB\f\n" +
+	"\aprivate\x18\x15 \x01(\v2\x15.xstate.v1.PrivateRunR\aprivate\x12-\n" +
+	"\x05calls\x18\x1b \x01(\v2\x17.xstate.v1.CallsSummaryR\x05callsB\f\n" +
 	"\n" +
 	"_exit_code\"\xb9\x02\n" +
 	"\tRunReport\x12\x12\n" +
@@ -11780,7 +12251,15 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04last\x18\a \x01(\v2\x10.xstate.v1.EntryR\x04last\"B\n" +
 	"\x04Span\x12&\n" +
 	"\x05first\x18\x01 \x01(\v2\x10.xstate.v1.EntryR\x05first\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x05R\x04last\"\x82\x01\n" +
+	"\x04last\x18\x02 \x01(\x05R\x04last\"\xab\x01\n" +
+	"\tStaleCall\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\x12\x1f\n" +
+	"\vage_seconds\x18\x04 \x01(\x01R\n" +
+	"ageSeconds\x12)\n" +
+	"\x10lifetime_seconds\x18\x05 \x01(\x01R\x0flifetimeSeconds\x12\x16\n" +
+	"\x06blocks\x18\x06 \x03(\tR\x06blocks\"\x82\x01\n" +
 	"\x06Status\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05store\x18\x02 \x01(\tR\x05store\x124\n" +
@@ -11809,7 +12288,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06failed\x18\x03 \x01(\x05R\x06failed\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12#\n" +
 	"\rsaved_seconds\x18\x05 \x01(\x01R\fsavedSeconds\x12\x16\n" +
-	"\x06checks\x18\x06 \x01(\tR\x06checks\"\xdc\x01\n" +
+	"\x06checks\x18\x06 \x01(\tR\x06checks\"\xf3\x02\n" +
 	"\x04Undo\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x17\n" +
@@ -11817,13 +12296,23 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06undone\x18\x04 \x03(\x05R\x06undone\x12)\n" +
 	"\x05steps\x18\x05 \x03(\v2\x13.xstate.v1.UndoStepR\x05steps\x120\n" +
 	"\achanges\x18\x06 \x03(\v2\x16.xstate.v1.BlockChangeR\achanges\x12\x12\n" +
-	"\x04file\x18\a \x01(\tR\x04file\"|\n" +
+	"\x04file\x18\a \x01(\tR\x04file\x122\n" +
+	"\n" +
+	"revertible\x18\b \x03(\v2\x12.xstate.v1.CallRowR\n" +
+	"revertible\x120\n" +
+	"\tpermanent\x18\t \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
+	"\breverted\x18\n" +
+	" \x03(\v2\x13.xstate.v1.RevertedR\breverted\"|\n" +
 	"\bUndoStep\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05block\x18\x03 \x01(\tR\x05block\x12\x16\n" +
 	"\x06undoes\x18\x04 \x01(\x05R\x06undoes\x12\x1a\n" +
-	"\bartifact\x18\x05 \x01(\tR\bartifact\"\xa9\x01\n" +
+	"\bartifact\x18\x05 \x01(\tR\bartifact\"l\n" +
+	"\x05Usage\x12!\n" +
+	"\finput_tokens\x18\x01 \x01(\x01R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\x02 \x01(\x01R\foutputTokens\x12\x1b\n" +
+	"\tmicro_usd\x18\x03 \x01(\x01R\bmicroUsd\"\xa9\x01\n" +
 	"\vValueChange\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x10\n" +
 	"\x03was\x18\x02 \x01(\tR\x03was\x12\x10\n" +
@@ -11906,7 +12395,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 122)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -11932,283 +12421,300 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*CallTotal)(nil),       // 21: xstate.v1.CallTotal
 	(*CallUndo)(nil),        // 22: xstate.v1.CallUndo
 	(*Calls)(nil),           // 23: xstate.v1.Calls
-	(*Candidate)(nil),       // 24: xstate.v1.Candidate
-	(*CheckView)(nil),       // 25: xstate.v1.CheckView
-	(*Clash)(nil),           // 26: xstate.v1.Clash
-	(*Conflict)(nil),        // 27: xstate.v1.Conflict
-	(*Counts)(nil),          // 28: xstate.v1.Counts
-	(*Coverage)(nil),        // 29: xstate.v1.Coverage
-	(*Decision)(nil),        // 30: xstate.v1.Decision
-	(*Denial)(nil),          // 31: xstate.v1.Denial
-	(*Dependent)(nil),       // 32: xstate.v1.Dependent
-	(*Diff)(nil),            // 33: xstate.v1.Diff
-	(*Difference)(nil),      // 34: xstate.v1.Difference
-	(*Divergence)(nil),      // 35: xstate.v1.Divergence
-	(*Edit)(nil),            // 36: xstate.v1.Edit
-	(*EditedFile)(nil),      // 37: xstate.v1.EditedFile
-	(*Ended)(nil),           // 38: xstate.v1.Ended
-	(*Entry)(nil),           // 39: xstate.v1.Entry
-	(*Error)(nil),           // 40: xstate.v1.Error
-	(*Event)(nil),           // 41: xstate.v1.Event
-	(*Evidence)(nil),        // 42: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 43: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 44: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 45: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 46: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 47: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 48: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 49: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 50: xstate.v1.Exercised
-	(*Fork)(nil),            // 51: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 52: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 53: xstate.v1.Frame
-	(*Log)(nil),             // 54: xstate.v1.Log
-	(*LogStep)(nil),         // 55: xstate.v1.LogStep
-	(*Lost)(nil),            // 56: xstate.v1.Lost
-	(*Missing)(nil),         // 57: xstate.v1.Missing
-	(*Need)(nil),            // 58: xstate.v1.Need
-	(*NodeCounts)(nil),      // 59: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 60: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 61: xstate.v1.NodeView
-	(*Output)(nil),          // 62: xstate.v1.Output
-	(*Patch)(nil),           // 63: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 64: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 65: xstate.v1.PatchView
-	(*Placement)(nil),       // 66: xstate.v1.Placement
-	(*Plan)(nil),            // 67: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 68: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 69: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 70: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 71: xstate.v1.PrivateRun
-	(*Query)(nil),           // 72: xstate.v1.Query
-	(*QueryBlock)(nil),      // 73: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 74: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 75: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 76: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 77: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 78: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 79: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 80: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 81: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 82: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 83: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 84: xstate.v1.RanBlock
-	(*Reason)(nil),          // 85: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 86: xstate.v1.ReferenceView
-	(*Repeat)(nil),          // 87: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 88: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 89: xstate.v1.Repetition
-	(*Replay)(nil),          // 90: xstate.v1.Replay
-	(*Rollback)(nil),        // 91: xstate.v1.Rollback
-	(*Run)(nil),             // 92: xstate.v1.Run
-	(*RunReport)(nil),       // 93: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 94: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 95: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 96: xstate.v1.SessionStatus
-	(*Span)(nil),            // 97: xstate.v1.Span
-	(*Status)(nil),          // 98: xstate.v1.Status
-	(*StepPlacement)(nil),   // 99: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 100: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 101: xstate.v1.Symbols
-	(*Testing)(nil),         // 102: xstate.v1.Testing
-	(*Undo)(nil),            // 103: xstate.v1.Undo
-	(*UndoStep)(nil),        // 104: xstate.v1.UndoStep
-	(*ValueChange)(nil),     // 105: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 106: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 107: xstate.v1.Variation
-	(*Verification)(nil),    // 108: xstate.v1.Verification
-	(*Verified)(nil),        // 109: xstate.v1.Verified
-	(*Verify)(nil),          // 110: xstate.v1.Verify
-	(*VersionView)(nil),     // 111: xstate.v1.VersionView
-	(*Via)(nil),             // 112: xstate.v1.Via
-	(*Volatile)(nil),        // 113: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 114: xstate.v1.WaitingCall
-	(*Why)(nil),             // 115: xstate.v1.Why
-	nil,                     // 116: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 117: google.protobuf.Value
-	(*structpb.Struct)(nil), // 118: google.protobuf.Struct
+	(*CallsSummary)(nil),    // 24: xstate.v1.CallsSummary
+	(*Candidate)(nil),       // 25: xstate.v1.Candidate
+	(*CheckView)(nil),       // 26: xstate.v1.CheckView
+	(*Clash)(nil),           // 27: xstate.v1.Clash
+	(*Conflict)(nil),        // 28: xstate.v1.Conflict
+	(*Counts)(nil),          // 29: xstate.v1.Counts
+	(*Coverage)(nil),        // 30: xstate.v1.Coverage
+	(*Decision)(nil),        // 31: xstate.v1.Decision
+	(*Denial)(nil),          // 32: xstate.v1.Denial
+	(*Dependent)(nil),       // 33: xstate.v1.Dependent
+	(*Diff)(nil),            // 34: xstate.v1.Diff
+	(*Difference)(nil),      // 35: xstate.v1.Difference
+	(*Divergence)(nil),      // 36: xstate.v1.Divergence
+	(*Edit)(nil),            // 37: xstate.v1.Edit
+	(*EditedFile)(nil),      // 38: xstate.v1.EditedFile
+	(*Ended)(nil),           // 39: xstate.v1.Ended
+	(*Entry)(nil),           // 40: xstate.v1.Entry
+	(*Error)(nil),           // 41: xstate.v1.Error
+	(*Event)(nil),           // 42: xstate.v1.Event
+	(*Evidence)(nil),        // 43: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 44: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 45: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 46: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 47: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 48: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 49: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 50: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 51: xstate.v1.Exercised
+	(*Fork)(nil),            // 52: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 53: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 54: xstate.v1.Frame
+	(*Log)(nil),             // 55: xstate.v1.Log
+	(*LogStep)(nil),         // 56: xstate.v1.LogStep
+	(*Lost)(nil),            // 57: xstate.v1.Lost
+	(*Missing)(nil),         // 58: xstate.v1.Missing
+	(*Need)(nil),            // 59: xstate.v1.Need
+	(*NodeCounts)(nil),      // 60: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 61: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 62: xstate.v1.NodeView
+	(*Output)(nil),          // 63: xstate.v1.Output
+	(*Patch)(nil),           // 64: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 65: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 66: xstate.v1.PatchView
+	(*Placement)(nil),       // 67: xstate.v1.Placement
+	(*Plan)(nil),            // 68: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 69: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 70: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 71: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 72: xstate.v1.PrivateRun
+	(*Query)(nil),           // 73: xstate.v1.Query
+	(*QueryBlock)(nil),      // 74: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 75: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 76: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 77: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 78: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 79: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 80: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 81: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 82: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 83: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 84: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 85: xstate.v1.RanBlock
+	(*Reason)(nil),          // 86: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 87: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),   // 88: xstate.v1.RefreshedCall
+	(*Repeat)(nil),          // 89: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 90: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 91: xstate.v1.Repetition
+	(*Replay)(nil),          // 92: xstate.v1.Replay
+	(*Reverted)(nil),        // 93: xstate.v1.Reverted
+	(*Rollback)(nil),        // 94: xstate.v1.Rollback
+	(*Run)(nil),             // 95: xstate.v1.Run
+	(*RunReport)(nil),       // 96: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 97: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 98: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 99: xstate.v1.SessionStatus
+	(*Span)(nil),            // 100: xstate.v1.Span
+	(*StaleCall)(nil),       // 101: xstate.v1.StaleCall
+	(*Status)(nil),          // 102: xstate.v1.Status
+	(*StepPlacement)(nil),   // 103: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 104: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 105: xstate.v1.Symbols
+	(*Testing)(nil),         // 106: xstate.v1.Testing
+	(*Undo)(nil),            // 107: xstate.v1.Undo
+	(*UndoStep)(nil),        // 108: xstate.v1.UndoStep
+	(*Usage)(nil),           // 109: xstate.v1.Usage
+	(*ValueChange)(nil),     // 110: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 111: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 112: xstate.v1.Variation
+	(*Verification)(nil),    // 113: xstate.v1.Verification
+	(*Verified)(nil),        // 114: xstate.v1.Verified
+	(*Verify)(nil),          // 115: xstate.v1.Verify
+	(*VersionView)(nil),     // 116: xstate.v1.VersionView
+	(*Via)(nil),             // 117: xstate.v1.Via
+	(*Volatile)(nil),        // 118: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 119: xstate.v1.WaitingCall
+	(*Why)(nil),             // 120: xstate.v1.Why
+	nil,                     // 121: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 122: google.protobuf.Value
+	(*structpb.Struct)(nil), // 123: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	106, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	56,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	88,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	111, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	57,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	90,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	6,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	117, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	117, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	122, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	122, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	18,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	114, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	119, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	8,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	58,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	86,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	118, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	59,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	87,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	123, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	9,   // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	85,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	48,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	59,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	31,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	62,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	105, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	85,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	86,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	49,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	60,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	32,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	63,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	110, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	86,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	118, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	61,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	62,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	48,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	117, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	117, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	123, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	62,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	63,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	49,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	122, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	122, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	18,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	114, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	119, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	16,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	22,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	18,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	117, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	117, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	122, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	122, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	18,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	114, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	119, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	117, // 41: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	122, // 41: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	19,  // 42: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	21,  // 43: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	20,  // 44: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	50,  // 45: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	26,  // 46: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	112, // 47: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	12,  // 48: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	118, // 49: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	94,  // 50: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	52,  // 51: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	108, // 52: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	102, // 53: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	2,   // 54: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	89,  // 55: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	99,  // 56: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 57: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
-	7,   // 58: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	24,  // 59: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	27,  // 60: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	62,  // 61: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	40,  // 62: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	46,  // 63: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	92,  // 64: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	117, // 65: xstate.v1.Event.args:type_name -> google.protobuf.Value
-	0,   // 66: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	44,  // 67: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	43,  // 68: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	45,  // 69: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	39,  // 70: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	25,  // 71: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	29,  // 72: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	112, // 73: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	85,  // 74: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 75: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 76: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	39,  // 77: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	30,  // 78: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	48,  // 79: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	31,  // 80: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	47,  // 81: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	49,  // 82: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	114, // 83: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	85,  // 84: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	48,  // 85: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	31,  // 86: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	114, // 87: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	53,  // 88: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	52,  // 89: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	55,  // 90: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	118, // 91: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	94,  // 92: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	52,  // 93: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	108, // 94: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	102, // 95: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 96: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	89,  // 97: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	99,  // 98: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 99: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	7,   // 100: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	106, // 101: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	112, // 102: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	85,  // 103: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	106, // 104: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	106, // 105: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	85,  // 106: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 107: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 108: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	116, // 109: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	64,  // 110: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	66,  // 111: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	87,  // 112: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	92,  // 113: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	67,  // 114: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	39,  // 115: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	84,  // 116: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	101, // 117: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 118: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	70,  // 119: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	68,  // 120: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	37,  // 121: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	56,  // 122: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	88,  // 123: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	85,  // 124: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	48,  // 125: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	69,  // 126: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	85,  // 127: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	101, // 128: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	39,  // 129: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	14,  // 130: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	39,  // 131: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	14,  // 132: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	14,  // 133: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	32,  // 134: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	65,  // 135: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	100, // 136: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	100, // 137: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	14,  // 138: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	29,  // 139: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	111, // 140: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	113, // 141: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	14,  // 142: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	13,  // 143: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	39,  // 144: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	85,  // 145: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	93,  // 146: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	35,  // 147: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	57,  // 148: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	36,  // 149: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	11,  // 150: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	109, // 151: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	114, // 152: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	71,  // 153: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	95,  // 154: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	35,  // 155: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	28,  // 156: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	28,  // 157: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	38,  // 158: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	39,  // 159: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	39,  // 160: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	96,  // 161: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	106, // 162: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	104, // 163: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	12,  // 164: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	106, // 165: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	106, // 166: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	34,  // 167: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	34,  // 168: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	107, // 169: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	97,  // 170: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	118, // 171: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	60,  // 172: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	60,  // 173: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	48,  // 174: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	175, // [175:175] is the sub-list for method output_type
-	175, // [175:175] is the sub-list for method input_type
-	175, // [175:175] is the sub-list for extension type_name
-	175, // [175:175] is the sub-list for extension extendee
-	0,   // [0:175] is the sub-list for field type_name
+	109, // 45: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	109, // 46: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	88,  // 47: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	101, // 48: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	51,  // 49: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	27,  // 50: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	117, // 51: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	12,  // 52: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	123, // 53: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	97,  // 54: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	53,  // 55: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	113, // 56: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	106, // 57: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	2,   // 58: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	91,  // 59: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	103, // 60: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 61: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	7,   // 62: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	25,  // 63: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	28,  // 64: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	63,  // 65: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	41,  // 66: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	47,  // 67: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	95,  // 68: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	122, // 69: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 70: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	45,  // 71: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	44,  // 72: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	46,  // 73: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	40,  // 74: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	26,  // 75: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	30,  // 76: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	117, // 77: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	86,  // 78: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 79: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 80: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	40,  // 81: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	31,  // 82: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	49,  // 83: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	32,  // 84: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	48,  // 85: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	50,  // 86: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	119, // 87: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	86,  // 88: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	49,  // 89: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	32,  // 90: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	119, // 91: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	54,  // 92: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	53,  // 93: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	56,  // 94: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	123, // 95: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	97,  // 96: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	53,  // 97: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	113, // 98: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	106, // 99: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 100: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	91,  // 101: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	103, // 102: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 103: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	7,   // 104: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	111, // 105: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	117, // 106: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	86,  // 107: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	111, // 108: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	111, // 109: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	86,  // 110: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 111: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 112: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	121, // 113: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	65,  // 114: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	67,  // 115: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	89,  // 116: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	95,  // 117: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	68,  // 118: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	40,  // 119: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	85,  // 120: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	105, // 121: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 122: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	71,  // 123: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	69,  // 124: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	38,  // 125: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	101, // 126: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	57,  // 127: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	90,  // 128: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	86,  // 129: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	49,  // 130: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	70,  // 131: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	86,  // 132: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	105, // 133: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	40,  // 134: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	14,  // 135: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	40,  // 136: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	14,  // 137: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	14,  // 138: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	33,  // 139: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	66,  // 140: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	104, // 141: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	104, // 142: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	14,  // 143: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	30,  // 144: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	116, // 145: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	118, // 146: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	14,  // 147: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	13,  // 148: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	40,  // 149: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	86,  // 150: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	96,  // 151: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	36,  // 152: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	58,  // 153: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	19,  // 154: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	19,  // 155: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	93,  // 156: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	37,  // 157: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	11,  // 158: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	114, // 159: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	119, // 160: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	72,  // 161: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	24,  // 162: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	98,  // 163: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	36,  // 164: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	29,  // 165: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	29,  // 166: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	39,  // 167: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	40,  // 168: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	40,  // 169: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	99,  // 170: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	111, // 171: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	108, // 172: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	12,  // 173: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	19,  // 174: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	19,  // 175: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	93,  // 176: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	111, // 177: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	111, // 178: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	35,  // 179: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	35,  // 180: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	112, // 181: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	100, // 182: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	123, // 183: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	61,  // 184: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	61,  // 185: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	49,  // 186: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	187, // [187:187] is the sub-list for method output_type
+	187, // [187:187] is the sub-list for method input_type
+	187, // [187:187] is the sub-list for extension type_name
+	187, // [187:187] is the sub-list for extension extendee
+	0,   // [0:187] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -12217,15 +12723,15 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[11].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[46].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[92].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[47].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[95].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   117,
+			NumMessages:   122,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

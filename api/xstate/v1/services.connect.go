@@ -79,14 +79,14 @@ const (
 	EditServiceRollbackProcedure = "/xstate.v1.EditService/Rollback"
 	// EditServiceForkProcedure is the fully-qualified name of the EditService's Fork RPC.
 	EditServiceForkProcedure = "/xstate.v1.EditService/Fork"
-	// CallServiceListProcedure is the fully-qualified name of the CallService's List RPC.
-	CallServiceListProcedure = "/xstate.v1.CallService/List"
-	// CallServiceGetProcedure is the fully-qualified name of the CallService's Get RPC.
-	CallServiceGetProcedure = "/xstate.v1.CallService/Get"
+	// CallServiceListCallsProcedure is the fully-qualified name of the CallService's ListCalls RPC.
+	CallServiceListCallsProcedure = "/xstate.v1.CallService/ListCalls"
+	// CallServiceGetCallProcedure is the fully-qualified name of the CallService's GetCall RPC.
+	CallServiceGetCallProcedure = "/xstate.v1.CallService/GetCall"
 	// CallServiceApproveProcedure is the fully-qualified name of the CallService's Approve RPC.
 	CallServiceApproveProcedure = "/xstate.v1.CallService/Approve"
-	// CallServiceAnswerProcedure is the fully-qualified name of the CallService's Answer RPC.
-	CallServiceAnswerProcedure = "/xstate.v1.CallService/Answer"
+	// CallServiceAnswerCallProcedure is the fully-qualified name of the CallService's AnswerCall RPC.
+	CallServiceAnswerCallProcedure = "/xstate.v1.CallService/AnswerCall"
 	// QueryServicePlanProcedure is the fully-qualified name of the QueryService's Plan RPC.
 	QueryServicePlanProcedure = "/xstate.v1.QueryService/Plan"
 	// QueryServiceWhyProcedure is the fully-qualified name of the QueryService's Why RPC.
@@ -589,14 +589,14 @@ func (UnimplementedEditServiceHandler) Fork(context.Context, *connect.Request[Fo
 
 // CallServiceClient is a client for the xstate.v1.CallService service.
 type CallServiceClient interface {
-	// List lists the calls of a session, the newest first.
-	List(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error)
-	// Get returns everything that is recorded of one call.
-	Get(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error)
+	// ListCalls lists the calls of a session, the newest first.
+	ListCalls(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error)
+	// GetCall returns everything that is recorded of one call.
+	GetCall(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error)
 	// Approve decides about a call that waits. The next run goes on from there.
 	Approve(context.Context, *connect.Request[ApproveRequest]) (*connect.Response[Approve], error)
-	// Answer answers the event call of a stream.
-	Answer(context.Context, *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error)
+	// AnswerCall answers the event call of a stream.
+	AnswerCall(context.Context, *connect.Request[AnswerCallRequest]) (*connect.Response[AnswerCallResponse], error)
 }
 
 // NewCallServiceClient constructs a client for the xstate.v1.CallService service. By default, it
@@ -610,17 +610,17 @@ func NewCallServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 	baseURL = strings.TrimRight(baseURL, "/")
 	callServiceMethods := File_xstate_v1_services_proto.Services().ByName("CallService").Methods()
 	return &callServiceClient{
-		list: connect.NewClient[ListCallsRequest, Calls](
+		listCalls: connect.NewClient[ListCallsRequest, Calls](
 			httpClient,
-			baseURL+CallServiceListProcedure,
-			connect.WithSchema(callServiceMethods.ByName("List")),
+			baseURL+CallServiceListCallsProcedure,
+			connect.WithSchema(callServiceMethods.ByName("ListCalls")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		get: connect.NewClient[GetCallRequest, Call](
+		getCall: connect.NewClient[GetCallRequest, Call](
 			httpClient,
-			baseURL+CallServiceGetProcedure,
-			connect.WithSchema(callServiceMethods.ByName("Get")),
+			baseURL+CallServiceGetCallProcedure,
+			connect.WithSchema(callServiceMethods.ByName("GetCall")),
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
@@ -630,10 +630,10 @@ func NewCallServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(callServiceMethods.ByName("Approve")),
 			connect.WithClientOptions(opts...),
 		),
-		answer: connect.NewClient[AnswerRequest, AnswerResponse](
+		answerCall: connect.NewClient[AnswerCallRequest, AnswerCallResponse](
 			httpClient,
-			baseURL+CallServiceAnswerProcedure,
-			connect.WithSchema(callServiceMethods.ByName("Answer")),
+			baseURL+CallServiceAnswerCallProcedure,
+			connect.WithSchema(callServiceMethods.ByName("AnswerCall")),
 			connect.WithClientOptions(opts...),
 		),
 	}
@@ -641,20 +641,20 @@ func NewCallServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 
 // callServiceClient implements CallServiceClient.
 type callServiceClient struct {
-	list    *connect.Client[ListCallsRequest, Calls]
-	get     *connect.Client[GetCallRequest, Call]
-	approve *connect.Client[ApproveRequest, Approve]
-	answer  *connect.Client[AnswerRequest, AnswerResponse]
+	listCalls  *connect.Client[ListCallsRequest, Calls]
+	getCall    *connect.Client[GetCallRequest, Call]
+	approve    *connect.Client[ApproveRequest, Approve]
+	answerCall *connect.Client[AnswerCallRequest, AnswerCallResponse]
 }
 
-// List calls xstate.v1.CallService.List.
-func (c *callServiceClient) List(ctx context.Context, req *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error) {
-	return c.list.CallUnary(ctx, req)
+// ListCalls calls xstate.v1.CallService.ListCalls.
+func (c *callServiceClient) ListCalls(ctx context.Context, req *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error) {
+	return c.listCalls.CallUnary(ctx, req)
 }
 
-// Get calls xstate.v1.CallService.Get.
-func (c *callServiceClient) Get(ctx context.Context, req *connect.Request[GetCallRequest]) (*connect.Response[Call], error) {
-	return c.get.CallUnary(ctx, req)
+// GetCall calls xstate.v1.CallService.GetCall.
+func (c *callServiceClient) GetCall(ctx context.Context, req *connect.Request[GetCallRequest]) (*connect.Response[Call], error) {
+	return c.getCall.CallUnary(ctx, req)
 }
 
 // Approve calls xstate.v1.CallService.Approve.
@@ -662,21 +662,21 @@ func (c *callServiceClient) Approve(ctx context.Context, req *connect.Request[Ap
 	return c.approve.CallUnary(ctx, req)
 }
 
-// Answer calls xstate.v1.CallService.Answer.
-func (c *callServiceClient) Answer(ctx context.Context, req *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error) {
-	return c.answer.CallUnary(ctx, req)
+// AnswerCall calls xstate.v1.CallService.AnswerCall.
+func (c *callServiceClient) AnswerCall(ctx context.Context, req *connect.Request[AnswerCallRequest]) (*connect.Response[AnswerCallResponse], error) {
+	return c.answerCall.CallUnary(ctx, req)
 }
 
 // CallServiceHandler is an implementation of the xstate.v1.CallService service.
 type CallServiceHandler interface {
-	// List lists the calls of a session, the newest first.
-	List(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error)
-	// Get returns everything that is recorded of one call.
-	Get(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error)
+	// ListCalls lists the calls of a session, the newest first.
+	ListCalls(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error)
+	// GetCall returns everything that is recorded of one call.
+	GetCall(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error)
 	// Approve decides about a call that waits. The next run goes on from there.
 	Approve(context.Context, *connect.Request[ApproveRequest]) (*connect.Response[Approve], error)
-	// Answer answers the event call of a stream.
-	Answer(context.Context, *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error)
+	// AnswerCall answers the event call of a stream.
+	AnswerCall(context.Context, *connect.Request[AnswerCallRequest]) (*connect.Response[AnswerCallResponse], error)
 }
 
 // NewCallServiceHandler builds an HTTP handler from the service implementation. It returns the path
@@ -686,17 +686,17 @@ type CallServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewCallServiceHandler(svc CallServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	callServiceMethods := File_xstate_v1_services_proto.Services().ByName("CallService").Methods()
-	callServiceListHandler := connect.NewUnaryHandler(
-		CallServiceListProcedure,
-		svc.List,
-		connect.WithSchema(callServiceMethods.ByName("List")),
+	callServiceListCallsHandler := connect.NewUnaryHandler(
+		CallServiceListCallsProcedure,
+		svc.ListCalls,
+		connect.WithSchema(callServiceMethods.ByName("ListCalls")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
-	callServiceGetHandler := connect.NewUnaryHandler(
-		CallServiceGetProcedure,
-		svc.Get,
-		connect.WithSchema(callServiceMethods.ByName("Get")),
+	callServiceGetCallHandler := connect.NewUnaryHandler(
+		CallServiceGetCallProcedure,
+		svc.GetCall,
+		connect.WithSchema(callServiceMethods.ByName("GetCall")),
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
@@ -706,22 +706,22 @@ func NewCallServiceHandler(svc CallServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(callServiceMethods.ByName("Approve")),
 		connect.WithHandlerOptions(opts...),
 	)
-	callServiceAnswerHandler := connect.NewUnaryHandler(
-		CallServiceAnswerProcedure,
-		svc.Answer,
-		connect.WithSchema(callServiceMethods.ByName("Answer")),
+	callServiceAnswerCallHandler := connect.NewUnaryHandler(
+		CallServiceAnswerCallProcedure,
+		svc.AnswerCall,
+		connect.WithSchema(callServiceMethods.ByName("AnswerCall")),
 		connect.WithHandlerOptions(opts...),
 	)
 	return "/xstate.v1.CallService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case CallServiceListProcedure:
-			callServiceListHandler.ServeHTTP(w, r)
-		case CallServiceGetProcedure:
-			callServiceGetHandler.ServeHTTP(w, r)
+		case CallServiceListCallsProcedure:
+			callServiceListCallsHandler.ServeHTTP(w, r)
+		case CallServiceGetCallProcedure:
+			callServiceGetCallHandler.ServeHTTP(w, r)
 		case CallServiceApproveProcedure:
 			callServiceApproveHandler.ServeHTTP(w, r)
-		case CallServiceAnswerProcedure:
-			callServiceAnswerHandler.ServeHTTP(w, r)
+		case CallServiceAnswerCallProcedure:
+			callServiceAnswerCallHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -731,20 +731,20 @@ func NewCallServiceHandler(svc CallServiceHandler, opts ...connect.HandlerOption
 // UnimplementedCallServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedCallServiceHandler struct{}
 
-func (UnimplementedCallServiceHandler) List(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.List is not implemented"))
+func (UnimplementedCallServiceHandler) ListCalls(context.Context, *connect.Request[ListCallsRequest]) (*connect.Response[Calls], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.ListCalls is not implemented"))
 }
 
-func (UnimplementedCallServiceHandler) Get(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.Get is not implemented"))
+func (UnimplementedCallServiceHandler) GetCall(context.Context, *connect.Request[GetCallRequest]) (*connect.Response[Call], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.GetCall is not implemented"))
 }
 
 func (UnimplementedCallServiceHandler) Approve(context.Context, *connect.Request[ApproveRequest]) (*connect.Response[Approve], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.Approve is not implemented"))
 }
 
-func (UnimplementedCallServiceHandler) Answer(context.Context, *connect.Request[AnswerRequest]) (*connect.Response[AnswerResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.Answer is not implemented"))
+func (UnimplementedCallServiceHandler) AnswerCall(context.Context, *connect.Request[AnswerCallRequest]) (*connect.Response[AnswerCallResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("xstate.v1.CallService.AnswerCall is not implemented"))
 }
 
 // QueryServiceClient is a client for the xstate.v1.QueryService service.

@@ -248,7 +248,7 @@ func (x *ExecRequest) GetModels() []*ToolDefinition {
 }
 
 // ToolDefinition is a tool or a model that the client of a stream offers the program. When the program calls it, the
-// stream has the event call, and the client answers with CallService.Answer. A call that was made before is served from
+// stream has the event call, and the client answers with CallService.AnswerCall. A call that was made before is served from
 // the record, and the client does not see it.
 type ToolDefinition struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -1402,37 +1402,37 @@ func (x *ApproveRequest) GetBy() string {
 	return ""
 }
 
-type AnswerRequest struct {
+type AnswerCallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Call  int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"` // as the event names it
 	// Types that are valid to be assigned to Answer:
 	//
-	//	*AnswerRequest_Result
-	//	*AnswerRequest_Refused
-	//	*AnswerRequest_Error
-	//	*AnswerRequest_NotSent
-	Answer        isAnswerRequest_Answer `protobuf_oneof:"answer"`
-	InputTokens   int32                  `protobuf:"varint,6,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"` // that a model has spent
-	OutputTokens  int32                  `protobuf:"varint,7,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	CostUsd       float64                `protobuf:"fixed64,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	//	*AnswerCallRequest_Result
+	//	*AnswerCallRequest_Refused
+	//	*AnswerCallRequest_Error
+	//	*AnswerCallRequest_NotSent
+	Answer        isAnswerCallRequest_Answer `protobuf_oneof:"answer"`
+	InputTokens   int32                      `protobuf:"varint,6,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"` // that a model has spent
+	OutputTokens  int32                      `protobuf:"varint,7,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	CostUsd       float64                    `protobuf:"fixed64,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AnswerRequest) Reset() {
-	*x = AnswerRequest{}
+func (x *AnswerCallRequest) Reset() {
+	*x = AnswerCallRequest{}
 	mi := &file_xstate_v1_services_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AnswerRequest) String() string {
+func (x *AnswerCallRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AnswerRequest) ProtoMessage() {}
+func (*AnswerCallRequest) ProtoMessage() {}
 
-func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
+func (x *AnswerCallRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_xstate_v1_services_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1444,131 +1444,131 @@ func (x *AnswerRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AnswerRequest.ProtoReflect.Descriptor instead.
-func (*AnswerRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use AnswerCallRequest.ProtoReflect.Descriptor instead.
+func (*AnswerCallRequest) Descriptor() ([]byte, []int) {
 	return file_xstate_v1_services_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *AnswerRequest) GetCall() int32 {
+func (x *AnswerCallRequest) GetCall() int32 {
 	if x != nil {
 		return x.Call
 	}
 	return 0
 }
 
-func (x *AnswerRequest) GetAnswer() isAnswerRequest_Answer {
+func (x *AnswerCallRequest) GetAnswer() isAnswerCallRequest_Answer {
 	if x != nil {
 		return x.Answer
 	}
 	return nil
 }
 
-func (x *AnswerRequest) GetResult() string {
+func (x *AnswerCallRequest) GetResult() string {
 	if x != nil {
-		if x, ok := x.Answer.(*AnswerRequest_Result); ok {
+		if x, ok := x.Answer.(*AnswerCallRequest_Result); ok {
 			return x.Result
 		}
 	}
 	return ""
 }
 
-func (x *AnswerRequest) GetRefused() string {
+func (x *AnswerCallRequest) GetRefused() string {
 	if x != nil {
-		if x, ok := x.Answer.(*AnswerRequest_Refused); ok {
+		if x, ok := x.Answer.(*AnswerCallRequest_Refused); ok {
 			return x.Refused
 		}
 	}
 	return ""
 }
 
-func (x *AnswerRequest) GetError() string {
+func (x *AnswerCallRequest) GetError() string {
 	if x != nil {
-		if x, ok := x.Answer.(*AnswerRequest_Error); ok {
+		if x, ok := x.Answer.(*AnswerCallRequest_Error); ok {
 			return x.Error
 		}
 	}
 	return ""
 }
 
-func (x *AnswerRequest) GetNotSent() string {
+func (x *AnswerCallRequest) GetNotSent() string {
 	if x != nil {
-		if x, ok := x.Answer.(*AnswerRequest_NotSent); ok {
+		if x, ok := x.Answer.(*AnswerCallRequest_NotSent); ok {
 			return x.NotSent
 		}
 	}
 	return ""
 }
 
-func (x *AnswerRequest) GetInputTokens() int32 {
+func (x *AnswerCallRequest) GetInputTokens() int32 {
 	if x != nil {
 		return x.InputTokens
 	}
 	return 0
 }
 
-func (x *AnswerRequest) GetOutputTokens() int32 {
+func (x *AnswerCallRequest) GetOutputTokens() int32 {
 	if x != nil {
 		return x.OutputTokens
 	}
 	return 0
 }
 
-func (x *AnswerRequest) GetCostUsd() float64 {
+func (x *AnswerCallRequest) GetCostUsd() float64 {
 	if x != nil {
 		return x.CostUsd
 	}
 	return 0
 }
 
-type isAnswerRequest_Answer interface {
-	isAnswerRequest_Answer()
+type isAnswerCallRequest_Answer interface {
+	isAnswerCallRequest_Answer()
 }
 
-type AnswerRequest_Result struct {
+type AnswerCallRequest_Result struct {
 	Result string `protobuf:"bytes,2,opt,name=result,proto3,oneof"` // JSON: a text, so that no digit of a number is lost
 }
 
-type AnswerRequest_Refused struct {
+type AnswerCallRequest_Refused struct {
 	Refused string `protobuf:"bytes,3,opt,name=refused,proto3,oneof"` // the tool answers that it cannot: the program gets this text
 }
 
-type AnswerRequest_Error struct {
+type AnswerCallRequest_Error struct {
 	Error string `protobuf:"bytes,4,opt,name=error,proto3,oneof"` // there is no answer, and nobody knows whether it happened
 }
 
-type AnswerRequest_NotSent struct {
+type AnswerCallRequest_NotSent struct {
 	NotSent string `protobuf:"bytes,5,opt,name=not_sent,json=notSent,proto3,oneof"` // there is no answer, and surely it did not happen
 }
 
-func (*AnswerRequest_Result) isAnswerRequest_Answer() {}
+func (*AnswerCallRequest_Result) isAnswerCallRequest_Answer() {}
 
-func (*AnswerRequest_Refused) isAnswerRequest_Answer() {}
+func (*AnswerCallRequest_Refused) isAnswerCallRequest_Answer() {}
 
-func (*AnswerRequest_Error) isAnswerRequest_Answer() {}
+func (*AnswerCallRequest_Error) isAnswerCallRequest_Answer() {}
 
-func (*AnswerRequest_NotSent) isAnswerRequest_Answer() {}
+func (*AnswerCallRequest_NotSent) isAnswerCallRequest_Answer() {}
 
-type AnswerResponse struct {
+type AnswerCallResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Taken         bool                   `protobuf:"varint,1,opt,name=taken,proto3" json:"taken,omitempty"` // false: no program waits for this answer
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AnswerResponse) Reset() {
-	*x = AnswerResponse{}
+func (x *AnswerCallResponse) Reset() {
+	*x = AnswerCallResponse{}
 	mi := &file_xstate_v1_services_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AnswerResponse) String() string {
+func (x *AnswerCallResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AnswerResponse) ProtoMessage() {}
+func (*AnswerCallResponse) ProtoMessage() {}
 
-func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
+func (x *AnswerCallResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_xstate_v1_services_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1580,12 +1580,12 @@ func (x *AnswerResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AnswerResponse.ProtoReflect.Descriptor instead.
-func (*AnswerResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use AnswerCallResponse.ProtoReflect.Descriptor instead.
+func (*AnswerCallResponse) Descriptor() ([]byte, []int) {
 	return file_xstate_v1_services_proto_rawDescGZIP(), []int{18}
 }
 
-func (x *AnswerResponse) GetTaken() bool {
+func (x *AnswerCallResponse) GetTaken() bool {
 	if x != nil {
 		return x.Taken
 	}
@@ -2995,8 +2995,8 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x04deny\x18\x03 \x01(\bR\x04deny\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06result\x18\x05 \x01(\tR\x06result\x12\x0e\n" +
-	"\x02by\x18\x06 \x01(\tR\x02by\"\xfb\x01\n" +
-	"\rAnswerRequest\x12\x12\n" +
+	"\x02by\x18\x06 \x01(\tR\x02by\"\xff\x01\n" +
+	"\x11AnswerCallRequest\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x18\n" +
 	"\x06result\x18\x02 \x01(\tH\x00R\x06result\x12\x1a\n" +
 	"\arefused\x18\x03 \x01(\tH\x00R\arefused\x12\x16\n" +
@@ -3005,8 +3005,8 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\finput_tokens\x18\x06 \x01(\x05R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\a \x01(\x05R\foutputTokens\x12\x19\n" +
 	"\bcost_usd\x18\b \x01(\x01R\acostUsdB\b\n" +
-	"\x06answer\"&\n" +
-	"\x0eAnswerResponse\x12\x14\n" +
+	"\x06answer\"*\n" +
+	"\x12AnswerCallResponse\x12\x14\n" +
 	"\x05taken\x18\x01 \x01(\bR\x05taken\"\x84\x02\n" +
 	"\vPlanRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
@@ -3141,12 +3141,13 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x04Edit\x12\x16.xstate.v1.EditRequest\x1a\x10.xstate.v1.Patch\x12/\n" +
 	"\x04Undo\x12\x16.xstate.v1.UndoRequest\x1a\x0f.xstate.v1.Undo\x12;\n" +
 	"\bRollback\x12\x1a.xstate.v1.RollbackRequest\x1a\x13.xstate.v1.Rollback\x12/\n" +
-	"\x04Fork\x12\x16.xstate.v1.ForkRequest\x1a\x0f.xstate.v1.Fork2\xfa\x01\n" +
-	"\vCallService\x12:\n" +
-	"\x04List\x12\x1b.xstate.v1.ListCallsRequest\x1a\x10.xstate.v1.Calls\"\x03\x90\x02\x01\x126\n" +
-	"\x03Get\x12\x19.xstate.v1.GetCallRequest\x1a\x0f.xstate.v1.Call\"\x03\x90\x02\x01\x128\n" +
-	"\aApprove\x12\x19.xstate.v1.ApproveRequest\x1a\x12.xstate.v1.Approve\x12=\n" +
-	"\x06Answer\x12\x18.xstate.v1.AnswerRequest\x1a\x19.xstate.v1.AnswerResponse2\xa6\x03\n" +
+	"\x04Fork\x12\x16.xstate.v1.ForkRequest\x1a\x0f.xstate.v1.Fork2\x8f\x02\n" +
+	"\vCallService\x12?\n" +
+	"\tListCalls\x12\x1b.xstate.v1.ListCallsRequest\x1a\x10.xstate.v1.Calls\"\x03\x90\x02\x01\x12:\n" +
+	"\aGetCall\x12\x19.xstate.v1.GetCallRequest\x1a\x0f.xstate.v1.Call\"\x03\x90\x02\x01\x128\n" +
+	"\aApprove\x12\x19.xstate.v1.ApproveRequest\x1a\x12.xstate.v1.Approve\x12I\n" +
+	"\n" +
+	"AnswerCall\x12\x1c.xstate.v1.AnswerCallRequest\x1a\x1d.xstate.v1.AnswerCallResponse2\xa6\x03\n" +
 	"\fQueryService\x124\n" +
 	"\x04Plan\x12\x16.xstate.v1.PlanRequest\x1a\x0f.xstate.v1.Plan\"\x03\x90\x02\x01\x121\n" +
 	"\x03Why\x12\x15.xstate.v1.WhyRequest\x1a\x0e.xstate.v1.Why\"\x03\x90\x02\x01\x12?\n" +
@@ -3174,74 +3175,74 @@ func file_xstate_v1_services_proto_rawDescGZIP() []byte {
 
 var file_xstate_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_xstate_v1_services_proto_goTypes = []any{
-	(*ListRequest)(nil),       // 0: xstate.v1.ListRequest
-	(*GetRequest)(nil),        // 1: xstate.v1.GetRequest
-	(*ExecRequest)(nil),       // 2: xstate.v1.ExecRequest
-	(*ToolDefinition)(nil),    // 3: xstate.v1.ToolDefinition
-	(*RunRequest)(nil),        // 4: xstate.v1.RunRequest
-	(*InterruptRequest)(nil),  // 5: xstate.v1.InterruptRequest
-	(*InterruptResponse)(nil), // 6: xstate.v1.InterruptResponse
-	(*ListRunsRequest)(nil),   // 7: xstate.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),  // 8: xstate.v1.ListRunsResponse
-	(*ActiveRun)(nil),         // 9: xstate.v1.ActiveRun
-	(*EditRequest)(nil),       // 10: xstate.v1.EditRequest
-	(*UndoRequest)(nil),       // 11: xstate.v1.UndoRequest
-	(*RollbackRequest)(nil),   // 12: xstate.v1.RollbackRequest
-	(*ForkRequest)(nil),       // 13: xstate.v1.ForkRequest
-	(*ListCallsRequest)(nil),  // 14: xstate.v1.ListCallsRequest
-	(*GetCallRequest)(nil),    // 15: xstate.v1.GetCallRequest
-	(*ApproveRequest)(nil),    // 16: xstate.v1.ApproveRequest
-	(*AnswerRequest)(nil),     // 17: xstate.v1.AnswerRequest
-	(*AnswerResponse)(nil),    // 18: xstate.v1.AnswerResponse
-	(*PlanRequest)(nil),       // 19: xstate.v1.PlanRequest
-	(*WhyRequest)(nil),        // 20: xstate.v1.WhyRequest
-	(*QueryRequest)(nil),      // 21: xstate.v1.QueryRequest
-	(*PathEnds)(nil),          // 22: xstate.v1.PathEnds
-	(*QueryResponse)(nil),     // 23: xstate.v1.QueryResponse
-	(*ValueRequest)(nil),      // 24: xstate.v1.ValueRequest
-	(*HistoryRequest)(nil),    // 25: xstate.v1.HistoryRequest
-	(*ShowRequest)(nil),       // 26: xstate.v1.ShowRequest
-	(*DiffRequest)(nil),       // 27: xstate.v1.DiffRequest
-	(*ReplayRequest)(nil),     // 28: xstate.v1.ReplayRequest
-	(*VerifyRequest)(nil),     // 29: xstate.v1.VerifyRequest
-	(*EvidenceRequest)(nil),   // 30: xstate.v1.EvidenceRequest
-	nil,                       // 31: xstate.v1.ExecRequest.EnvironEntry
-	nil,                       // 32: xstate.v1.RunRequest.EnvironEntry
-	nil,                       // 33: xstate.v1.EditRequest.EnvironEntry
-	nil,                       // 34: xstate.v1.PlanRequest.EnvironEntry
-	nil,                       // 35: xstate.v1.ValueRequest.EnvironEntry
-	(*structpb.Struct)(nil),   // 36: google.protobuf.Struct
-	(*structpb.Value)(nil),    // 37: google.protobuf.Value
-	(*Query)(nil),             // 38: xstate.v1.Query
-	(*QueryBlock)(nil),        // 39: xstate.v1.QueryBlock
-	(*QuerySymbol)(nil),       // 40: xstate.v1.QuerySymbol
-	(*QueryDependents)(nil),   // 41: xstate.v1.QueryDependents
-	(*QueryPath)(nil),         // 42: xstate.v1.QueryPath
-	(*QueryVersion)(nil),      // 43: xstate.v1.QueryVersion
-	(*QueryPatch)(nil),        // 44: xstate.v1.QueryPatch
-	(*QueryBlocks)(nil),       // 45: xstate.v1.QueryBlocks
-	(*QueryUnverified)(nil),   // 46: xstate.v1.QueryUnverified
-	(*QueryVolatile)(nil),     // 47: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),        // 48: xstate.v1.QueryWhere
-	(*Status)(nil),            // 49: xstate.v1.Status
-	(*Exec)(nil),              // 50: xstate.v1.Exec
-	(*Event)(nil),             // 51: xstate.v1.Event
-	(*Run)(nil),               // 52: xstate.v1.Run
-	(*Patch)(nil),             // 53: xstate.v1.Patch
-	(*Undo)(nil),              // 54: xstate.v1.Undo
-	(*Rollback)(nil),          // 55: xstate.v1.Rollback
-	(*Fork)(nil),              // 56: xstate.v1.Fork
-	(*Calls)(nil),             // 57: xstate.v1.Calls
-	(*Call)(nil),              // 58: xstate.v1.Call
-	(*Approve)(nil),           // 59: xstate.v1.Approve
-	(*Plan)(nil),              // 60: xstate.v1.Plan
-	(*Why)(nil),               // 61: xstate.v1.Why
-	(*QueryValue)(nil),        // 62: xstate.v1.QueryValue
-	(*Log)(nil),               // 63: xstate.v1.Log
-	(*Diff)(nil),              // 64: xstate.v1.Diff
-	(*Replay)(nil),            // 65: xstate.v1.Replay
-	(*Verify)(nil),            // 66: xstate.v1.Verify
-	(*Evidence)(nil),          // 67: xstate.v1.Evidence
+	(*ListRequest)(nil),        // 0: xstate.v1.ListRequest
+	(*GetRequest)(nil),         // 1: xstate.v1.GetRequest
+	(*ExecRequest)(nil),        // 2: xstate.v1.ExecRequest
+	(*ToolDefinition)(nil),     // 3: xstate.v1.ToolDefinition
+	(*RunRequest)(nil),         // 4: xstate.v1.RunRequest
+	(*InterruptRequest)(nil),   // 5: xstate.v1.InterruptRequest
+	(*InterruptResponse)(nil),  // 6: xstate.v1.InterruptResponse
+	(*ListRunsRequest)(nil),    // 7: xstate.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),   // 8: xstate.v1.ListRunsResponse
+	(*ActiveRun)(nil),          // 9: xstate.v1.ActiveRun
+	(*EditRequest)(nil),        // 10: xstate.v1.EditRequest
+	(*UndoRequest)(nil),        // 11: xstate.v1.UndoRequest
+	(*RollbackRequest)(nil),    // 12: xstate.v1.RollbackRequest
+	(*ForkRequest)(nil),        // 13: xstate.v1.ForkRequest
+	(*ListCallsRequest)(nil),   // 14: xstate.v1.ListCallsRequest
+	(*GetCallRequest)(nil),     // 15: xstate.v1.GetCallRequest
+	(*ApproveRequest)(nil),     // 16: xstate.v1.ApproveRequest
+	(*AnswerCallRequest)(nil),  // 17: xstate.v1.AnswerCallRequest
+	(*AnswerCallResponse)(nil), // 18: xstate.v1.AnswerCallResponse
+	(*PlanRequest)(nil),        // 19: xstate.v1.PlanRequest
+	(*WhyRequest)(nil),         // 20: xstate.v1.WhyRequest
+	(*QueryRequest)(nil),       // 21: xstate.v1.QueryRequest
+	(*PathEnds)(nil),           // 22: xstate.v1.PathEnds
+	(*QueryResponse)(nil),      // 23: xstate.v1.QueryResponse
+	(*ValueRequest)(nil),       // 24: xstate.v1.ValueRequest
+	(*HistoryRequest)(nil),     // 25: xstate.v1.HistoryRequest
+	(*ShowRequest)(nil),        // 26: xstate.v1.ShowRequest
+	(*DiffRequest)(nil),        // 27: xstate.v1.DiffRequest
+	(*ReplayRequest)(nil),      // 28: xstate.v1.ReplayRequest
+	(*VerifyRequest)(nil),      // 29: xstate.v1.VerifyRequest
+	(*EvidenceRequest)(nil),    // 30: xstate.v1.EvidenceRequest
+	nil,                        // 31: xstate.v1.ExecRequest.EnvironEntry
+	nil,                        // 32: xstate.v1.RunRequest.EnvironEntry
+	nil,                        // 33: xstate.v1.EditRequest.EnvironEntry
+	nil,                        // 34: xstate.v1.PlanRequest.EnvironEntry
+	nil,                        // 35: xstate.v1.ValueRequest.EnvironEntry
+	(*structpb.Struct)(nil),    // 36: google.protobuf.Struct
+	(*structpb.Value)(nil),     // 37: google.protobuf.Value
+	(*Query)(nil),              // 38: xstate.v1.Query
+	(*QueryBlock)(nil),         // 39: xstate.v1.QueryBlock
+	(*QuerySymbol)(nil),        // 40: xstate.v1.QuerySymbol
+	(*QueryDependents)(nil),    // 41: xstate.v1.QueryDependents
+	(*QueryPath)(nil),          // 42: xstate.v1.QueryPath
+	(*QueryVersion)(nil),       // 43: xstate.v1.QueryVersion
+	(*QueryPatch)(nil),         // 44: xstate.v1.QueryPatch
+	(*QueryBlocks)(nil),        // 45: xstate.v1.QueryBlocks
+	(*QueryUnverified)(nil),    // 46: xstate.v1.QueryUnverified
+	(*QueryVolatile)(nil),      // 47: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),         // 48: xstate.v1.QueryWhere
+	(*Status)(nil),             // 49: xstate.v1.Status
+	(*Exec)(nil),               // 50: xstate.v1.Exec
+	(*Event)(nil),              // 51: xstate.v1.Event
+	(*Run)(nil),                // 52: xstate.v1.Run
+	(*Patch)(nil),              // 53: xstate.v1.Patch
+	(*Undo)(nil),               // 54: xstate.v1.Undo
+	(*Rollback)(nil),           // 55: xstate.v1.Rollback
+	(*Fork)(nil),               // 56: xstate.v1.Fork
+	(*Calls)(nil),              // 57: xstate.v1.Calls
+	(*Call)(nil),               // 58: xstate.v1.Call
+	(*Approve)(nil),            // 59: xstate.v1.Approve
+	(*Plan)(nil),               // 60: xstate.v1.Plan
+	(*Why)(nil),                // 61: xstate.v1.Why
+	(*QueryValue)(nil),         // 62: xstate.v1.QueryValue
+	(*Log)(nil),                // 63: xstate.v1.Log
+	(*Diff)(nil),               // 64: xstate.v1.Diff
+	(*Replay)(nil),             // 65: xstate.v1.Replay
+	(*Verify)(nil),             // 66: xstate.v1.Verify
+	(*Evidence)(nil),           // 67: xstate.v1.Evidence
 }
 var file_xstate_v1_services_proto_depIdxs = []int32{
 	36, // 0: xstate.v1.ExecRequest.origin:type_name -> google.protobuf.Struct
@@ -3288,10 +3289,10 @@ var file_xstate_v1_services_proto_depIdxs = []int32{
 	11, // 41: xstate.v1.EditService.Undo:input_type -> xstate.v1.UndoRequest
 	12, // 42: xstate.v1.EditService.Rollback:input_type -> xstate.v1.RollbackRequest
 	13, // 43: xstate.v1.EditService.Fork:input_type -> xstate.v1.ForkRequest
-	14, // 44: xstate.v1.CallService.List:input_type -> xstate.v1.ListCallsRequest
-	15, // 45: xstate.v1.CallService.Get:input_type -> xstate.v1.GetCallRequest
+	14, // 44: xstate.v1.CallService.ListCalls:input_type -> xstate.v1.ListCallsRequest
+	15, // 45: xstate.v1.CallService.GetCall:input_type -> xstate.v1.GetCallRequest
 	16, // 46: xstate.v1.CallService.Approve:input_type -> xstate.v1.ApproveRequest
-	17, // 47: xstate.v1.CallService.Answer:input_type -> xstate.v1.AnswerRequest
+	17, // 47: xstate.v1.CallService.AnswerCall:input_type -> xstate.v1.AnswerCallRequest
 	19, // 48: xstate.v1.QueryService.Plan:input_type -> xstate.v1.PlanRequest
 	20, // 49: xstate.v1.QueryService.Why:input_type -> xstate.v1.WhyRequest
 	21, // 50: xstate.v1.QueryService.Query:input_type -> xstate.v1.QueryRequest
@@ -3314,10 +3315,10 @@ var file_xstate_v1_services_proto_depIdxs = []int32{
 	54, // 67: xstate.v1.EditService.Undo:output_type -> xstate.v1.Undo
 	55, // 68: xstate.v1.EditService.Rollback:output_type -> xstate.v1.Rollback
 	56, // 69: xstate.v1.EditService.Fork:output_type -> xstate.v1.Fork
-	57, // 70: xstate.v1.CallService.List:output_type -> xstate.v1.Calls
-	58, // 71: xstate.v1.CallService.Get:output_type -> xstate.v1.Call
+	57, // 70: xstate.v1.CallService.ListCalls:output_type -> xstate.v1.Calls
+	58, // 71: xstate.v1.CallService.GetCall:output_type -> xstate.v1.Call
 	59, // 72: xstate.v1.CallService.Approve:output_type -> xstate.v1.Approve
-	18, // 73: xstate.v1.CallService.Answer:output_type -> xstate.v1.AnswerResponse
+	18, // 73: xstate.v1.CallService.AnswerCall:output_type -> xstate.v1.AnswerCallResponse
 	60, // 74: xstate.v1.QueryService.Plan:output_type -> xstate.v1.Plan
 	61, // 75: xstate.v1.QueryService.Why:output_type -> xstate.v1.Why
 	23, // 76: xstate.v1.QueryService.Query:output_type -> xstate.v1.QueryResponse
@@ -3344,10 +3345,10 @@ func file_xstate_v1_services_proto_init() {
 	file_xstate_v1_services_proto_msgTypes[4].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[13].OneofWrappers = []any{}
 	file_xstate_v1_services_proto_msgTypes[17].OneofWrappers = []any{
-		(*AnswerRequest_Result)(nil),
-		(*AnswerRequest_Refused)(nil),
-		(*AnswerRequest_Error)(nil),
-		(*AnswerRequest_NotSent)(nil),
+		(*AnswerCallRequest_Result)(nil),
+		(*AnswerCallRequest_Refused)(nil),
+		(*AnswerCallRequest_Error)(nil),
+		(*AnswerCallRequest_NotSent)(nil),
 	}
 	file_xstate_v1_services_proto_msgTypes[21].OneofWrappers = []any{
 		(*QueryRequest_Block)(nil),

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 
 import xstate_engine
+from xstate_engine import Tool, ToolNotSent, ToolRefused, _offers
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -59,14 +60,24 @@ class TestDefinition(unittest.TestCase):
         self.assertEqual((folder / "_client.py").read_text("utf-8"), want, "run clients/python/generate.py")
 
     def test_requests_have_the_fields_of_the_api(self):
+        everything = Tool(print, "read", "d", {}, {"type": "null"}, "s", 1.0, "u", "v")
+        self.assertEqual(set(everything.definition("t")) | {"input"}, messages()["ToolDefinition"])
         engine = xstate_engine.Engine(".", origin={"agent": "a"})
         engine._transport = spy = Spy()
         s = engine.session("s")
-        s.exec("1", replace="b", append=True, budget=1, timeout=1, detach=True)
+        offers = {"tools": {"t": everything}, "models": {"m": everything}}
+        s.exec("1", replace="b", append=True, budget=1, timeout=1, detach=True, **offers)
         s.run(
             "f.py", arguments=["a"], timeout=1, detach=True, verify=True, fresh=True, always=["a"], never=["b"],
-            restore_files=True, jobs=2, write=True, expect=1, merge=True,
+            restore_files=True, jobs=2, write=True, expect=1, merge=True, **offers,
         )  # fmt: skip
+        s.calls(waiting=True, tool="t", block="b", since=1, cost=True)
+        s.approve(1, choice="c", deny=True, reason="r", result=None, by="b")
+        for answer in (
+            _offers.answered({"call": 1}, xstate_engine.Spent(1, 2, 3, 4.0)),
+            *(_offers.failed({"call": 1}, e("x")) for e in (ToolRefused, ToolNotSent, OSError)),
+        ):
+            engine._answer(answer)
         s.edit("p", format="diff", block="b", expect=3, merge=True, dry_run=True, run=True, timeout=1)
         s.undo(3, by="a", dry_run=True, keep_file=True)
         s.rollback(0, keep_file=True)
@@ -84,7 +95,7 @@ class TestDefinition(unittest.TestCase):
         s.query(path=("a", "b"), at_step=0, limit=1)
         engine.sessions()
         engine.runs()
-        engine._interrupt(xstate_engine._client._Run())
+        engine._interrupt(xstate_engine._client._Run(_offers.Offering(None, None)))
 
         self.assertEqual(set(xstate_engine.ActiveRun.__annotations__), messages()["ActiveRun"])
         rpcs = dict(re.findall(r"rpc (\w+)\((\w+)\)", PROTO))
@@ -98,7 +109,7 @@ class TestDefinition(unittest.TestCase):
                 self.assertLessEqual(sent, fields[message], "sent, but not in the API")
                 self.assertEqual(fields[message] - sent, LEFT_OUT.get(message, set()), "in the API, but never sent")
         left = set(rpcs) - {m.partition("/")[2] for m in spy.sent}
-        self.assertEqual(left, {"Get", "Exec", "Run", "Replay", "Verify", "Evidence"}, "methods without a wrapper")
+        self.assertEqual(left, {"Get", "Exec", "Run", "Replay", "Verify", "Evidence", "GetCall"}, "methods without a wrapper")
 
     def test_both_clients_have_the_same_methods(self):
         for blocking, asynchronous in (

@@ -45,7 +45,7 @@ func (all messages) Python() []byte {
 // writePython prints the class of a message. A field named like a word of the language needs the other notation, in
 // which types are evaluated: they stand in quotes.
 func (m *message) writePython(b *bytes.Buffer) {
-	words := slices.ContainsFunc(m.fields, func(f field) bool { return f.name == "from" })
+	words := slices.ContainsFunc(m.fields, func(f field) bool { return f.name == "from" || f.name == "class" })
 	before, line, after := "class %s(TypedDict):\n", "    %s: %s\n", ""
 	if words {
 		before, line, after = "%[1]s = TypedDict(\n    \"%[1]s\",\n    {\n", "        %q: %s,\n", "    },\n)\n"

@@ -105,7 +105,7 @@ func (s *Service) unary(ctx context.Context, procedure string, r *request) ([]by
 	switch m := r.message.(type) {
 	case *v1.ListRunsRequest:
 		return s.activeRuns()
-	case *v1.AnswerRequest:
+	case *v1.AnswerCallRequest:
 		return s.answerCall(m)
 	case *v1.InterruptRequest:
 		return s.interrupt(m.GetRun())

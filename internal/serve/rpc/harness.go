@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -61,74 +60,31 @@ func (h *harness) Call(ctx context.Context, a journal.Attempt) (journal.Answer, 
 	}
 }
 
-// answered is what a client answered.
-type answered struct {
-	answer journal.Answer
-	err    error
-}
-
-// pending are the calls that clients have not answered yet. Calls of a store have different numbers.
-type pending struct {
-	mu    sync.Mutex
-	calls map[state.CallID]chan answered
-}
-
-// expect makes a call answerable until forget.
-func (p *pending) expect(id state.CallID) (answer <-chan answered, forget func()) {
-	ch := make(chan answered, 1)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.calls == nil {
-		p.calls = map[state.CallID]chan answered{}
-	}
-	p.calls[id] = ch
-	return ch, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.calls[id] == ch {
-			delete(p.calls, id)
-		}
-	}
-}
-
-// give answers a call, and reports whether somebody waits for it. The first answer counts.
-func (p *pending) give(id state.CallID, x answered) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ch := p.calls[id]
-	delete(p.calls, id)
-	if ch == nil {
-		return false
-	}
-	ch <- x
-	return true
-}
-
-// answerCall carries out CallService.Answer.
-func (s *Service) answerCall(r *v1.AnswerRequest) ([]byte, error) {
+// answerCall carries out CallService.AnswerCall.
+func (s *Service) answerCall(r *v1.AnswerCallRequest) ([]byte, error) {
 	var x answered
 	switch a := r.GetAnswer().(type) {
-	case *v1.AnswerRequest_Result:
+	case *v1.AnswerCallRequest_Result:
 		if !json.Valid([]byte(a.Result)) {
 			return nil, misused(errors.New("the field result is no JSON"))
 		}
 		x.answer.Result = json.RawMessage(a.Result)
-	case *v1.AnswerRequest_Refused:
+	case *v1.AnswerCallRequest_Refused:
 		text, err := json.Marshal(a.Refused)
 		if err != nil {
 			return nil, err
 		}
 		x.answer.Result, x.answer.Refused = text, true
-	case *v1.AnswerRequest_Error:
+	case *v1.AnswerCallRequest_Error:
 		x.err = errors.New(a.Error)
-	case *v1.AnswerRequest_NotSent:
+	case *v1.AnswerCallRequest_NotSent:
 		x.err = fmt.Errorf("%w: %s", journal.ErrNotSent, a.NotSent)
 	default:
 		return nil, misused(errors.New("the answer is missing: result, refused, error or not_sent"))
 	}
 	x.answer.Usage = state.Usage{InputTokens: int64(r.GetInputTokens()), OutputTokens: int64(r.GetOutputTokens()),
 		MicroUSD: int64(math.Round(r.GetCostUsd() * 1e6))}
-	return asJSON(&v1.AnswerResponse{Taken: s.pending.give(state.CallID(r.GetCall()), x)})
+	return asJSON(&v1.AnswerCallResponse{Taken: s.pending.give(state.CallID(r.GetCall()), x)})
 }
 
 // offers adds the tools and models that a request offers.

@@ -24,9 +24,9 @@ var verbs = map[string]func(proto.Message) *command{
 	v1.EditServiceRollbackProcedure: of(rollbackCommand),
 	v1.EditServiceForkProcedure:     of(forkCommand),
 
-	v1.CallServiceListProcedure:    of(listCallsCommand),
-	v1.CallServiceGetProcedure:     of(getCallCommand),
-	v1.CallServiceApproveProcedure: of(approveCommand),
+	v1.CallServiceListCallsProcedure: of(listCallsCommand),
+	v1.CallServiceGetCallProcedure:   of(getCallCommand),
+	v1.CallServiceApproveProcedure:   of(approveCommand),
 
 	v1.QueryServicePlanProcedure:    of(planCommand),
 	v1.QueryServiceWhyProcedure:     of(whyCommand),

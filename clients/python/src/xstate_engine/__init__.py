@@ -12,6 +12,7 @@ from . import documents
 from ._async_client import AsyncEngine, AsyncSession
 from ._client import Engine, Session
 from ._errors import ExecutionError, XStateError
+from ._offers import Spent, Tool, ToolNotSent, ToolRefused
 from ._results import ActiveRun, Counts, ExecResult, Image
 from ._version import VERSION as __version__
 
@@ -25,6 +26,10 @@ __all__ = [
     "ExecutionError",
     "Image",
     "Session",
+    "Spent",
+    "Tool",
+    "ToolNotSent",
+    "ToolRefused",
     "XStateError",
     "documents",
 ]

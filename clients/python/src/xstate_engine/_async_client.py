@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -7,12 +8,16 @@ from types import TracebackType
 from typing import Any, Literal, overload
 
 from . import documents
+from ._async_tools import AsyncTools
 from ._async_transport import AsyncOnEvent, AsyncTransport, deliver, pause
 from ._errors import XStateError, from_document
+from ._offers import Offering, Offers
 from ._results import ActiveRun, ExecResult
 from ._server import settings
 
 Origin = Mapping[str, Any]
+
+_NOTHING = object()  # no value; None is one
 
 # Codes of calls that did nothing, because another call has the session or the server ends: they are made again.
 _NOT_BEGUN = ("store-busy", "store-closed")
@@ -128,6 +133,8 @@ class AsyncEngine:
         async def each(event: documents.Event) -> None:
             nonlocal last
             kind = event["event"]
+            if kind == "call":
+                run.tools.begin(event)
             if kind in ("done", "error"):
                 last = event
                 return
@@ -138,7 +145,11 @@ class AsyncEngine:
             if on_event is not None:
                 await deliver(on_event, event)
 
-        await self._transport.stream(method, request, each)
+        run.tools = AsyncTools(run.offering, self._answer)
+        try:
+            await self._transport.stream(method, request, each)
+        finally:
+            await run.tools.end()
         if last is None:
             raise XStateError("internal", "the server did not say how the run ended", "please report it")
         if last["event"] == "error":
@@ -148,13 +159,19 @@ class AsyncEngine:
     async def _interrupt(self, run: _Run) -> None:
         await self.call("RunService/Interrupt", {"run": run.started})
 
+    async def _answer(self, answer: dict[str, Any]) -> None:
+        await self.call("CallService/AnswerCall", answer)
+
 
 class _Run:
     """A call that executes code, so that it can be interrupted."""
 
-    def __init__(self) -> None:
+    tools: AsyncTools
+
+    def __init__(self, offering: Offering) -> None:
         self.started = ""  # its id, when the server has begun it
         self.unwanted = False  # it is to be interrupted as soon as it has an id
+        self.offering = offering
 
 
 class AsyncSession:
@@ -183,20 +200,27 @@ class AsyncSession:
         timeout: float | None = None,
         origin: Origin | None = None,
         detach: bool = False,
+        tools: Offers | None = None,
+        models: Offers | None = None,
     ) -> ExecResult:
         """Executes code and what depends on it, and returns what this call did.
 
         The code is a new block of the session's program or a new version of one: the engine finds out, or replace names
         the block, or append says that it is new. Code that fails raises nothing: see ExecResult.error and check.
 
-        on_event gets the events started, begin, output and end, as they happen. If it raises, the run ends.
+        tools are functions that the code can call as xstate.tool(name, **arguments), by name: a Tool says more of one.
+        models are models that it can ask. A call that happened before is served from its record: the function is not
+        called. If a call waits for a decision, the status is waiting; see calls and approve.
+
+        on_event gets the events started, begin, output, end and call, as they happen. If it raises, the run ends.
         budget is how many bytes of text the result has at most; 16000 if it is not given.
         timeout stops, in seconds, a part of a block that runs longer: the code fails with a TimeoutError.
         If this call ends early (an exception, the end of the process), so does the run, unless detach is given.
         """
         request = self._request(origin, replace=replace, append=append, budget=budget, detach=detach, code=code)
         request.update(_given(timeout_seconds=timeout))
-        return ExecResult((await self._execute("RunService/ExecStream", request, on_event))["exec"])
+        offering = Offering(tools, models)
+        return ExecResult((await self._execute("RunService/ExecStream", request, on_event, offering))["exec"])
 
     async def run(
         self,
@@ -207,16 +231,20 @@ class AsyncSession:
         timeout: float | None = None,
         origin: Origin | None = None,
         detach: bool = False,
+        tools: Offers | None = None,
+        models: Offers | None = None,
         **options: Any,
     ) -> documents.Run:
         """Brings the program up to date: executes what is affected since the last run.
 
         file is recorded first, if it is given; else the program is the session's own. options are other fields of
-        RunRequest (api/xstate/v1/services.proto): verify, fresh, always, never, expect, merge, write and more.
+        RunRequest (api/xstate/v1/services.proto): verify, fresh, always, never, expect, merge, write and more. tools
+        and models are as for exec.
         """
         request = self._request(origin, file=_path(file), arguments=arguments, detach=detach, **options)
         request.update(_given(timeout_seconds=timeout))
-        return (await self._execute("RunService/RunStream", request, on_event))["result"]
+        offering = Offering(tools, models)
+        return (await self._execute("RunService/RunStream", request, on_event, offering))["result"]
 
     async def interrupt(self) -> bool:
         """Interrupts what this object executes in the session now, as Ctrl-C does. False if that is nothing.
@@ -229,6 +257,34 @@ class AsyncSession:
             if run.started:
                 await self.engine._interrupt(run)
         return bool(runs)
+
+    async def calls(
+        self,
+        *,
+        waiting: bool = False,
+        tool: str = "",
+        block: str = "",
+        since: int | None = None,
+        cost: bool = False,
+    ) -> documents.Calls:
+        """The calls of tools and models that the session made or is served, the newest first."""
+        request = self._request(None, environ=False, waiting=waiting, tool=tool, block=block, since=since, cost=cost)
+        request.pop("origin", None)
+        return await self.engine.call("CallService/ListCalls", request)
+
+    async def approve(
+        self, call: int, *, choice: str = "", deny: bool = False, reason: str = "", result: Any = _NOTHING, by: str = ""
+    ) -> documents.Approve:
+        """Decides about a call that waits; the next run goes on from there.
+
+        choice is one of those that the call offers, or yes; deny declines it. result is what the call returned, with
+        the choice "happened".
+        """
+        request: dict[str, Any] = {"call": call}
+        request.update((k, v) for k, v in dict(choice=choice, deny=deny, reason=reason, by=by).items() if v)
+        if result is not _NOTHING:
+            request["result"] = json.dumps(result, allow_nan=False)
+        return await self.engine.call("CallService/Approve", request)
 
     async def edit(
         self,
@@ -353,8 +409,11 @@ class AsyncSession:
         request.update((name, value) for name, value in fields.items() if value not in ("", None))
         return await self.engine.call(f"QueryService/{method}", request)
 
-    async def _execute(self, method: str, request: dict[str, Any], on_event: AsyncOnEvent | None) -> Any:
-        run = _Run()
+    async def _execute(
+        self, method: str, request: dict[str, Any], on_event: AsyncOnEvent | None, offering: Offering
+    ) -> Any:
+        run = _Run(offering)
+        request.update((name, offers) for name, offers in offering.request().items() if offers)
         self._runs.add(run)
         try:
             return await self.engine._stream(method, request, run, on_event)

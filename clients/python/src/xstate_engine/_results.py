@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from ._errors import ExecutionError
-from .documents import Exec, ExecBlock, ExecError, ExecFile
+from .documents import Exec, ExecBlock, ExecError, ExecFile, WaitingCall
 
 
 class Counts(NamedTuple):
@@ -92,8 +92,13 @@ class ExecResult:
 
     @property
     def status(self) -> str:
-        """Of the block: ran, reused, failed, blocked, not-reached; new if the run was interrupted before it."""
+        """Of the block: ran, reused, failed, waiting, blocked, not-reached; new if the run was interrupted before it."""
         return self.document["status"]
+
+    @property
+    def waiting(self) -> list[WaitingCall]:
+        """Calls that must be decided before the program can go on; see Session.approve."""
+        return self.document.get("waiting", [])
 
     @property
     def taken_back(self) -> bool:

@@ -60,33 +60,37 @@ class Approve(TypedDict):
     next: list[str]
 
 
-class Approved(TypedDict):
-    call: int
-    state: str
-    kind: str
-    tool: str
-    class: str
-    arguments: Any
-    result: Any
-    error: CallError | None
-    began: NotRequired[str]
-    seconds: float
-    input_tokens: float
-    output_tokens: float
-    micro_usd: float
-    session: NotRequired[str]
-    step: NotRequired[int]
-    agent: NotRequired[str]
-    block: NotRequired[str]
-    node: int
-    line: NotRequired[int]
-    parent: NotRequired[int]
-    depth: NotRequired[int]
-    served: bool
-    used: bool
-    waiting: NotRequired[WaitingCall]
-    approval: NotRequired[Approval]
-    recorded: NotRequired[int]
+Approved = TypedDict(
+    "Approved",
+    {
+        "call": "int",
+        "state": "str",
+        "kind": "str",
+        "tool": "str",
+        "class": "str",
+        "arguments": "Any",
+        "result": "Any",
+        "error": "CallError | None",
+        "began": NotRequired["str"],
+        "seconds": "float",
+        "input_tokens": "float",
+        "output_tokens": "float",
+        "micro_usd": "float",
+        "session": NotRequired["str"],
+        "step": NotRequired["int"],
+        "agent": NotRequired["str"],
+        "block": NotRequired["str"],
+        "node": "int",
+        "line": NotRequired["int"],
+        "parent": NotRequired["int"],
+        "depth": NotRequired["int"],
+        "served": "bool",
+        "used": "bool",
+        "waiting": NotRequired["WaitingCall"],
+        "approval": NotRequired["Approval"],
+        "recorded": NotRequired["int"],
+    },
+)
 
 
 class ArtifactChange(TypedDict):
@@ -183,41 +187,45 @@ class BlockView(TypedDict):
     seconds: float
 
 
-class Call(TypedDict):
-    version: int
-    call: int
-    state: str
-    kind: str
-    tool: str
-    class: str
-    arguments: Any
-    result: Any
-    error: CallError | None
-    began: NotRequired[str]
-    seconds: float
-    input_tokens: float
-    output_tokens: float
-    micro_usd: float
-    session: NotRequired[str]
-    step: NotRequired[int]
-    agent: NotRequired[str]
-    block: NotRequired[str]
-    node: int
-    line: NotRequired[int]
-    parent: NotRequired[int]
-    depth: NotRequired[int]
-    served: bool
-    used: bool
-    waiting: NotRequired[WaitingCall]
-    approval: NotRequired[Approval]
-    key: str
-    number: int
-    tool_version: NotRequired[str]
-    scope: NotRequired[str]
-    sample: NotRequired[int]
-    attempts: list[CallAttempt]
-    pieces: NotRequired[list[int]]
-    undo: NotRequired[CallUndo]
+Call = TypedDict(
+    "Call",
+    {
+        "version": "int",
+        "call": "int",
+        "state": "str",
+        "kind": "str",
+        "tool": "str",
+        "class": "str",
+        "arguments": "Any",
+        "result": "Any",
+        "error": "CallError | None",
+        "began": NotRequired["str"],
+        "seconds": "float",
+        "input_tokens": "float",
+        "output_tokens": "float",
+        "micro_usd": "float",
+        "session": NotRequired["str"],
+        "step": NotRequired["int"],
+        "agent": NotRequired["str"],
+        "block": NotRequired["str"],
+        "node": "int",
+        "line": NotRequired["int"],
+        "parent": NotRequired["int"],
+        "depth": NotRequired["int"],
+        "served": "bool",
+        "used": "bool",
+        "waiting": NotRequired["WaitingCall"],
+        "approval": NotRequired["Approval"],
+        "key": "str",
+        "number": "int",
+        "tool_version": NotRequired["str"],
+        "scope": NotRequired["str"],
+        "sample": NotRequired["int"],
+        "attempts": "list[CallAttempt]",
+        "pieces": NotRequired["list[int]"],
+        "undo": NotRequired["CallUndo"],
+    },
+)
 
 
 class CallAttempt(TypedDict):
@@ -246,32 +254,36 @@ class CallError(TypedDict):
     hint: NotRequired[str]
 
 
-class CallRow(TypedDict):
-    call: int
-    state: str
-    kind: str
-    tool: str
-    class: str
-    arguments: Any
-    result: Any
-    error: CallError | None
-    began: NotRequired[str]
-    seconds: float
-    input_tokens: float
-    output_tokens: float
-    micro_usd: float
-    session: NotRequired[str]
-    step: NotRequired[int]
-    agent: NotRequired[str]
-    block: NotRequired[str]
-    node: int
-    line: NotRequired[int]
-    parent: NotRequired[int]
-    depth: NotRequired[int]
-    served: bool
-    used: bool
-    waiting: NotRequired[WaitingCall]
-    approval: NotRequired[Approval]
+CallRow = TypedDict(
+    "CallRow",
+    {
+        "call": "int",
+        "state": "str",
+        "kind": "str",
+        "tool": "str",
+        "class": "str",
+        "arguments": "Any",
+        "result": "Any",
+        "error": "CallError | None",
+        "began": NotRequired["str"],
+        "seconds": "float",
+        "input_tokens": "float",
+        "output_tokens": "float",
+        "micro_usd": "float",
+        "session": NotRequired["str"],
+        "step": NotRequired["int"],
+        "agent": NotRequired["str"],
+        "block": NotRequired["str"],
+        "node": "int",
+        "line": NotRequired["int"],
+        "parent": NotRequired["int"],
+        "depth": NotRequired["int"],
+        "served": "bool",
+        "used": "bool",
+        "waiting": NotRequired["WaitingCall"],
+        "approval": NotRequired["Approval"],
+    },
+)
 
 
 class CallToolCost(TypedDict):
@@ -305,6 +317,15 @@ class Calls(TypedDict):
     calls: list[CallRow]
     total: CallTotal
     costs: NotRequired[list[CallToolCost]]
+
+
+class CallsSummary(TypedDict):
+    made: int
+    served: int
+    spent: Usage
+    saved: Usage
+    refreshed: NotRequired[list[RefreshedCall]]
+    stale: NotRequired[list[StaleCall]]
 
 
 class Candidate(TypedDict):
@@ -789,6 +810,7 @@ class Plan(TypedDict):
     edits: list[PlannedEdit]
     blocks: list[PlanBlock]
     edited_files: NotRequired[list[EditedFile]]
+    stale: NotRequired[list[StaleCall]]
     lost: NotRequired[list[Lost]]
     fires: NotRequired[list[RepeatedEffect]]
 
@@ -940,6 +962,7 @@ class Reason(TypedDict):
     was: NotRequired[str]
     now: NotRequired[str]
     by: NotRequired[str]
+    call: NotRequired[str]
     limit: NotRequired[float]
 
 
@@ -953,6 +976,15 @@ class ReferenceView(TypedDict):
     status: str
     now: NotRequired[str]
     since: NotRequired[int]
+
+
+class RefreshedCall(TypedDict):
+    call: int
+    text: str
+    tool: str
+    age_seconds: float
+    changed: bool
+    error: NotRequired[str]
 
 
 class Repeat(TypedDict):
@@ -985,12 +1017,21 @@ class Replay(TypedDict):
     seconds: float
 
 
+class Reverted(TypedDict):
+    call: int
+    by_call: int
+    tool: str
+
+
 class Rollback(TypedDict):
     version: int
     session: str
     step: int
     to: int
     file: NotRequired[str]
+    revertible: NotRequired[list[CallRow]]
+    permanent: NotRequired[list[CallRow]]
+    reverted: NotRequired[list[Reverted]]
 
 
 class Run(TypedDict):
@@ -1020,6 +1061,7 @@ class Run(TypedDict):
     ended_by: NotRequired[str]
     exit_code: NotRequired[int]
     private: NotRequired[PrivateRun]
+    calls: NotRequired[CallsSummary]
 
 
 class RunReport(TypedDict):
@@ -1073,6 +1115,15 @@ class Span(TypedDict):
     last: NotRequired[int]
 
 
+class StaleCall(TypedDict):
+    call: int
+    text: str
+    tool: str
+    age_seconds: float
+    lifetime_seconds: float
+    blocks: list[str]
+
+
 class Status(TypedDict):
     version: int
     store: NotRequired[str]
@@ -1120,6 +1171,9 @@ class Undo(TypedDict):
     steps: list[UndoStep]
     changes: list[BlockChange]
     file: NotRequired[str]
+    revertible: NotRequired[list[CallRow]]
+    permanent: NotRequired[list[CallRow]]
+    reverted: NotRequired[list[Reverted]]
 
 
 class UndoStep(TypedDict):
@@ -1128,6 +1182,12 @@ class UndoStep(TypedDict):
     block: str
     undoes: int
     artifact: NotRequired[str]
+
+
+class Usage(TypedDict):
+    input_tokens: float
+    output_tokens: float
+    micro_usd: float
 
 
 class ValueChange(TypedDict):

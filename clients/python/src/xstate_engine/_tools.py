@@ -1,0 +1,48 @@
+"""Answers the calls of a program, in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ._errors import XStateError
+from ._offers import Offering, answered, failed
+from .documents import Event
+
+
+class Tools:
+    """Answers the calls of one run, each in a thread of its own. What a coroutine returns is awaited there."""
+
+    def __init__(self, offering: Offering, answer: Callable[[dict[str, Any]], Any]) -> None:
+        self._offering = offering
+        self._answer = answer
+
+    def begin(self, event: Event) -> None:
+        """Begins to answer a call."""
+        threading.Thread(target=self._one, args=(event,), name="xstate-tool", daemon=True).start()
+
+    def _one(self, event: Event) -> None:
+        try:
+            answer = answered(event, self._result(event))
+        except Exception as e:
+            answer = failed(event, e)
+        try:
+            self._answer(answer)
+        except XStateError:
+            pass  # the server ended, or has ended the run: nobody waits
+
+    def _result(self, event: Event) -> Any:
+        result = self._offering.bind(event)()
+        if not inspect.isawaitable(result):
+            return result
+
+        async def wait() -> Any:
+            return await result
+
+        return asyncio.run(wait())
+
+    def end(self) -> None:
+        """Leaves threads whose run has ended to themselves: nobody takes their answers."""
