@@ -307,6 +307,15 @@ class Calls(TypedDict):
     costs: NotRequired[list[CallToolCost]]
 
 
+class CallsSummary(TypedDict):
+    made: int
+    served: int
+    spent: Usage
+    saved: Usage
+    refreshed: NotRequired[list[RefreshedCall]]
+    stale: NotRequired[list[StaleCall]]
+
+
 class Candidate(TypedDict):
     line: int
     score: float
@@ -789,6 +798,7 @@ class Plan(TypedDict):
     edits: list[PlannedEdit]
     blocks: list[PlanBlock]
     edited_files: NotRequired[list[EditedFile]]
+    stale: NotRequired[list[StaleCall]]
     lost: NotRequired[list[Lost]]
     fires: NotRequired[list[RepeatedEffect]]
 
@@ -940,6 +950,7 @@ class Reason(TypedDict):
     was: NotRequired[str]
     now: NotRequired[str]
     by: NotRequired[str]
+    call: NotRequired[str]
     limit: NotRequired[float]
 
 
@@ -953,6 +964,15 @@ class ReferenceView(TypedDict):
     status: str
     now: NotRequired[str]
     since: NotRequired[int]
+
+
+class RefreshedCall(TypedDict):
+    call: int
+    text: str
+    tool: str
+    age_seconds: float
+    changed: bool
+    error: NotRequired[str]
 
 
 class Repeat(TypedDict):
@@ -1020,6 +1040,7 @@ class Run(TypedDict):
     ended_by: NotRequired[str]
     exit_code: NotRequired[int]
     private: NotRequired[PrivateRun]
+    calls: NotRequired[CallsSummary]
 
 
 class RunReport(TypedDict):
@@ -1071,6 +1092,15 @@ class SessionStatus(TypedDict):
 class Span(TypedDict):
     first: Entry
     last: NotRequired[int]
+
+
+class StaleCall(TypedDict):
+    call: int
+    text: str
+    tool: str
+    age_seconds: float
+    lifetime_seconds: float
+    blocks: list[str]
 
 
 class Status(TypedDict):
@@ -1128,6 +1158,12 @@ class UndoStep(TypedDict):
     block: str
     undoes: int
     artifact: NotRequired[str]
+
+
+class Usage(TypedDict):
+    input_tokens: float
+    output_tokens: float
+    micro_usd: float
 
 
 class ValueChange(TypedDict):
