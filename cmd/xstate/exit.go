@@ -130,6 +130,7 @@ var exitCodes = map[state.Code]int{
 	journal.CodeBudget:        exitRefused,
 	journal.CodeWaiting:       exitRefused,
 	journal.CodeUnrecorded:    exitRefused,
+	journal.CodeEffects:       exitUsage,
 
 	state.CodeDamaged:        exitDiverged,
 	state.CodeArchiveDamaged: exitDiverged,

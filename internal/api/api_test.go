@@ -23,7 +23,7 @@ var documents = []any{
 	Export{}, Failure{},
 	Figure{}, Figures{},
 	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
-	Import{}, Init{}, Log{}, LogGraph{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
+	Import{}, Init{}, Log{}, LogGraph{}, CallTree{}, CallsSummary{}, RefreshedCall{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
 	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{}, LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Preflight{},
 	Problem{}, Query{}, QueryBlock{},
 	QueryBlocks{}, QueryDependents{}, QueryPatch{}, QueryPath{}, QuerySymbol{}, QueryUnverified{}, QueryValue{},

@@ -207,3 +207,16 @@ func (h *History) runBefore(ctx context.Context, n state.StepNumber) (state.Step
 	}
 	return 0, nil
 }
+
+// SumCalls sums up the calls of a run: those that it made, and of uses those that were served.
+func SumCalls(made map[state.CallID]state.Call, uses []CallUse) (sum CallSum) {
+	for _, c := range made {
+		sum.add(CallSum{Made: 1, Seconds: c.Seconds, Spent: c.Usage})
+	}
+	for _, c := range uses {
+		if _, own := made[c.ID]; !own {
+			sum.add(CallSum{Served: 1, Saved: c.Usage})
+		}
+	}
+	return sum
+}

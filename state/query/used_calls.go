@@ -213,16 +213,3 @@ func (h *History) callValue(ctx context.Context, k depgraph.Key, d state.Digest)
 	}
 	return nil
 }
-
-// SumCalls sums up the calls of a run: those that it made, and of uses those that were served.
-func SumCalls(made map[state.CallID]state.Call, uses []CallUse) (sum CallSum) {
-	for _, c := range made {
-		sum.add(CallSum{Made: 1, Seconds: c.Seconds, Spent: c.Usage})
-	}
-	for _, c := range uses {
-		if _, own := made[c.ID]; !own {
-			sum.add(CallSum{Served: 1, Saved: c.Usage})
-		}
-	}
-	return sum
-}
