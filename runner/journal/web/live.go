@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -27,6 +28,7 @@ type live struct {
 
 	mu    sync.Mutex // held while the source has the writer
 	began bool       // the program has the head of the answer, and the body as far as it came
+	whole bool       // the program has all of an answer that is not recorded
 	lost  *Answer    // that does not count
 	err   error
 }
@@ -119,7 +121,8 @@ func (l *live) receive(reply *http.Response, answer *Answer, key []byte) error {
 		}
 		if len(kept) > MaxBody {
 			l.up.Pass(l.request.URL.Host)
-			_, _ = io.Copy(l.w, reply.Body)
+			_, err := io.Copy(l.w, reply.Body)
+			l.whole = err == nil
 			return fmt.Errorf("the answer has more than %d bytes, so it is not recorded", MaxBody)
 		}
 		if err == io.EOF {
@@ -139,14 +142,20 @@ func isStream(reply *http.Response) bool {
 
 // push gives the program a part of a body.
 func (l *live) push(part []byte) {
+	c := http.NewResponseController(l.w)
+	_ = c.SetWriteDeadline(time.Now().Add(patience))
 	_, _ = l.w.Write(part) // where the program went away, the context ends
-	_ = http.NewResponseController(l.w).Flush()
+	_ = c.Flush()
 }
+
+// patience is how long a program may leave a part unread. The rest is then read for the record alone: the program's
+// code may have ended.
+const patience = 30 * time.Second
 
 // finish gives the program the outcome of the call.
 func (l *live) finish(reply kernel.CallReply, key []byte) {
 	switch {
-	case reply.Error == nil && l.began:
+	case l.whole, reply.Error == nil && l.began:
 	case reply.Error == nil:
 		l.serve(reply.Result, key)
 	case reply.Suspended:
