@@ -57,6 +57,7 @@ func (s *Source) Exchange(calls kernel.Calls) proxy.Handler {
 			kernel.CallVia{})
 		l.mu.Lock() // the source may still end
 		defer l.mu.Unlock()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection may serve others
 		l.finish(reply, s.key)
 	}
 }

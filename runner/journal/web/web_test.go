@@ -390,7 +390,7 @@ func TestLost(t *testing.T) {
 	if s.asked["POST /down"] != 1 {
 		t.Errorf("what may have happened was repeated: %v", s.asked)
 	}
-	_, err := journal.Decide(t.Context(), s.store, journal.Decision{Call: id, Choice: journal.ChoiceHappened,
+	_, _, err := journal.Decide(t.Context(), s.store, journal.Decision{Call: id, Choice: journal.ChoiceHappened,
 		Result: json.RawMessage(`{"order":7}`), At: time.Unix(1, 0)})
 	if err != nil {
 		t.Fatal(err)
