@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +15,9 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
+
+// MaxBody bounds what is recorded of a request or an answer, in bytes. A larger one passes, and counts as the network.
+const MaxBody = 32 << 20
 
 // live is a request that a program makes and waits for. The call of the journal finds it in its context: what says who
 // asks must not be among the arguments.
@@ -34,33 +35,6 @@ type live struct {
 }
 
 type liveKey struct{}
-
-// Exchange returns what answers the requests of a program by its calls.
-func (s *Source) Exchange(calls kernel.Calls) proxy.Handler {
-	return func(w http.ResponseWriter, r *http.Request, up proxy.Upstream) {
-		body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
-		if err != nil {
-			panic(http.ErrAbortHandler) // the program went away
-		}
-		if len(body) > MaxBody {
-			passOn(w, r, io.MultiReader(strings.NewReader(string(body)), r.Body), up)
-			return
-		}
-		args, err := json.Marshal(arguments(r, body, s.key))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		l := &live{w: w, request: r, body: body, up: up}
-		ctx := context.WithValue(r.Context(), liveKey{}, l)
-		reply := calls.Call(ctx, kernel.CallRequest{Kind: string(journal.KindTool), Tool: ToolName, Args: args},
-			kernel.CallVia{})
-		l.mu.Lock() // the source may still end
-		defer l.mu.Unlock()
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection may serve others
-		l.finish(reply, s.key)
-	}
-}
 
 // passOn sends a request on that is too large to be recorded.
 func passOn(w http.ResponseWriter, r *http.Request, body io.Reader, up proxy.Upstream) {

@@ -152,7 +152,7 @@ func TestUsage(t *testing.T) {
 		"text/event-stream; charset=utf-8": "event: message_start\ndata: {\"message\":{\"model\":\"m\",\"usage\":" +
 			"{\"input_tokens\":100,\"output_tokens\":1}}}\n\ndata: {\"usage\":{\"output_tokens\":20}}\n\n",
 	} {
-		got, model := s.usage([]byte(body), map[string][]string{"content-type": {kind}})
+		got, model := usageOf(s.models, []byte(body), map[string][]string{"content-type": {kind}})
 		if want := (state.Usage{InputTokens: 100, OutputTokens: 20, MicroUSD: 400}); got != want || model != "m" {
 			t.Errorf("usage of %s = %v of %q, want %v of m", kind, got, model, want)
 		}
@@ -376,9 +376,18 @@ func TestLost(t *testing.T) {
 	ask("GET", "/half", `200 broken after "half"`)
 	ask("POST", "/busy", "429"+plain+"busy")
 	waits := v.ask(t, "POST", "/down", "")
-	var id state.CallID
-	if _, err := fmt.Sscanf(waits, "503 text/plain; charset=utf-8  xstate: call %d waits:", &id); err != nil {
+	if !strings.Contains(waits, "did the call of POST http://") {
 		t.Fatalf("POST /down = %q, want that it waits", waits)
+	}
+	var id state.CallID
+	err := s.store.Calls(t.Context(), 1, func(c *state.Call) bool {
+		if c.State == state.CallWaiting {
+			id = c.ID
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	mended = true
 	v = s.visit(t)
@@ -390,7 +399,7 @@ func TestLost(t *testing.T) {
 	if s.asked["POST /down"] != 1 {
 		t.Errorf("what may have happened was repeated: %v", s.asked)
 	}
-	_, _, err := journal.Decide(t.Context(), s.store, journal.Decision{Call: id, Choice: journal.ChoiceHappened,
+	_, _, err = journal.Decide(t.Context(), s.store, journal.Decision{Call: id, Choice: journal.ChoiceHappened,
 		Result: json.RawMessage(`{"order":7}`), At: time.Unix(1, 0)})
 	if err != nil {
 		t.Fatal(err)
