@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -123,3 +124,15 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// choice is a flag that may be given as true or false, or not at all.
+type choice struct{ made *bool }
+
+func (c *choice) Set(text string) error {
+	made, err := strconv.ParseBool(text)
+	c.made = &made
+	return err
+}
+
+func (c *choice) String() string { return "" }
+func (c *choice) Type() string   { return "bool" }

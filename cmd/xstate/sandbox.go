@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -42,18 +41,6 @@ func (a *app) recordFlag(flags *pflag.FlagSet) {
 		"(default: as the last run, and as xstate.toml says)")
 	flags.Lookup("record-network").NoOptDefVal = "true"
 }
-
-// choice is a flag that may be given as true or false, or not at all.
-type choice struct{ made *bool }
-
-func (c *choice) Set(text string) error {
-	made, err := strconv.ParseBool(text)
-	c.made = &made
-	return err
-}
-
-func (c *choice) String() string { return "" }
-func (c *choice) Type() string   { return "bool" }
 
 // budgetFlag adds --budget to the flags of a verb.
 func (a *app) budgetFlag(flags *pflag.FlagSet) {

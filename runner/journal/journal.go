@@ -244,7 +244,7 @@ func (j *Journal) depth(ctx context.Context, parent state.CallID) (int, error) {
 func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
 	switch {
 	case rec.State == state.CallSent && !c.Def.Class.Repeatable():
-		return j.wait(ctx, rec, uncertain(c.Tool))
+		return j.wait(ctx, rec, uncertain(cmp.Or(c.Def.Title, c.Tool)))
 	case rec.State == state.CallWaiting && !rec.Approval.Decided():
 		return Result{}, &Suspended{*rec}
 	case rec.State == state.CallWaiting && rec.Approval.Choice == ChoiceNo:
@@ -272,7 +272,7 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 			if c.Approved {
 				break
 			}
-			return j.wait(ctx, rec, state.Approval{Question: fmt.Sprintf("may %s be called?", c.Tool),
+			return j.wait(ctx, rec, state.Approval{Question: fmt.Sprintf("may %s be called?", cmp.Or(c.Def.Title, c.Tool)),
 				Choices: []string{ChoiceYes, ChoiceNo}, Why: v.Reason})
 		}
 	}
@@ -398,7 +398,7 @@ func (j *Journal) lost(ctx context.Context, c *Call, rec *state.Call, spent stat
 	rec.Err = &e
 	keep := context.WithoutCancel(ctx)
 	if !c.Def.Class.Repeatable() && c.Kind == KindTool && !errors.Is(why, ErrNotSent) {
-		return j.wait(keep, rec, uncertain(c.Tool))
+		return j.wait(keep, rec, uncertain(cmp.Or(c.Def.Title, c.Tool)))
 	}
 	rec.State = state.CallLost
 	if err := j.put(keep, rec); err != nil {

@@ -45,6 +45,7 @@ type Refreshing struct {
 // named tool is one.
 func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error) {
 	var due []state.Call
+	var effects error
 	now := j.o.Now()
 	for _, c := range o.Calls {
 		_, stale := c.Age(now)
@@ -52,11 +53,15 @@ func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error
 		case !c.State.Ended() || o.Tool != "" && c.Tool != o.Tool || o.Tool == "" && !stale:
 			continue
 		case Class(c.Class).Effects():
-			return nil, &state.Error{Code: CodeEffects,
+			effects = &state.Error{Code: CodeEffects,
 				Message: fmt.Sprintf("call %d of %s has an effect, which would happen again", c.ID, c.Tool),
 				Hint:    "xstate run --refresh"}
+			continue
 		}
 		due = append(due, c)
+	}
+	if len(due) == 0 && effects != nil { // otherwise some of the tool's calls read, and those are meant
+		return nil, effects
 	}
 	done := make([]Refreshed, len(due))
 	places := make(chan struct{}, refreshing)
@@ -125,7 +130,7 @@ func (j *Journal) again(ctx context.Context, r *Refreshed, by state.Caller) erro
 }
 
 // recorded returns the call of a record. It is nil where the program would make another one now, or must make it
-// itself: the tool has another version, a secret is not in the record, or the call is a step.
+// itself: the tool has another version, a secret is not in the record, the tool is Live, or the call is a step.
 func (j *Journal) recorded(ctx context.Context, rec *state.Call) (*Call, error) {
 	if Kind(rec.Kind) == KindStep {
 		return nil, nil
@@ -136,7 +141,7 @@ func (j *Journal) recorded(ctx context.Context, rec *state.Call) (*Call, error) 
 	}
 	c, err := j.Prepare(ctx, Request{Kind: Kind(rec.Kind), Tool: rec.Tool, Args: args, Sample: rec.Sample,
 		Caller: rec.Caller, Parent: rec.Parent}, func(string) state.Digest { return rec.After })
-	if err != nil || c.Key != rec.Key {
+	if err != nil || c.Key != rec.Key || c.Def.Live {
 		return nil, err
 	}
 	c.Number = rec.Number

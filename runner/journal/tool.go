@@ -53,6 +53,8 @@ type Tool struct {
 	Timeout     time.Duration   // of one attempt; 0: DefaultTimeout
 	Price       int64           // of one call, in millionths of a US dollar, where the source does not tell
 	Source      string          // the name of its source
+	Title       string          // what questions call it; "": Name
+	Live        bool            // only the program can make a call: it has what the record must not have
 }
 
 // lifetime is how long a result is good; 0: for ever. Only what a tool reads grows old.

@@ -22,31 +22,6 @@ func (r *Recording) Trusts() *sandbox.Authority {
 	return r.Authority
 }
 
-// handle lets the calls of a node answer its requests until end is called. Where a call waits, ctx ends: nothing else
-// stops a program that sent a request. failed: the node was interrupted, or its process died.
-func (d *Driven) handle(
-	ctx context.Context, sink Sink,
-) (stoppable context.Context, end func(seen *Observation, failed bool)) {
-	if d.recording == nil || sink.Calls == nil {
-		return ctx, func(*Observation, bool) {}
-	}
-	ctx, stop := context.WithCancel(ctx)
-	x := &exchanges{Calls: sink.Calls, stop: stop, over: make(chan struct{}), open: map[context.Context]func(){}}
-	d.box.Handle(d.recording.Exchange(x))
-	return ctx, func(seen *Observation, failed bool) {
-		d.box.Handle(nil)
-		if x.end(failed) {
-			seen.mark(markUnfinished)
-		}
-		stop()
-		if d.reporting == nil { // only the proxy knows what it passed on
-			if r, err := d.box.Take(context.Background(), d.nodes); err == nil && len(r.Sockets) > 0 {
-				seen.mark("network")
-			}
-		}
-	}
-}
-
 // exchanges are the requests of one node.
 type exchanges struct {
 	Calls

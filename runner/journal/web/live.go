@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,13 +8,16 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
+
+// MaxBody bounds what is recorded of a request or an answer, in bytes. A larger one passes, and counts as the network.
+const MaxBody = 32 << 20
 
 // live is a request that a program makes and waits for. The call of the journal finds it in its context: what says who
 // asks must not be among the arguments.
@@ -27,37 +29,12 @@ type live struct {
 
 	mu    sync.Mutex // held while the source has the writer
 	began bool       // the program has the head of the answer, and the body as far as it came
+	whole bool       // the program has all of an answer that is not recorded
 	lost  *Answer    // that does not count
 	err   error
 }
 
 type liveKey struct{}
-
-// Exchange returns what answers the requests of a program by its calls.
-func (s *Source) Exchange(calls kernel.Calls) proxy.Handler {
-	return func(w http.ResponseWriter, r *http.Request, up proxy.Upstream) {
-		body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
-		if err != nil {
-			panic(http.ErrAbortHandler) // the program went away
-		}
-		if len(body) > MaxBody {
-			passOn(w, r, io.MultiReader(strings.NewReader(string(body)), r.Body), up)
-			return
-		}
-		args, err := json.Marshal(arguments(r, body, s.key))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		l := &live{w: w, request: r, body: body, up: up}
-		ctx := context.WithValue(r.Context(), liveKey{}, l)
-		reply := calls.Call(ctx, kernel.CallRequest{Kind: string(journal.KindTool), Tool: ToolName, Args: args},
-			kernel.CallVia{})
-		l.mu.Lock() // the source may still end
-		defer l.mu.Unlock()
-		l.finish(reply, s.key)
-	}
-}
 
 // passOn sends a request on that is too large to be recorded.
 func passOn(w http.ResponseWriter, r *http.Request, body io.Reader, up proxy.Upstream) {
@@ -119,7 +96,8 @@ func (l *live) receive(reply *http.Response, answer *Answer, key []byte) error {
 		}
 		if len(kept) > MaxBody {
 			l.up.Pass(l.request.URL.Host)
-			_, _ = io.Copy(l.w, reply.Body)
+			_, err := io.Copy(l.w, reply.Body)
+			l.whole = err == nil
 			return fmt.Errorf("the answer has more than %d bytes, so it is not recorded", MaxBody)
 		}
 		if err == io.EOF {
@@ -139,14 +117,20 @@ func isStream(reply *http.Response) bool {
 
 // push gives the program a part of a body.
 func (l *live) push(part []byte) {
+	c := http.NewResponseController(l.w)
+	_ = c.SetWriteDeadline(time.Now().Add(patience))
 	_, _ = l.w.Write(part) // where the program went away, the context ends
-	_ = http.NewResponseController(l.w).Flush()
+	_ = c.Flush()
 }
+
+// patience is how long a program may leave a part unread. The rest is then read for the record alone: the program's
+// code may have ended.
+const patience = 30 * time.Second
 
 // finish gives the program the outcome of the call.
 func (l *live) finish(reply kernel.CallReply, key []byte) {
 	switch {
-	case reply.Error == nil && l.began:
+	case l.whole, reply.Error == nil && l.began:
 	case reply.Error == nil:
 		l.serve(reply.Result, key)
 	case reply.Suspended:

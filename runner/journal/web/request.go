@@ -16,6 +16,9 @@ import (
 	"unicode/utf8"
 )
 
+// ToolName is the name of the tool that requests call.
+const ToolName = "http"
+
 // Arguments are the arguments of a call, as the record has them.
 type Arguments struct {
 	Method  string              `json:"method"`

@@ -14,16 +14,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
-
-// ToolName is the name of the tool that requests call.
-const ToolName = "http"
-
-// MaxBody bounds what is recorded of a request or an answer, in bytes. A larger one passes, and counts as the network.
-const MaxBody = 32 << 20
 
 // Options configures New.
 type Options struct {
@@ -48,8 +45,8 @@ func (s *Source) Name() string { return ToolName }
 
 // Tools returns the one tool. What a request does, its Define says.
 func (s *Source) Tools(context.Context) ([]journal.Tool, error) {
-	return []journal.Tool{{Name: ToolName, Description: "a request that the program sends over HTTP, see docs/calls.md"}},
-		nil
+	return []journal.Tool{{Name: ToolName, Live: true,
+		Description: "a request that the program sends over HTTP, see docs/calls.md"}}, nil
 }
 
 // Close has nothing to close.
@@ -65,6 +62,7 @@ func (s *Source) Define(t journal.Tool, args json.RawMessage) journal.Tool {
 		}
 	}
 	t.Class, t.Scope, t.Timeout = classOf(&a, u), u.Host, -1 // programs have time limits of their own
+	t.Title = a.Method + " " + a.URL
 	name := a.Method + " " + u.Host + cmp.Or(u.EscapedPath(), "/")
 	for _, d := range s.declared { // the most exact one is the last
 		if !d.pattern.MatchString(name) {
@@ -167,6 +165,33 @@ func (s *Source) Call(ctx context.Context, a journal.Attempt) (journal.Answer, e
 	return answer, err
 }
 
+// Exchange returns what answers the requests of a program by its calls.
+func (s *Source) Exchange(calls kernel.Calls) proxy.Handler {
+	return func(w http.ResponseWriter, r *http.Request, up proxy.Upstream) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+		if err != nil {
+			panic(http.ErrAbortHandler) // the program went away
+		}
+		if len(body) > MaxBody {
+			passOn(w, r, io.MultiReader(strings.NewReader(string(body)), r.Body), up)
+			return
+		}
+		args, err := json.Marshal(arguments(r, body, s.key))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		l := &live{w: w, request: r, body: body, up: up}
+		ctx := context.WithValue(r.Context(), liveKey{}, l)
+		reply := calls.Call(ctx, kernel.CallRequest{Kind: string(journal.KindTool), Tool: ToolName, Args: args},
+			kernel.CallVia{})
+		l.mu.Lock() // the source may still end
+		defer l.mu.Unlock()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection may serve others
+		l.finish(reply, s.key)
+	}
+}
+
 // send makes one attempt.
 func (s *Source) send(ctx context.Context, l *live, a journal.Attempt) (journal.Answer, error) {
 	r := l.request.Clone(ctx)
@@ -199,7 +224,7 @@ func (s *Source) send(ctx context.Context, l *live, a journal.Attempt) (journal.
 	if err != nil {
 		return journal.Answer{}, err
 	}
-	usage, model := s.usage(answer.Body.Bytes(), answer.Headers)
+	usage, model := usageOf(s.models, answer.Body.Bytes(), answer.Headers)
 	return journal.Answer{Result: result, Usage: usage, Model: model}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -19,9 +20,11 @@ type spent struct {
 	}
 }
 
-// usage returns what an answer of a model spent, and which one answered. Of a stream each event may say a part: the
+// usageOf returns what an answer of a model spent, and which one answered. Of a stream each event may say a part: the
 // largest count is the last.
-func (s *Source) usage(body []byte, headers map[string][]string) (u state.Usage, model string) {
+func usageOf(
+	models map[string]policy.Model, body []byte, headers map[string][]string,
+) (u state.Usage, model string) {
 	kind := strings.Join(headers["content-type"], ",")
 	note := func(x spent) {
 		if x.Model != "" {
@@ -54,7 +57,7 @@ func (s *Source) usage(body []byte, headers map[string][]string) (u state.Usage,
 	if u == (state.Usage{}) {
 		return u, ""
 	}
-	for _, m := range s.models {
+	for _, m := range models {
 		if m.Model == model {
 			u.MicroUSD = int64(float64(u.InputTokens)*m.Input + float64(u.OutputTokens)*m.Output)
 		}
