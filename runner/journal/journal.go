@@ -53,7 +53,7 @@ func New(store *state.Store, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Journal{store: store, o: o, own: newOffers(o.Sources), inflight: map[place]chan struct{}{}}
+	return &Journal{store: store, o: o, own: newOffers(store, o.Sources), inflight: map[place]chan struct{}{}}
 }
 
 // Close closes the sources.
@@ -70,7 +70,7 @@ func (j *Journal) Close() error {
 func (j *Journal) Offer(sources []Source) error {
 	j.mu.Lock()
 	was := j.lent
-	j.lent = newOffers(sources)
+	j.lent = newOffers(j.store, sources)
 	j.mu.Unlock()
 	var errs []error
 	for _, o := range was {

@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,13 +20,16 @@ import (
 // askAgain is how long a source that could not be asked is left alone.
 const askAgain = 10 * time.Second
 
-// offered is what a source offers. A source that was asked before answers at once, so only failures are kept here.
+// offered is what a source offers. A source that was asked before answers at once, so only failures are kept here. Of
+// one that cannot be asked, what it offered last is in the store: recorded calls are served without it.
 type offered struct {
 	source Source
+	store  *state.Store
 
 	mu     sync.Mutex
 	failed error
 	when   time.Time // failed
+	kept   state.Digest
 }
 
 // list returns the tools of a source, and keeps a failure for a while.
@@ -42,6 +47,42 @@ func (o *offered) list(ctx context.Context, now time.Time) ([]Tool, error) {
 	o.mu.Lock()
 	o.failed, o.when = err, now
 	o.mu.Unlock()
+	if err == nil {
+		o.keep(ctx, found)
+	}
+	return o.complete(found), err
+}
+
+// keep stores what the source offers, where that is new. Without it, calls can be made all the same.
+func (o *offered) keep(ctx context.Context, tools []Tool) {
+	data, err := json.Marshal(tools)
+	if err != nil {
+		return
+	}
+	digest := state.DigestOf(data)
+	o.mu.Lock()
+	known := o.kept == digest
+	o.kept = digest
+	o.mu.Unlock()
+	if known {
+		return
+	}
+	if was, err := o.store.Offers(ctx, o.source.Name()); err == nil && !bytes.Equal(was, data) {
+		_ = o.store.PutOffers(ctx, o.source.Name(), data)
+	}
+}
+
+// last returns what the source offered when it could be asked.
+func (o *offered) last(ctx context.Context) (tools []Tool) {
+	data, err := o.store.Offers(ctx, o.source.Name())
+	if err != nil || json.Unmarshal(data, &tools) != nil {
+		return nil
+	}
+	return o.complete(tools)
+}
+
+// complete returns tools with what a source need not say.
+func (o *offered) complete(found []Tool) []Tool {
 	name := o.source.Name()
 	tools := slices.Clone(found)
 	for i := range tools {
@@ -49,7 +90,7 @@ func (o *offered) list(ctx context.Context, now time.Time) ([]Tool, error) {
 		t.Source, t.Scope, t.Class = name, cmp.Or(t.Scope, name), cmp.Or(t.Class, Irreversible)
 		t.Kind = cmp.Or(t.Kind, KindTool)
 	}
-	return tools, err
+	return tools
 }
 
 // match is a tool that a name means.
@@ -61,9 +102,9 @@ type match struct {
 // offers are all that sources offer.
 type offers []*offered
 
-func newOffers(sources []Source) (all offers) {
+func newOffers(store *state.Store, sources []Source) (all offers) {
 	for _, s := range sources {
-		all = append(all, &offered{source: s})
+		all = append(all, &offered{source: s, store: store})
 	}
 	return all
 }
@@ -88,6 +129,7 @@ func (all offers) ask(ctx context.Context, now time.Time) (l listing, err error)
 	for i, o := range all {
 		if errs[i] != nil {
 			l.failed = append(l.failed, fmt.Sprintf("%s cannot be asked: %v", o.source.Name(), errs[i]))
+			tools[i] = o.last(ctx)
 		}
 		for _, t := range tools[i] {
 			l.found = append(l.found, match{t, o.source})
