@@ -187,7 +187,8 @@ func (all offers) model(ctx context.Context, name string, now time.Time) (match,
 	case name == "" && len(models) == 1:
 		return models[0], nil
 	case name == "" && len(models) > 1:
-		return match{}, &state.Error{Code: CodeNoTool, Hint: "name one in the call, or name one of them default: [models.default]",
+		return match{}, &state.Error{Code: CodeNoTool,
+			Hint:    "name one in the call, or name one of them default: [models.default]",
 			Message: fmt.Sprintf("there are %d models, and no default", len(models))}
 	case name == "":
 		return match{}, noTool("there is no model", l.failed)
