@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ import (
 
 // A tool has two names: its own, and SOURCE.NAME. Where two sources have tools of one name, only the long names work.
 // Names of models are apart from those of tools.
+
+// errNotAsked says that a source was not asked.
+var errNotAsked = errors.New("it was not asked")
 
 // askAgain is how long a source that could not be asked is left alone.
 const askAgain = 10 * time.Second
@@ -55,7 +59,7 @@ func (o *offered) list(ctx context.Context, now time.Time) ([]Tool, error) {
 
 // keep stores what the source offers, where that is new. Without it, calls can be made all the same.
 func (o *offered) keep(ctx context.Context, tools []Tool) {
-	data, err := json.Marshal(tools)
+	data, err := json.Marshal(append([]Tool{}, tools...)) // of no tools, an empty list
 	if err != nil {
 		return
 	}
@@ -77,6 +81,9 @@ func (o *offered) last(ctx context.Context) (tools []Tool) {
 	data, err := o.store.Offers(ctx, o.source.Name())
 	if err != nil || json.Unmarshal(data, &tools) != nil {
 		return nil
+	}
+	if d, ok := o.source.(interface{ Declared([]Tool) []Tool }); ok {
+		tools = d.Declared(tools) // as the user says today
 	}
 	return o.complete(tools)
 }
@@ -140,23 +147,31 @@ func (all offers) ask(ctx context.Context, now time.Time) (l listing, err error)
 
 // tool finds the tool that a name means.
 func (all offers) tool(ctx context.Context, name string, now time.Time) (match, error) {
-	// Of a long name, one source alone need be asked. So it is of one that is the source's own.
+	// Of a long name, one source alone need be asked.
 	for i, o := range all {
-		own, is := strings.CutPrefix(name, o.source.Name()+".")
-		if !is && name != o.source.Name() {
-			continue
-		}
-		l, err := all[i:i+1].ask(ctx, now)
-		if err != nil {
-			return match{}, err
-		}
-		if m := l.named(KindTool, own); len(m) > 0 {
-			return m[0], nil
+		if strings.HasPrefix(name, o.source.Name()+".") {
+			l, err := all[i:i+1].ask(ctx, now)
+			if err != nil {
+				return match{}, err
+			}
+			if m, err := l.tool(name); err == nil {
+				return m, nil
+			}
 		}
 	}
 	l, err := all.ask(ctx, now)
 	if err != nil {
 		return match{}, err
+	}
+	return l.tool(name)
+}
+
+// tool finds the tool that a name means.
+func (l *listing) tool(name string) (match, error) {
+	for _, m := range l.named(KindTool, "") {
+		if name == m.tool.Source+"."+m.tool.Name {
+			return m, nil
+		}
 	}
 	switch found := l.named(KindTool, name); len(found) {
 	case 0:
@@ -182,6 +197,14 @@ func (all offers) model(ctx context.Context, name string, now time.Time) (match,
 			return m[0], nil
 		}
 	}
+	return l.model(name)
+}
+
+// model finds the model that a name means.
+func (l *listing) model(name string) (match, error) {
+	if m := l.named(KindModel, cmp.Or(name, "default")); len(m) > 0 {
+		return m[0], nil
+	}
 	models := l.named(KindModel, "")
 	switch {
 	case name == "" && len(models) == 1:
@@ -194,6 +217,26 @@ func (all offers) model(ctx context.Context, name string, now time.Time) (match,
 		return match{}, noTool("there is no model", l.failed)
 	}
 	return match{}, noTool(fmt.Sprintf("there is no model %q", name), l.failed)
+}
+
+// known is what is known of all sources without starting or connecting to one. It failed where nothing is known.
+func (all offers) known(ctx context.Context, now time.Time) (l listing) {
+	for _, o := range all {
+		var tools []Tool
+		err := errNotAsked
+		if r, ok := o.source.(Remote); !ok || r.Connected() {
+			tools, err = o.list(ctx, now)
+		}
+		if err != nil {
+			if tools = o.last(ctx); tools == nil {
+				l.failed = append(l.failed, o.source.Name())
+			}
+		}
+		for _, t := range tools {
+			l.found = append(l.found, match{t, o.source})
+		}
+	}
+	return l
 }
 
 // named returns what a listing has of a name; "": of all names.
