@@ -2,6 +2,7 @@ package xstate_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -12,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -423,4 +425,58 @@ func Example_evidence() {
 	// b1 ran
 	// b3 ran
 	// b4 assert passed
+}
+
+// ExampleSessionOptions_tools gives a program a function of the harness. Each call of it happens once.
+func ExampleSessionOptions_tools() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "xstate-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	store, err := xstate.Open(ctx, filepath.Join(folder, xstate.StoreName), xstate.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+
+	order := journal.Func(journal.Tool{Name: "order", Class: journal.Irreversible},
+		func(_ context.Context, args json.RawMessage) (any, error) {
+			fmt.Printf("ordered: %s\n", args)
+			return map[string]int{"number": 17}, nil
+		})
+	session, err := store.Session(ctx, "shop", xstate.SessionOptions{Workspace: folder, Tools: []journal.Source{order}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	source := "import xstate\nlabel = 'draft'\nn = xstate.tool('order', item='lamp')['number']"
+	blocks := []patch.Block{
+		{ID: "order", Source: source, Dialect: patch.Python},
+		{ID: "note", Source: "print(label, n)", Dialect: patch.Python},
+	}
+	for _, b := range blocks {
+		if _, err := session.Append(ctx, b, "", xstate.Origin{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	run := func() {
+		outcome, _, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(outcome.Blocks[1].Outputs[0].Text)
+	}
+	run()
+	// The block that orders runs again, and orders nothing.
+	edited := strings.Replace(source, "draft", "final", 1)
+	if _, err := session.Patch(ctx, "order", edited, xstate.Origin{}); err != nil {
+		log.Fatal(err)
+	}
+	run()
+	// Output:
+	// ordered: {"item":"lamp"}
+	// draft 17
+	// final 17
 }

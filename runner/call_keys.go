@@ -27,7 +27,16 @@ const (
 	spaceCount  = "count"
 	spaceEffect = "effect"
 	spaceScope  = "scope"
+	spaceTool   = "tool" // kind/name → the tool that the name means, see journal.ToolDigest
 )
+
+// toolKey returns the key of what a name means; "" where it means the same for ever.
+func toolKey(r journal.Request) depgraph.Key {
+	if r.Kind != journal.KindTool && r.Kind != journal.KindModel {
+		return ""
+	}
+	return depgraph.Key(fmt.Sprintf("%s:%s/%s", spaceTool, r.Kind, r.Tool))
+}
 
 // callKey returns the key of a recorded call; state.CallPlaceOf takes it apart.
 func callKey(c *journal.Call) depgraph.Key {
@@ -97,6 +106,10 @@ func recordedCalls(j *journal.Journal) func(depgraph.Key) state.Digest {
 		return nil
 	}
 	return func(k depgraph.Key) state.Digest {
+		if k.Space() == spaceTool {
+			kind, name, _ := strings.Cut(k.Name(), "/")
+			return j.ToolDigest(context.Background(), journal.Kind(kind), name)
+		}
 		at, _ := state.CallPlaceOf(k)
 		d, err := j.Digest(context.Background(), at.Key, at.Effects, at.Number)
 		if err != nil {

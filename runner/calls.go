@@ -36,6 +36,7 @@ type calls struct {
 	made     []*journal.Call
 	numbers  map[depgraph.Key][]int  // of made, by countKey, that are in use
 	had      map[*journal.Call]bool  // effects
+	tools    map[depgraph.Key]bool   // that were named
 	scopes   map[string]state.Digest // read, as they were before the node
 	stopped  *state.ExecError        // why the node cannot go on
 	waiting  []state.WaitingCall     // what must be decided before it can
@@ -45,7 +46,7 @@ type calls struct {
 
 func newCalls(j *journal.Journal, pos *programState, caller state.Caller, serves func(journal.Class) bool) *calls {
 	return &calls{journal: j, pos: pos, caller: caller, serves: serves, numbers: map[depgraph.Key][]int{},
-		had: map[*journal.Call]bool{}, scopes: map[string]state.Digest{}}
+		had: map[*journal.Call]bool{}, scopes: map[string]state.Digest{}, tools: map[depgraph.Key]bool{}}
 }
 
 // Tools describes what can be called.
@@ -66,11 +67,10 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 	if j == nil {
 		return failedCall(&state.Error{Code: journal.CodeNoTool, Message: "this program has no journal of calls"})
 	}
-	call, err := j.Prepare(ctx, c.request(r), c.effects)
+	request := c.request(r)
+	call, err := j.Prepare(ctx, request, c.effects)
+	c.named(request, err)
 	if err != nil {
-		c.mu.Lock()
-		c.lost = true // another day the tool is there, or takes these arguments
-		c.mu.Unlock()
 		return failedCall(err)
 	}
 	if via.Step != nil && call.Kind == journal.KindStep {
@@ -104,6 +104,18 @@ func (c *calls) request(r kernel.CallRequest) journal.Request {
 		q.Question = &state.Approval{Question: r.Question, Choices: r.Choices}
 	}
 	return q
+}
+
+// named notes that the node depends on what the name of a tool means. err is what Prepare returned.
+func (c *calls) named(r journal.Request, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := toolKey(r); k != "" {
+		c.tools[k] = true
+	}
+	if code := codeOf(err); err != nil && code != journal.CodeNoTool && code != journal.CodeArguments {
+		c.lost = true // not because of the tool
+	}
 }
 
 // effects returns the effects on a scope before a call of this node, and notes that the node depends on them.
@@ -224,6 +236,10 @@ func failedCall(err error) kernel.CallReply {
 func (c *calls) reads(found map[depgraph.Key]state.Digest, renew func(depgraph.Key)) {
 	for scope, d := range c.scopes {
 		found[depgraph.Key(spaceScope+":"+scope)] = d
+	}
+	for k := range c.tools {
+		renew(k)
+		found[k] = c.pos.get(k).digest
 	}
 	for _, call := range c.made {
 		if k := countKey(call); k != "" {

@@ -25,8 +25,9 @@ const inlineContent = 16 << 10
 var (
 	bucketCalls  = []byte("calls")  // id → Call
 	bucketPlaces = []byte("places") // key, lineage, number → id
+	bucketOffers = []byte("offers") // source → what it offered last
 
-	callsBuckets = [][]byte{bucketFormat, bucketCalls, bucketPlaces}
+	callsBuckets = [][]byte{bucketFormat, bucketCalls, bucketPlaces, bucketOffers}
 )
 
 // journal opens calls.db. Without create it returns nil where there is none.

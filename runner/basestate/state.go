@@ -165,7 +165,7 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 		return w.variable(k.Name())
 	case "module":
 		return w.version(k)
-	case "call":
+	case "call", "tool":
 		if w.options.Call == nil {
 			return state.Absent
 		}

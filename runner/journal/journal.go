@@ -53,7 +53,7 @@ func New(store *state.Store, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Journal{store: store, o: o, own: newOffers(o.Sources), inflight: map[place]chan struct{}{}}
+	return &Journal{store: store, o: o, own: newOffers(store, o.Sources), inflight: map[place]chan struct{}{}}
 }
 
 // Close closes the sources.
@@ -70,7 +70,7 @@ func (j *Journal) Close() error {
 func (j *Journal) Offer(sources []Source) error {
 	j.mu.Lock()
 	was := j.lent
-	j.lent = newOffers(sources)
+	j.lent = newOffers(j.store, sources)
 	j.mu.Unlock()
 	var errs []error
 	for _, o := range was {
@@ -136,6 +136,28 @@ func (j *Journal) tool(ctx context.Context, r Request) (Tool, Source, error) {
 func (j *Journal) Tools(ctx context.Context) []Tool {
 	tools, _ := j.offers().all(ctx, j.o.Now())
 	return tools
+}
+
+// ToolDigest names the tool that a name means as far as that is known: nothing is started to find out. It is Absent
+// where there is none. Of a tool with effects it says no more than that there is one: a new version of it is no reason
+// to have the effects again.
+func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.Digest {
+	l := j.offers().known(ctx, j.o.Now())
+	find := l.tool
+	if kind == KindModel {
+		find = l.model
+	}
+	m, err := find(name)
+	switch t := m.tool; {
+	case err != nil && len(l.failed) > 0: // one of these may have it, so who needs it has to ask
+		return state.DigestOf(fmt.Appendf(nil, "unknown %d", j.o.Now().UnixNano()))
+	case err != nil:
+		return state.Absent
+	case t.Class.Effects():
+		return state.DigestOf(fmt.Appendf(nil, "tool %q", t.Source+"."+t.Name))
+	default:
+		return state.DigestOf(fmt.Appendf(nil, "tool %q %q", t.Source+"."+t.Name, t.Version))
+	}
 }
 
 // within returns the lineage that shares a call.

@@ -250,3 +250,43 @@ func TestDecisionIsAStep(t *testing.T) {
 		t.Errorf("the step = %s %+v, want %+v", kept.Kind, kept.Decided, want)
 	}
 }
+
+// remote is a source that does not list its tools before it was asked.
+type remote struct {
+	*shop
+	connected bool
+}
+
+func (r *remote) Connected() bool { return r.connected }
+
+// TestToolDigest: what a name means is an input of a node. It changes with the version of a tool that only reads, and
+// does not with that of one that has effects: these must not happen again. Nothing connects to find out.
+func TestToolDigest(t *testing.T) {
+	store := openStore(t, filepath.Join(t.TempDir(), ".xstate"))
+	digests := func(s *remote) (look, order, none state.Digest) {
+		j := New(store, Options{Sources: []Source{s}, Lineage: 1})
+		return j.ToolDigest(t.Context(), KindTool, "look"), j.ToolDigest(t.Context(), KindTool, "order"),
+			j.ToolDigest(t.Context(), KindTool, "none")
+	}
+	s := &remote{shop: newShop()}
+	_, _, none := digests(s)
+	if _, _, again := digests(s); none == again || none == state.Absent {
+		t.Errorf("before it was asked, the digest of a tool is %q and %q, want two that differ", none, again)
+	}
+	s.connected = true
+	look, order, none := digests(s)
+	if look == state.Absent || order == state.Absent || none != state.Absent {
+		t.Errorf("digests %q, %q, %q, want the third one alone absent", look, order, none)
+	}
+	for i := range s.tools {
+		s.tools[i].Version = "another"
+	}
+	s.connected = false
+	if l, o, n := digests(s); l != look || o != order || n != none {
+		t.Error("digests changed, and nobody asked the source")
+	}
+	s.connected = true
+	if l, o, _ := digests(s); l == look || o != order {
+		t.Errorf("under another version, look changed: %v, order changed: %v", l != look, o != order)
+	}
+}

@@ -1,8 +1,11 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,16 +18,22 @@ import (
 // A tool has two names: its own, and SOURCE.NAME. Where two sources have tools of one name, only the long names work.
 // Names of models are apart from those of tools.
 
+// errNotAsked says that a source was not asked.
+var errNotAsked = errors.New("it was not asked")
+
 // askAgain is how long a source that could not be asked is left alone.
 const askAgain = 10 * time.Second
 
-// offered is what a source offers. A source that was asked before answers at once, so only failures are kept here.
+// offered is what a source offers. A source that was asked before answers at once, so only failures are kept here. Of
+// one that cannot be asked, what it offered last is in the store: recorded calls are served without it.
 type offered struct {
 	source Source
+	store  *state.Store
 
 	mu     sync.Mutex
 	failed error
 	when   time.Time // failed
+	kept   state.Digest
 }
 
 // list returns the tools of a source, and keeps a failure for a while.
@@ -42,6 +51,45 @@ func (o *offered) list(ctx context.Context, now time.Time) ([]Tool, error) {
 	o.mu.Lock()
 	o.failed, o.when = err, now
 	o.mu.Unlock()
+	if err == nil {
+		o.keep(ctx, found)
+	}
+	return o.complete(found), err
+}
+
+// keep stores what the source offers, where that is new. Without it, calls can be made all the same.
+func (o *offered) keep(ctx context.Context, tools []Tool) {
+	data, err := json.Marshal(append([]Tool{}, tools...)) // of no tools, an empty list
+	if err != nil {
+		return
+	}
+	digest := state.DigestOf(data)
+	o.mu.Lock()
+	known := o.kept == digest
+	o.kept = digest
+	o.mu.Unlock()
+	if known {
+		return
+	}
+	if was, err := o.store.Offers(ctx, o.source.Name()); err == nil && !bytes.Equal(was, data) {
+		_ = o.store.PutOffers(ctx, o.source.Name(), data)
+	}
+}
+
+// last returns what the source offered when it could be asked.
+func (o *offered) last(ctx context.Context) (tools []Tool) {
+	data, err := o.store.Offers(ctx, o.source.Name())
+	if err != nil || json.Unmarshal(data, &tools) != nil {
+		return nil
+	}
+	if d, ok := o.source.(interface{ Declared([]Tool) []Tool }); ok {
+		tools = d.Declared(tools) // as the user says today
+	}
+	return o.complete(tools)
+}
+
+// complete returns tools with what a source need not say.
+func (o *offered) complete(found []Tool) []Tool {
 	name := o.source.Name()
 	tools := slices.Clone(found)
 	for i := range tools {
@@ -49,7 +97,7 @@ func (o *offered) list(ctx context.Context, now time.Time) ([]Tool, error) {
 		t.Source, t.Scope, t.Class = name, cmp.Or(t.Scope, name), cmp.Or(t.Class, Irreversible)
 		t.Kind = cmp.Or(t.Kind, KindTool)
 	}
-	return tools, err
+	return tools
 }
 
 // match is a tool that a name means.
@@ -61,9 +109,9 @@ type match struct {
 // offers are all that sources offer.
 type offers []*offered
 
-func newOffers(sources []Source) (all offers) {
+func newOffers(store *state.Store, sources []Source) (all offers) {
 	for _, s := range sources {
-		all = append(all, &offered{source: s})
+		all = append(all, &offered{source: s, store: store})
 	}
 	return all
 }
@@ -88,6 +136,7 @@ func (all offers) ask(ctx context.Context, now time.Time) (l listing, err error)
 	for i, o := range all {
 		if errs[i] != nil {
 			l.failed = append(l.failed, fmt.Sprintf("%s cannot be asked: %v", o.source.Name(), errs[i]))
+			tools[i] = o.last(ctx)
 		}
 		for _, t := range tools[i] {
 			l.found = append(l.found, match{t, o.source})
@@ -98,23 +147,31 @@ func (all offers) ask(ctx context.Context, now time.Time) (l listing, err error)
 
 // tool finds the tool that a name means.
 func (all offers) tool(ctx context.Context, name string, now time.Time) (match, error) {
-	// Of a long name, one source alone need be asked. So it is of one that is the source's own.
+	// Of a long name, one source alone need be asked.
 	for i, o := range all {
-		own, is := strings.CutPrefix(name, o.source.Name()+".")
-		if !is && name != o.source.Name() {
-			continue
-		}
-		l, err := all[i:i+1].ask(ctx, now)
-		if err != nil {
-			return match{}, err
-		}
-		if m := l.named(KindTool, own); len(m) > 0 {
-			return m[0], nil
+		if strings.HasPrefix(name, o.source.Name()+".") {
+			l, err := all[i:i+1].ask(ctx, now)
+			if err != nil {
+				return match{}, err
+			}
+			if m, err := l.tool(name); err == nil {
+				return m, nil
+			}
 		}
 	}
 	l, err := all.ask(ctx, now)
 	if err != nil {
 		return match{}, err
+	}
+	return l.tool(name)
+}
+
+// tool finds the tool that a name means.
+func (l *listing) tool(name string) (match, error) {
+	for _, m := range l.named(KindTool, "") {
+		if name == m.tool.Source+"."+m.tool.Name {
+			return m, nil
+		}
 	}
 	switch found := l.named(KindTool, name); len(found) {
 	case 0:
@@ -140,17 +197,46 @@ func (all offers) model(ctx context.Context, name string, now time.Time) (match,
 			return m[0], nil
 		}
 	}
+	return l.model(name)
+}
+
+// model finds the model that a name means.
+func (l *listing) model(name string) (match, error) {
+	if m := l.named(KindModel, cmp.Or(name, "default")); len(m) > 0 {
+		return m[0], nil
+	}
 	models := l.named(KindModel, "")
 	switch {
 	case name == "" && len(models) == 1:
 		return models[0], nil
 	case name == "" && len(models) > 1:
-		return match{}, &state.Error{Code: CodeNoTool, Hint: "name one in the call, or name one of them default: [models.default]",
+		return match{}, &state.Error{Code: CodeNoTool,
+			Hint:    "name one in the call, or name one of them default: [models.default]",
 			Message: fmt.Sprintf("there are %d models, and no default", len(models))}
 	case name == "":
 		return match{}, noTool("there is no model", l.failed)
 	}
 	return match{}, noTool(fmt.Sprintf("there is no model %q", name), l.failed)
+}
+
+// known is what is known of all sources without starting or connecting to one. It failed where nothing is known.
+func (all offers) known(ctx context.Context, now time.Time) (l listing) {
+	for _, o := range all {
+		var tools []Tool
+		err := errNotAsked
+		if r, ok := o.source.(Remote); !ok || r.Connected() {
+			tools, err = o.list(ctx, now)
+		}
+		if err != nil {
+			if tools = o.last(ctx); tools == nil {
+				l.failed = append(l.failed, o.source.Name())
+			}
+		}
+		for _, t := range tools {
+			l.found = append(l.found, match{t, o.source})
+		}
+	}
+	return l
 }
 
 // named returns what a listing has of a name; "": of all names.

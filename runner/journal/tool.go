@@ -89,6 +89,12 @@ type Definer interface {
 	Define(t Tool, args json.RawMessage) Tool
 }
 
+// Remote is a source that starts or connects to something before it lists its tools.
+type Remote interface {
+	Source
+	Connected() bool // it lists them at once
+}
+
 // ErrNotSent says that a call did not reach its tool, so that it surely did not happen.
 var ErrNotSent = errors.New("the call was not sent")
 

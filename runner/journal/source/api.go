@@ -47,6 +47,13 @@ func newAPI(name string, config policy.OpenAPI, o Options) *api {
 func (a *api) Name() string { return a.name }
 func (a *api) Close() error { return nil }
 
+// Connected reports whether the document is known, or lies in a file.
+func (a *api) Connected() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !isAddress(a.config.Document) || a.tools != nil
+}
+
 // Tools returns the operations of the document, which it reads again if it changed.
 func (a *api) Tools(ctx context.Context) ([]journal.Tool, error) {
 	a.mu.Lock()

@@ -247,6 +247,17 @@ func TestModelSchema(t *testing.T) {
 	}
 }
 
+// TestObjectSchema: references of a schema lead where they led, also within the object that interfaces want.
+func TestObjectSchema(t *testing.T) {
+	const list = `{"$defs":{"N":{"type":"integer"}},"items":{"$ref":"#/$defs/N"},"type":"array"}`
+	got, wrapped := objectSchema(json.RawMessage(list))
+	want := `{"$defs":{"N":{"type":"integer"}},"additionalProperties":false,"properties":{"value":` +
+		`{"items":{"$ref":"#/$defs/N"},"type":"array"}},"required":["value"],"type":"object"}`
+	if string(got) != want || !wrapped {
+		t.Errorf("objectSchema = %s, %v, want %s", got, wrapped, want)
+	}
+}
+
 // TestModelRetry: what may pass is tried again, as the server asks. What will not is reported, without the key.
 func TestModelRetry(t *testing.T) {
 	ok := answer{body: fmt.Sprintf(openAIAnswer, "Hi!")}

@@ -60,12 +60,18 @@ func (r *reply) json() (json.RawMessage, error) {
 // objectSchema returns the schema of an object, as interfaces want one: an answer of another type is the member "value"
 // of one.
 func objectSchema(schema json.RawMessage) (object json.RawMessage, wrapped bool) {
-	var is struct{ Type any }
-	if schema == nil || json.Unmarshal(schema, &is) == nil && is.Type == "object" {
+	var is map[string]json.RawMessage
+	if schema == nil || json.Unmarshal(schema, &is) != nil || string(is["type"]) == `"object"` {
 		return schema, false
 	}
-	return fmt.Appendf(nil, `{"type":"object","additionalProperties":false,"required":["value"],`+
-		`"properties":{"value":%s}}`, schema), true
+	about := map[string]any{"type": "object", "additionalProperties": false, "required": []string{"value"},
+		"properties": map[string]any{"value": is}}
+	if defs, ok := is["$defs"]; ok { // references to these begin at the root
+		delete(is, "$defs")
+		about["$defs"] = defs
+	}
+	object, err := json.Marshal(about)
+	return object, err == nil
 }
 
 // unwrap takes the answer out of the object that objectSchema asked for.

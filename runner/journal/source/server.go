@@ -60,6 +60,9 @@ func (s *server) Tools(ctx context.Context) ([]journal.Tool, error) {
 	return l.tools, nil
 }
 
+// Connected reports whether the server was asked and runs.
+func (s *server) Connected() bool { return s.current() != nil }
+
 // connected returns a connection that lasts, with an up-to-date list of tools.
 func (s *server) connected(ctx context.Context) (*link, error) {
 	if l := s.current(); l != nil {

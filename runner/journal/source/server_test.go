@@ -226,6 +226,24 @@ func TestOtherSchema(t *testing.T) {
 	other.wantJSON(t, "pid", `{}`, `"other"`)
 }
 
+// TestServerGone: what is recorded is served without the server that answered it. Nothing else is.
+func TestServerGone(t *testing.T) {
+	r := newRig(t, bad(t, "yes"))
+	first, err := r.call(t, "pid", `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := bad(t, "fails")
+	r = r.again(t, gone)
+	if got, err := r.call(t, "pid", `{}`); err != nil || !got.Served || string(got.JSON) != string(first.JSON) {
+		t.Errorf("without its server: %s, %v, want the record %s", got.JSON, err, first.JSON)
+	}
+	got, err := r.call(t, "hang", `{}`)
+	if err == nil || got.Call.State != state.CallLost || !strings.Contains(err.Error(), "no such thing as a license") {
+		t.Errorf("a new call without the server: %v, %q, want it lost, and nobody asked", err, got.Call.State)
+	}
+}
+
 // TestServerOverHTTP: headers hold secrets, which go to the server's host alone and into no record.
 func TestServerOverHTTP(t *testing.T) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "far", Version: "1"}, nil)

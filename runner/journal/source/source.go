@@ -42,8 +42,19 @@ type declared struct {
 	tools map[string]policy.Tool
 }
 
+// Connected reports whether the source lists its tools at once.
+func (d *declared) Connected() bool {
+	r, remote := d.Source.(journal.Remote)
+	return !remote || r.Connected()
+}
+
 func (d *declared) Tools(ctx context.Context) ([]journal.Tool, error) {
 	found, err := d.Source.Tools(ctx)
+	return d.Declared(found), err
+}
+
+// Declared returns tools of the source with what the user says of them.
+func (d *declared) Declared(found []journal.Tool) []journal.Tool {
 	tools := slices.Clone(found)
 	for i := range tools {
 		t := &tools[i]
@@ -53,7 +64,7 @@ func (d *declared) Tools(ctx context.Context) ([]journal.Tool, error) {
 			}
 		}
 	}
-	return tools, err
+	return tools
 }
 
 // declare returns a tool with what the user says of it.
