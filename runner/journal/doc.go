@@ -28,6 +28,9 @@
 // as a file of the workspace is. A node reads and writes them, so validity, early cutoff and invalidation need no rule
 // of their own: a call that is repeated and returns the same thing re-runs nobody.
 //
+// A further key, tool:KIND/NAME, is what the name of a tool means. So a node runs again under another model, and when a
+// tool is there that was missing. A new version of a tool with effects does not change it.
+//
 // # A call's life
 //
 // Do looks for the record. One with an outcome is served. Otherwise the Gate decides; then the record is written as
