@@ -98,9 +98,9 @@ func badServer(how string) {
 func bad(t *testing.T, how string) policy.Calls {
 	t.Setenv(serverVariable, how)
 	return policy.Calls{
-		MCP: map[string]policy.MCP{"bad": {Command: []string{os.Args[0]}, Timeout: time.Second}},
+		MCP: map[string]policy.MCP{"bad": {Command: []string{os.Args[0]}}},
 		Tools: map[string]policy.Tool{"pid": {Class: "read"}, "child": {Class: "read"}, "forbidden": {Class: "read"},
-			"huge": {Timeout: time.Minute}},
+			"hang": {Timeout: time.Second}},
 	}
 }
 
