@@ -104,7 +104,7 @@ func TestCallIDs(t *testing.T) {
 	n := c.begin(t.Context(), callsFunc(func(ctx context.Context, r CallRequest, via CallVia) CallReply {
 		switch r.Kind {
 		case "step":
-			result, err := via.Step(ctx, 7)
+			result, _, err := via.Step(ctx, 7)
 			if err != nil {
 				return CallReply{Error: &state.CallError{Code: "failed", Message: err.Error()}}
 			}
