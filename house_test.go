@@ -26,7 +26,7 @@ var limits = struct {
 		"patch":                 4,
 		"depgraph/python":       14,
 		"state":                 21,
-		"runner/kernel":         1,
+		"runner/kernel":         2,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
 		"runner/sandbox/proxy":  1,

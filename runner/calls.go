@@ -17,8 +17,7 @@ import (
 
 // Marks of nodes whose calls have no result that counts.
 const (
-	markCallLost       = "call-lost"       // the program went on without it
-	markCallUnfinished = "call-unfinished" // the node ended before the call
+	markCallLost = "call-lost" // the program went on without it
 )
 
 // errUncalled says that a speculative execution would have to make a call that may only be made in its turn.

@@ -41,6 +41,7 @@ type callChannel struct {
 
 	mu    sync.Mutex
 	conns map[*callConn]bool
+	first *callConn // whose first line is awaited
 	node  *callNode // nil: no node runs
 	shut  bool
 }
@@ -148,9 +149,12 @@ func (c *callChannel) take(conn *callConn) {
 		conn.close()
 		return
 	}
-	c.conns[conn] = true
+	c.conns[conn], c.first = true, conn
 	c.mu.Unlock()
 	line, err := conn.read()
+	c.mu.Lock()
+	c.first = nil
+	c.mu.Unlock()
 	if err != nil {
 		conn.close()
 		return
@@ -223,6 +227,9 @@ func (c *callChannel) end(n *callNode, failed bool) bool {
 	<-n.settled
 	c.mu.Lock()
 	c.node = nil
+	if c.first != nil { // it must not keep the calls of the next node
+		c.first.giveUp()
+	}
 	c.mu.Unlock()
 	n.cancel()
 	close(n.done)

@@ -275,6 +275,9 @@ func (c *callConn) sendLine(v any) {
 // breakOff ends a write that nobody may read.
 func (c *callConn) breakOff() { _ = c.conn.SetWriteDeadline(time.Now()) }
 
+// giveUp ends the wait for a line.
+func (c *callConn) giveUp() { _ = c.conn.SetReadDeadline(time.Now()) }
+
 // close ends the connection and gives up its calls.
 func (c *callConn) close() {
 	c.mu.Lock()

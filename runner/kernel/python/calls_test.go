@@ -569,3 +569,30 @@ await ahead()
 		c.prints("done.set()\ntry: await task\nexcept BaseException as e: print(type(e).__name__)", "CallLost\n")
 	})
 }
+
+// TestCallGuarded: a program that is kept from effects outside its folder calls, because the engine decides about calls.
+func TestCallGuarded(t *testing.T) {
+	callers(t, func(t *testing.T, i Interpreter) {
+		c := newCaller(t, i, nil)
+		c.kernel.Close()
+		spool, store := realTemp(t), realTemp(t)
+		k, err := i.Start(t.Context(), kernel.Launch{
+			Driver: store, Environ: i.Environ(os.Environ()), Folder: c.folder, Spool: spool, Store: store, Seed: 1,
+			Guard: &kernel.Guard{Allow: []string{c.folder}, Deny: []string{}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(k.Close)
+		c.kernel = k
+		c.unmarked(c.prints("import xstate\nprint(xstate.tool('echo', n=1))", "{'n': 1}\n"))
+		seen, _, _ := c.try(t.Context(), `
+import socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+a.sendmsg([b"x"])
+`)
+		if seen.Failure == nil || seen.Failure.Type != "PermissionError" {
+			t.Errorf("a message of the program ends with %+v, want PermissionError", seen.Failure)
+		}
+	})
+}

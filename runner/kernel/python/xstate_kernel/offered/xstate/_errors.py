@@ -48,6 +48,9 @@ class BudgetSpent(Suspended):
     """A limit on calls or costs is reached. The block runs again when the next run finds a higher one."""
 
 
+for _class in (CallError, ToolError, CallLost, CallDenied, NotPlain, Suspended, BudgetSpent):
+    _class.__module__ = __package__  # what tracebacks call them, and where they are found
+
 _CLASSES = {
     "tool-refused": ToolError,
     "no-tool": ToolError,
