@@ -29,7 +29,7 @@ var limits = struct {
 		"runner/kernel":         1,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
-		"runner":                36,
+		"runner":                37,
 		"runner/suite":          7,
 		".":                     0,
 		"bench":                 7,

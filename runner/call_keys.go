@@ -91,19 +91,6 @@ func sequenceOf(d state.Digest) int {
 	return n
 }
 
-// callText returns the call that a key names, as people read it; "" for other keys.
-func (e *Engine) callText(k depgraph.Key) string {
-	at, ok := state.CallPlaceOf(k)
-	if !ok || e.cfg.Journal == nil {
-		return ""
-	}
-	c, err := e.cfg.Journal.Recorded(context.Background(), at.Key, at.Effects, at.Number)
-	if err != nil || c == nil {
-		return "" // a reason without the name of the call is one, too
-	}
-	return fmt.Sprintf("%s (call %d)", c.Text(), c.ID)
-}
-
 // recordedCalls returns what the base state knows of recorded calls.
 func recordedCalls(j *journal.Journal) func(depgraph.Key) state.Digest {
 	if j == nil {

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -400,6 +402,19 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 		}
 	}
 	return c
+}
+
+// callText returns the call that a key names, as people read it; "" for other keys.
+func (e *Engine) callText(k depgraph.Key) string {
+	at, ok := state.CallPlaceOf(k)
+	if !ok || e.cfg.Journal == nil {
+		return ""
+	}
+	c, err := e.cfg.Journal.Recorded(context.Background(), at.Key, at.Effects, at.Number)
+	if err != nil || c == nil {
+		return "" // a reason without the name of the call is one, too
+	}
+	return fmt.Sprintf("%s (call %d)", c.Text(), c.ID)
 }
 
 // previous returns the outcome that the last run recorded for n: of the same code if there is one, else of the node at

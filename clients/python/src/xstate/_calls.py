@@ -108,7 +108,8 @@ def step(name, function=None, /, *args, **named):
     """Calls a function once, and keeps its result: later runs are served it, until the function or an argument changes.
 
     step("load", load, path) calls load(path) as the step of that name. As a decorator, @step or @step("load") makes
-    each call of the function a step. What the function uses of the program counts as part of it."""
+    each call of the function a step. What the function uses of the program counts as part of it. A function that does
+    more than return a result, such as print, write a file or change a list, is called again in each later run."""
     if function is None:
         return Step(name.__name__, name) if callable(name) else lambda f: Step(name, f)
     if _is_async(function):
@@ -125,6 +126,7 @@ async def astep(name, function, /, *args, **named):
         found = run()
         return await found if hasattr(found, "__await__") else found
 
+    arun.described = run.described
     return _engine.outcome(await _way.acall(request, None, arun))
 
 
@@ -150,12 +152,15 @@ class Step:
 
 
 def _of_step(name, function, args, named):
-    request = {"kind": "step", "tool": name, "version": _way.version(function)}
-    request["args"] = {
-        "args": plain(args, "args"),
-        "kwargs": {k: plain(v, k) for k, v in named.items()},
-    }
-    return request, lambda: function(*args, **named)
+    def described():
+        plain_args = {"args": plain(args, "args"), "kwargs": {k: plain(v, k) for k, v in named.items()}}
+        return {"version": _way.version(function), "args": plain_args}
+
+    def run():
+        return function(*args, **named)
+
+    run.described = described
+    return {"kind": "step", "tool": name, **described()}, run
 
 
 async def gather(*awaitables, limit=None):

@@ -93,9 +93,13 @@ def call(request, on_piece=None, run=None):
                 if "piece" in message:
                     on_piece(message["piece"])
                 elif "step" in message:
-                    token = _within.set(message["step"])
+                    token, before = _within.set(message["step"]), kernel.effects()
                     try:
-                        text = _result(plain(run(), "the result of " + request["tool"]))
+                        value = plain(run(), "the result of " + request["tool"])
+                        again = _again(request, run, before)
+                        text = _result(value, again)
+                        if not again:
+                            kernel.recorded(before)
                     except BaseException as e:
                         failure, text = e, _failed(e)
                     finally:
@@ -109,8 +113,27 @@ def call(request, on_piece=None, run=None):
         _end(connection)
 
 
-def _result(value):
-    return b'{"result":' + encoded(value, "the result of the step") + b"}\n"
+def _result(value, again):
+    end = b',"again":' + encoded(again, "the reason") if again else b""
+    return b'{"result":' + encoded(value, "the result of the step") + end + b"}\n"
+
+
+def _again(request, run, before):
+    """Returns what the function of a step did beside returning a result; "" if nothing. The record of such a step must
+    not stand for another run of it."""
+    found = kernel.effects_since(before)
+    if found:
+        return found
+    try:
+        now = run.described()
+    except Exception:
+        return "it changed its arguments"
+    if now["version"] != request["version"]:
+        return "it changed what it uses"
+    if now["version"].startswith("opaque"):
+        return "it uses what has no content to compare"
+    same = encoded(now["args"], "args") == encoded(request["args"], "args")
+    return "" if same else "it changed its arguments"
 
 
 def _failed(e):
@@ -145,9 +168,10 @@ async def acall(request, on_piece=None, run=None):
                 if "piece" in message:
                     on_piece(message["piece"])
                 elif "step" in message:
-                    token = _within.set(message["step"])
+                    token, before = _within.set(message["step"]), kernel.effects()
                     try:
-                        text = _result(plain(await run(), "the result of " + request["tool"]))
+                        value = plain(await run(), "the result of " + request["tool"])
+                        text = _result(value, _again(request, run, before))
                     except BaseException as e:
                         failure, text = e, _failed(e)
                     finally:
