@@ -35,8 +35,13 @@ func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 		if err != nil {
 			return err
 		}
+		calls, err := o.session.History().CallsOfBlock(ctx, n, xstate.BlockID(block))
+		if err != nil {
+			return err
+		}
 		if a.ui.json {
-			return a.ui.document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines})
+			return a.ui.document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines,
+				Calls: calls})
 		}
 		var rows [][]string
 		for _, l := range lines {
@@ -46,6 +51,10 @@ func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 			)
 		}
 		a.ui.write(columns(rows))
+		if len(calls) > 0 {
+			a.ui.print("calls:\n")
+			a.ui.table(callRows(calls))
+		}
 		return nil
 	})
 }

@@ -55,6 +55,7 @@ func creditOf(r query.CreditRow) api.CreditRow {
 		TokensIn:  r.TokensIn,
 		TokensOut: r.TokensOut,
 		Cost:      r.Cost,
+		Calls:     r.Calls,
 	}
 }
 

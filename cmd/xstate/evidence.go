@@ -262,6 +262,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 		for _, x := range e.Inputs {
 			switch {
 			case x.Key.Space() == "conf": // as the interpreter begins
+			case x.Key.Space() == "call" || countsCalls(x.Key): // in a list of their own
 			case x.Text != "":
 				add(x.Text, "", "")
 			default:
@@ -271,6 +272,12 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 				}
 				add(string(x.Key), short(string(x.Digest)), by)
 			}
+		}
+	})
+	a.evidenceList("calls", func(add func(...string)) {
+		for _, row := range callRows(e.Calls) {
+			row[0] = strings.TrimSpace(row[0])
+			add(row...)
 		}
 	})
 	a.evidenceList("edits", func(add func(...string)) {

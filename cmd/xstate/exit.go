@@ -122,6 +122,7 @@ var exitCodes = map[state.Code]int{
 	journal.CodeNoTool:        exitUsage,
 	journal.CodeArguments:     exitUsage,
 	journal.CodeResult:        exitUsage,
+	journal.CodeEffects:       exitUsage,
 	journal.CodeRefused:       exitFailed,
 	journal.CodeLost:          exitFailed,
 	journal.CodeNotWaiting:    exitRefused,

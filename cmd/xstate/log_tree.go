@@ -93,6 +93,15 @@ func branchRows(c query.CallBranch, margin string) [][]string {
 	return rows
 }
 
+// callRows makes a row of each call: what was called, what came out, and who decided about it.
+func callRows(calls []query.CallSketch) (rows [][]string) {
+	for _, c := range calls {
+		rows = append(rows, []string{fmt.Sprintf("  call %d", c.ID), c.Text, "→ " + oneLine(c.Result),
+			approvalText(c.Approval)})
+	}
+	return rows
+}
+
 func callTook(c query.CallBranch) string {
 	if !c.State.Ended() {
 		return string(c.State)

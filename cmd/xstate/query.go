@@ -18,8 +18,8 @@ type queryFlags struct {
 	limit         int
 	after, python string
 
-	block, symbol, value, version, patch, affectedBy, dependsOn, where string
-	path, failed, volatile, unverified, all                            bool
+	block, symbol, value, version, patch, affectedBy, dependsOn, tool, where string
+	path, failed, volatile, unverified, all                                  bool
 }
 
 func (a *app) queryVerb() *cobra.Command {
@@ -39,7 +39,7 @@ If I regenerate clean, what must re-run?
 
 --affected-by follows observed and predicted dependencies to their end. It is an upper bound of what can run: a block
 whose inputs are equal is reused. --depends-on lists the direct readers only. Both take a block, a name of the program
-(a function, a variable), a file or a package.
+(a function, a variable), a file, a package, or tool:NAME.
 
 --value prints the value of a variable. Simple values come from the record. Others are loaded from the store by an
 interpreter that runs nothing of the program but the imports, functions and classes that they need. A value that was
@@ -79,6 +79,7 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.StringVar(&f.symbol, "symbol", "", "the nodes that bind and read a `NAME`, and its value")
 	flags.StringVar(&f.affectedBy, "affected-by", "", "everything that must re-run if `X` is regenerated")
 	flags.StringVar(&f.dependsOn, "depends-on", "", "the direct readers of `X`")
+	flags.StringVar(&f.tool, "tool", "", "the blocks whose results depend on a call of the tool or model `NAME`")
 	flags.BoolVar(&f.path, "path", false, "how the second of two blocks depends on the first, by a shortest chain")
 	flags.StringVar(
 		&f.version,
@@ -165,6 +166,11 @@ func (a *app) questions(f queryFlags) []question {
 			"--depends-on",
 			f.dependsOn != "",
 			a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, f.dependsOn) }),
+		},
+		{
+			"--tool",
+			f.tool != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, "tool:"+f.tool) }),
 		},
 		{
 			"--path",

@@ -73,8 +73,9 @@ type DiffPatch struct {
 // Blame is the document of blame.
 type Blame struct {
 	Answer
-	Block string            `json:"block"`
-	Lines []query.BlameLine `json:"lines"`
+	Block string             `json:"block"`
+	Lines []query.BlameLine  `json:"lines"`
+	Calls []query.CallSketch `json:"calls,omitempty"` // of tools and models, that its result depends on
 }
 
 // Credit is the document of credit.
@@ -97,4 +98,5 @@ type CreditRow struct {
 	TokensIn  int64   `json:"tokens_in"`
 	TokensOut int64   `json:"tokens_out"`
 	Cost      any     `json:"cost_usd"` // a number
+	Calls     int     `json:"calls"`    // of tools and models, that its edits caused; their tokens and cost count above
 }

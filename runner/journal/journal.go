@@ -35,7 +35,8 @@ type Journal struct {
 	store *state.Store
 	o     Options
 
-	own      offers // of Options.Sources
+	past     map[state.CallPlace]state.Digest // see Past
+	own      offers                           // of Options.Sources
 	mu       sync.Mutex
 	lent     offers // see Offer
 	inflight map[place]chan struct{}
@@ -184,7 +185,11 @@ func (j *Journal) Digest(ctx context.Context, key state.Digest, effects bool, nu
 	if err != nil || rec == nil {
 		return state.Absent, err
 	}
-	return j.outcomeDigest(rec), nil
+	was, waited := j.then(rec)
+	if waited {
+		return j.past[state.CallPlace{Key: key, Effects: effects, Number: number}], nil
+	}
+	return j.outcomeDigest(was), nil
 }
 
 // outcomeDigest names what a node finds that makes the call of a record.
@@ -222,6 +227,9 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if j.past != nil {
+		return j.answer(ctx, c, rec)
+	}
 	if rec != nil && rec.State.Ended() && rec.Again == "" {
 		return j.serve(ctx, rec)
 	}
@@ -230,8 +238,7 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 		return Result{Call: *rec, JSON: answer.Result, Served: true}, err
 	}
 	if c.ServeOnly {
-		return Result{}, &state.Error{Code: CodeUnrecorded,
-			Message: fmt.Sprintf("the journal has no result of this call of %s", c.Tool)}
+		return Result{}, unrecorded(c)
 	}
 	if rec == nil {
 		rec = &state.Call{Key: c.Key, Number: c.Number, Within: at.within, Kind: string(c.Kind), Tool: c.Tool,
@@ -248,6 +255,11 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 	}
 	rec.Caller, rec.Parent, rec.Lifetime = c.Caller, c.Parent, c.Def.lifetime()
 	return j.proceed(ctx, c, rec)
+}
+
+func unrecorded(c *Call) error {
+	return &state.Error{Code: CodeUnrecorded,
+		Message: fmt.Sprintf("the journal has no result of this call of %s", c.Tool)}
 }
 
 // depth is how many calls a call is within.

@@ -27,6 +27,23 @@ type inputs struct {
 	written map[string]bool // what some node wrote
 }
 
+// calls returns the outcomes that the run's calls had.
+func (x *replaying) calls() map[state.CallPlace]state.Digest {
+	found := map[state.CallPlace]state.Digest{}
+	for _, ref := range x.order {
+		t := x.recorded[ref].trace
+		if t == nil {
+			continue
+		}
+		for _, a := range t.Reads {
+			if at, ok := state.CallPlaceOf(a.Key); ok {
+				found[at] = a.Digest
+			}
+		}
+	}
+	return found
+}
+
 // readInputs collects the inputs from the record.
 func (x *replaying) readInputs() *inputs {
 	in := &inputs{

@@ -49,6 +49,9 @@ func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 	if run := x.step.Run; run != nil {
 		cfg.Invocation = runner.Invocation{Arguments: run.Arguments, Stdin: run.Stdin}
 	}
+	if cfg.Journal != nil {
+		cfg.Journal = cfg.Journal.Past(x.calls())
+	}
 	var err error
 	if x.engine, err = runner.New(cfg); err != nil {
 		return nil, err

@@ -35,6 +35,8 @@ type Evidence struct {
 	Coverage []artifact.Coverage  `json:"coverage"` // of each block, by checks that passed
 	// Why the recorded result is one of several possible ones: clock, network, …
 	Marks []string `json:"marks"`
+	// Calls are those of tools and models that the nodes depend on, with who decided about them.
+	Calls []query.CallSketch `json:"calls,omitempty"`
 
 	snap *query.Snapshot
 	kept map[string]bool // nodes of the slice
@@ -296,6 +298,9 @@ func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 				e.Marks = query.AppendNew(e.Marks, mark)
 			}
 			for _, r := range node.Reads {
+				if err := j.call(ctx, e, r); err != nil {
+					return err
+				}
 				if r.By == "" && r.Digest != state.Absent && r.Key.Space() != "var" {
 					e.input(EvidenceInput{Key: r.Key, Digest: r.Digest}, name)
 				}
@@ -325,6 +330,16 @@ func (e *Evidence) input(x EvidenceInput, by string) {
 	if by != "" {
 		e.Inputs[at].By = query.AppendNew(e.Inputs[at].By, by)
 	}
+}
+
+// call adds the call that a node read.
+func (j *collector) call(ctx context.Context, e *Evidence, r query.AccessView) error {
+	c, err := j.History.Call(ctx, r.Key)
+	if err != nil || c == nil || slices.ContainsFunc(e.Calls, func(o query.CallSketch) bool { return o.ID == c.ID }) {
+		return err
+	}
+	e.Calls = append(e.Calls, query.SketchOfCall(c.AsOf(r.Digest, e.Step+1)))
+	return nil
 }
 
 // collectSteps describes the edits and runs, and their authors.

@@ -63,6 +63,23 @@ type runSpan struct{ before, step state.StepNumber }
 
 // CallTrees returns the calls of runs, given by their steps.
 func (h *History) CallTrees(ctx context.Context, runs []state.StepNumber) ([]RunCalls, error) {
+	t, err := h.callTree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := []RunCalls{}
+	for _, n := range runs {
+		r, err := t.run(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, *r)
+	}
+	return found, nil
+}
+
+// callTree reads the calls of the store.
+func (h *History) callTree(ctx context.Context) (*callTree, error) {
 	t := &callTree{history: h, sessions: map[string]state.StepNumber{h.name: math.MaxUint64},
 		within: map[state.CallID][]*state.Call{}}
 	for meta := h.meta; meta.From != nil; {
@@ -81,18 +98,7 @@ func (h *History) CallTrees(ctx context.Context, runs []state.StepNumber) ([]Run
 		}
 		return true
 	})
-	if err != nil {
-		return nil, err
-	}
-	found := []RunCalls{}
-	for _, n := range runs {
-		r, err := t.run(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, *r)
-	}
-	return found, nil
+	return t, err
 }
 
 // own reports whether a call was made in the past of the session.

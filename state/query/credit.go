@@ -28,6 +28,8 @@ type CreditRow struct {
 	Saved               time.Duration // recorded cost of what was reused when its edits were run
 	TokensIn, TokensOut int64
 	Cost                state.Dollars
+
+	Calls int // of tools and models, that runs made because of its edits; their tokens and cost are above
 }
 
 // CreditBy selects the fields that rows are grouped by. The zero value is agent and model.
@@ -69,6 +71,7 @@ type crediting struct {
 	rows    map[creditKey]*CreditRow
 	pending []state.Step // edits that were not run yet
 	failing map[state.BlockID]bool
+	tree    *callTree // nil: not read yet
 }
 
 func (c *crediting) row(o state.Origin) *CreditRow {
@@ -100,6 +103,7 @@ func (c *crediting) sum() *Credit {
 		t := &found.Total
 		t.Patches, t.Broken, t.Fixed = t.Patches+r.Patches, t.Broken+r.Broken, t.Fixed+r.Fixed
 		t.Caused, t.Saved = t.Caused+r.Caused, t.Saved+r.Saved
+		t.Calls += r.Calls
 		t.TokensIn, t.TokensOut, t.Cost = t.TokensIn+r.TokensIn, t.TokensOut+r.TokensOut, t.Cost+r.Cost
 	}
 	slices.SortFunc(found.Rows, func(a, b CreditRow) int {
@@ -196,6 +200,9 @@ func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
 		}
 		c.turn(b, c.failing[b.ID], x.ofBlock(b.ID, map[state.BlockID]bool{}))
 	}
+	if err := x.calls(ctx, n); err != nil {
+		return err
+	}
 	c.row(step.Origin).Caused += left // spent on rebuilding values, and what rounding leaves
 	x.share(nanoseconds(step.Run.SavedSeconds))
 	c.pending = nil
@@ -208,6 +215,37 @@ type charging struct {
 	run    state.Step
 	blocks map[state.BlockID]*state.Block // whose outcome the run recorded
 	edited map[state.BlockID]*state.Step  // the last pending edit of each block
+}
+
+// calls charges what the run's calls spent like the nodes that made them, with the models that were called.
+func (x *charging) calls(ctx context.Context, n state.StepNumber) (err error) {
+	if x.tree == nil {
+		if x.tree, err = x.history.callTree(ctx); err != nil {
+			return err
+		}
+	}
+	before, err := x.history.runBefore(ctx, n)
+	if err != nil {
+		return err
+	}
+	for _, c := range x.tree.made {
+		v := x.tree.at(c, runSpan{before, n})
+		if !x.tree.by(v, runSpan{before, n}) {
+			continue
+		}
+		r := x.row(x.run.Origin)
+		if b := x.blocks[v.Caller.Block]; b != nil && v.Caller.Node < len(b.Nodes) {
+			r = x.of(b.ID, &b.Nodes[v.Caller.Node])
+		}
+		if v.Kind == "model" {
+			r = x.row(state.Origin{Agent: r.Agent, Model: v.Tool, CallID: r.CallID})
+		}
+		spent := ownUsage(v)
+		r.Calls++
+		r.TokensIn, r.TokensOut = r.TokensIn+spent.InputTokens, r.TokensOut+spent.OutputTokens
+		r.Cost += state.Dollars(spent.MicroUSD) * 1000
+	}
+	return nil
 }
 
 // share divides time among the pending edits. Without any, the time counts for whoever ran the program.

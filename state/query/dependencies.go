@@ -81,6 +81,9 @@ func observed(n *NodeView) depgraph.Access {
 	a := depgraph.Access{Reads: []depgraph.Key{}, Writes: []depgraph.Key{}}
 	for _, r := range n.Reads {
 		a.Reads = append(a.Reads, r.Key)
+		if r.tool != "" {
+			a.Reads = append(a.Reads, keyTool(r.tool))
+		}
 	}
 	for _, w := range n.Writes {
 		a.Writes = append(a.Writes, w.Key)

@@ -110,6 +110,20 @@ func sortCalls(calls []*state.Call) {
 	slices.SortFunc(calls, func(a, b *state.Call) int { return cmp.Compare(a.ID, b.ID) })
 }
 
+// CallsOfBlock returns the calls that the result of a block after step n depends on.
+func (h *History) CallsOfBlock(ctx context.Context, n state.StepNumber, id state.BlockID) ([]CallSketch, error) {
+	b, found, err := h.store.BlockAt(ctx, h.name, n, id)
+	if err != nil || !found {
+		return nil, err
+	}
+	calls, err := h.CallsOf(ctx, n, []state.Block{b})
+	var sketches []CallSketch
+	for _, c := range calls[id] {
+		sketches = append(sketches, SketchOfCall(c))
+	}
+	return sketches, err
+}
+
 // CallUse is a call that results depend on.
 type CallUse struct {
 	*state.Call
@@ -189,16 +203,19 @@ func (h *History) callsRead(
 	return calls, nil
 }
 
-// callValue describes what a key that counts or names calls stands for; nil for other keys.
-func (h *History) callValue(ctx context.Context, k depgraph.Key, d state.Digest) *state.ValueInfo {
+// keyTool is a key that names a tool, so that questions about dependencies can be asked about it.
+func keyTool(name string) depgraph.Key { return depgraph.Key("tool:" + name) }
+
+// callValue describes what a key that counts or names calls stands for; nil for other keys. tool is that of a call.
+func (h *History) callValue(ctx context.Context, k depgraph.Key, d state.Digest) (v *state.ValueInfo, tool string) {
 	switch k.Space() {
 	case "call":
 		c, err := h.Call(ctx, k)
 		if err != nil || c == nil {
-			return nil // the store has lost it, which its check says
+			return nil, "" // the store has lost it, which its check says
 		}
 		c = c.AsOf(d, 0)
-		return &state.ValueInfo{Repr: fmt.Sprintf("call %d: %s → %s", c.ID, c.Text(), c.Summary(callResult))}
+		return &state.ValueInfo{Repr: fmt.Sprintf("call %d: %s → %s", c.ID, c.Text(), c.Summary(callResult))}, c.Tool
 	case "count", "effect":
 		key := k.Name()
 		number := "#0"
@@ -207,9 +224,13 @@ func (h *History) callValue(ctx context.Context, k depgraph.Key, d state.Digest)
 		}
 		c, err := h.Call(ctx, depgraph.Key("call:"+key+number))
 		if err != nil || c == nil {
-			return nil
+			return nil, ""
 		}
-		return &state.ValueInfo{Repr: "how many before: " + c.Text()}
+		return &state.ValueInfo{Repr: "how many before: " + c.Text()}, ""
 	}
+<<<<<<< HEAD
 	return nil
+=======
+	return nil, ""
+>>>>>>> w-tel
 }

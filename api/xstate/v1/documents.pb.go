@@ -2314,6 +2314,178 @@ func (x *CallRow) GetApproval() *Approval {
 	return nil
 }
 
+type CallSketch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Tool          string                 `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	Class         string                 `protobuf:"bytes,5,opt,name=class,proto3" json:"class,omitempty"`
+	State         string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
+	Result        string                 `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
+	Digest        string                 `protobuf:"bytes,8,opt,name=digest,proto3" json:"digest,omitempty"`
+	Began         string                 `protobuf:"bytes,9,opt,name=began,proto3" json:"began,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,10,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Spent         *Usage                 `protobuf:"bytes,11,opt,name=spent,proto3" json:"spent,omitempty"`
+	Block         string                 `protobuf:"bytes,12,opt,name=block,proto3" json:"block,omitempty"`
+	Line          int32                  `protobuf:"varint,13,opt,name=line,proto3" json:"line,omitempty"`
+	Agent         string                 `protobuf:"bytes,14,opt,name=agent,proto3" json:"agent,omitempty"`
+	Parent        int32                  `protobuf:"varint,15,opt,name=parent,proto3" json:"parent,omitempty"`
+	Depth         int32                  `protobuf:"varint,16,opt,name=depth,proto3" json:"depth,omitempty"`
+	Approval      *Approval              `protobuf:"bytes,17,opt,name=approval,proto3" json:"approval,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallSketch) Reset() {
+	*x = CallSketch{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallSketch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallSketch) ProtoMessage() {}
+
+func (x *CallSketch) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallSketch.ProtoReflect.Descriptor instead.
+func (*CallSketch) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CallSketch) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *CallSketch) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *CallSketch) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *CallSketch) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *CallSketch) GetClass() string {
+	if x != nil {
+		return x.Class
+	}
+	return ""
+}
+
+func (x *CallSketch) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *CallSketch) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+func (x *CallSketch) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *CallSketch) GetBegan() string {
+	if x != nil {
+		return x.Began
+	}
+	return ""
+}
+
+func (x *CallSketch) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *CallSketch) GetSpent() *Usage {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
+func (x *CallSketch) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *CallSketch) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *CallSketch) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *CallSketch) GetParent() int32 {
+	if x != nil {
+		return x.Parent
+	}
+	return 0
+}
+
+func (x *CallSketch) GetDepth() int32 {
+	if x != nil {
+		return x.Depth
+	}
+	return 0
+}
+
+func (x *CallSketch) GetApproval() *Approval {
+	if x != nil {
+		return x.Approval
+	}
+	return nil
+}
+
 type CallToolCost struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Tool          string                 `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
@@ -2329,7 +2501,7 @@ type CallToolCost struct {
 
 func (x *CallToolCost) Reset() {
 	*x = CallToolCost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2341,7 +2513,7 @@ func (x *CallToolCost) String() string {
 func (*CallToolCost) ProtoMessage() {}
 
 func (x *CallToolCost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2354,7 +2526,7 @@ func (x *CallToolCost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolCost.ProtoReflect.Descriptor instead.
 func (*CallToolCost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CallToolCost) GetTool() string {
@@ -2420,7 +2592,7 @@ type CallTotal struct {
 
 func (x *CallTotal) Reset() {
 	*x = CallTotal{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2432,7 +2604,7 @@ func (x *CallTotal) String() string {
 func (*CallTotal) ProtoMessage() {}
 
 func (x *CallTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2445,7 +2617,7 @@ func (x *CallTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallTotal.ProtoReflect.Descriptor instead.
 func (*CallTotal) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CallTotal) GetCalls() int32 {
@@ -2501,7 +2673,7 @@ type CallUndo struct {
 
 func (x *CallUndo) Reset() {
 	*x = CallUndo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2685,7 @@ func (x *CallUndo) String() string {
 func (*CallUndo) ProtoMessage() {}
 
 func (x *CallUndo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2698,7 @@ func (x *CallUndo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallUndo.ProtoReflect.Descriptor instead.
 func (*CallUndo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CallUndo) GetTool() string {
@@ -2563,7 +2735,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2747,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2760,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Calls) GetVersion() int32 {
@@ -2640,7 +2812,7 @@ type CallsSummary struct {
 
 func (x *CallsSummary) Reset() {
 	*x = CallsSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2652,7 +2824,7 @@ func (x *CallsSummary) String() string {
 func (*CallsSummary) ProtoMessage() {}
 
 func (x *CallsSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2665,7 +2837,7 @@ func (x *CallsSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallsSummary.ProtoReflect.Descriptor instead.
 func (*CallsSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CallsSummary) GetMade() int32 {
@@ -2721,7 +2893,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +2905,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +2918,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Candidate) GetLine() int32 {
@@ -2789,7 +2961,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2801,7 +2973,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2814,7 +2986,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CheckView) GetId() string {
@@ -2906,7 +3078,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2918,7 +3090,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2931,7 +3103,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -2974,7 +3146,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2986,7 +3158,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2999,7 +3171,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -3044,7 +3216,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3056,7 +3228,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3069,7 +3241,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -3130,7 +3302,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +3314,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +3327,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -3227,7 +3399,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3239,7 +3411,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3252,7 +3424,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Decision) GetBlock() string {
@@ -3301,7 +3473,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3485,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3498,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Denial) GetAction() string {
@@ -3364,7 +3536,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3376,7 +3548,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3389,7 +3561,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -3448,7 +3620,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3460,7 +3632,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3473,7 +3645,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -3531,7 +3703,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3543,7 +3715,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3556,7 +3728,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Difference) GetBlock() string {
@@ -3613,7 +3785,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3625,7 +3797,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3638,7 +3810,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -3729,7 +3901,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3741,7 +3913,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3754,7 +3926,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -3788,7 +3960,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3800,7 +3972,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3813,7 +3985,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EditedFile) GetName() string {
@@ -3840,7 +4012,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3852,7 +4024,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3865,7 +4037,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Ended) GetBy() string {
@@ -3911,7 +4083,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3923,7 +4095,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3936,7 +4108,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -4099,7 +4271,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4111,7 +4283,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4124,7 +4296,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Error) GetCode() string {
@@ -4183,7 +4355,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4195,7 +4367,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4208,7 +4380,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -4322,6 +4494,7 @@ type Evidence struct {
 	Checks        []*CheckView           `protobuf:"bytes,16,rep,name=checks,proto3" json:"checks,omitempty"`
 	Coverage      []*Coverage            `protobuf:"bytes,17,rep,name=coverage,proto3" json:"coverage,omitempty"`
 	Marks         []string               `protobuf:"bytes,18,rep,name=marks,proto3" json:"marks,omitempty"`
+	Calls         []*CallSketch          `protobuf:"bytes,20,rep,name=calls,proto3" json:"calls,omitempty"`
 	EditedFiles   []string               `protobuf:"bytes,19,rep,name=edited_files,json=editedFiles,proto3" json:"edited_files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4329,7 +4502,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4341,7 +4514,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4354,7 +4527,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -4483,6 +4656,13 @@ func (x *Evidence) GetMarks() []string {
 	return nil
 }
 
+func (x *Evidence) GetCalls() []*CallSketch {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
 func (x *Evidence) GetEditedFiles() []string {
 	if x != nil {
 		return x.EditedFiles
@@ -4502,7 +4682,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +4694,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +4707,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -4579,7 +4759,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4591,7 +4771,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4604,7 +4784,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -4709,7 +4889,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4721,7 +4901,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4734,7 +4914,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -4797,7 +4977,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4809,7 +4989,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4822,7 +5002,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -5056,7 +5236,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5068,7 +5248,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5081,7 +5261,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -5143,7 +5323,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5155,7 +5335,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5168,7 +5348,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExecError) GetType() string {
@@ -5247,7 +5427,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5259,7 +5439,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5272,7 +5452,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -5326,7 +5506,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5338,7 +5518,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5351,7 +5531,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Exercised) GetFile() string {
@@ -5426,7 +5606,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5438,7 +5618,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5451,7 +5631,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -5521,7 +5701,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5533,7 +5713,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5546,7 +5726,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -5583,7 +5763,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5595,7 +5775,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5608,7 +5788,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Frame) GetFile() string {
@@ -5658,7 +5838,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5670,7 +5850,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5683,7 +5863,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -5744,7 +5924,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5756,7 +5936,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5769,7 +5949,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -5937,7 +6117,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5949,7 +6129,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5962,7 +6142,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Lost) GetKey() string {
@@ -5997,7 +6177,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6009,7 +6189,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6022,7 +6202,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -6057,7 +6237,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6069,7 +6249,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6082,7 +6262,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Need) GetArtifact() string {
@@ -6116,7 +6296,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6128,7 +6308,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6141,7 +6321,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -6172,7 +6352,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6184,7 +6364,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6197,7 +6377,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -6259,7 +6439,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6271,7 +6451,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6284,7 +6464,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *NodeView) GetNode() string {
@@ -6362,7 +6542,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6374,7 +6554,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6387,7 +6567,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Output) GetKind() string {
@@ -6438,7 +6618,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6450,7 +6630,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6463,7 +6643,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -6562,7 +6742,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6574,7 +6754,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6587,7 +6767,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -6633,7 +6813,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6645,7 +6825,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6658,7 +6838,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -6726,7 +6906,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6738,7 +6918,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6751,7 +6931,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Placement) GetBlock() string {
@@ -6834,7 +7014,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6846,7 +7026,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6859,7 +7039,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -6991,7 +7171,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7003,7 +7183,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7016,7 +7196,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -7094,7 +7274,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7106,7 +7286,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7119,7 +7299,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -7163,7 +7343,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7175,7 +7355,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7188,7 +7368,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -7237,7 +7417,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7249,7 +7429,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7262,7 +7442,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -7301,7 +7481,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7313,7 +7493,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7326,7 +7506,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -7391,7 +7571,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7403,7 +7583,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7416,7 +7596,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -7466,7 +7646,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7478,7 +7658,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7491,7 +7671,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -7536,7 +7716,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7548,7 +7728,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7561,7 +7741,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -7617,7 +7797,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7629,7 +7809,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7642,7 +7822,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -7678,7 +7858,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7690,7 +7870,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7703,7 +7883,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -7748,7 +7928,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7760,7 +7940,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7773,7 +7953,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -7831,7 +8011,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7843,7 +8023,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7856,7 +8036,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -7913,7 +8093,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7925,7 +8105,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7938,7 +8118,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -8029,7 +8209,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8041,7 +8221,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8054,7 +8234,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -8090,7 +8270,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8102,7 +8282,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8115,7 +8295,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -8162,7 +8342,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8174,7 +8354,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8187,7 +8367,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -8257,7 +8437,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8269,7 +8449,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8282,7 +8462,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -8321,7 +8501,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8333,7 +8513,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8346,7 +8526,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Reason) GetCode() string {
@@ -8415,7 +8595,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8427,7 +8607,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8440,7 +8620,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -8520,7 +8700,7 @@ type RefreshedCall struct {
 
 func (x *RefreshedCall) Reset() {
 	*x = RefreshedCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8532,7 +8712,7 @@ func (x *RefreshedCall) String() string {
 func (*RefreshedCall) ProtoMessage() {}
 
 func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8545,7 +8725,7 @@ func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
 func (*RefreshedCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *RefreshedCall) GetCall() int32 {
@@ -8601,7 +8781,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8613,7 +8793,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8626,7 +8806,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -8662,7 +8842,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8674,7 +8854,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8687,7 +8867,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -8728,7 +8908,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8740,7 +8920,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8753,7 +8933,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -8787,7 +8967,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8799,7 +8979,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8812,7 +8992,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -8889,7 +9069,7 @@ type Reverted struct {
 
 func (x *Reverted) Reset() {
 	*x = Reverted{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8901,7 +9081,7 @@ func (x *Reverted) String() string {
 func (*Reverted) ProtoMessage() {}
 
 func (x *Reverted) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8914,7 +9094,7 @@ func (x *Reverted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
 func (*Reverted) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Reverted) GetCall() int32 {
@@ -8954,7 +9134,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8966,7 +9146,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8979,7 +9159,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -9073,7 +9253,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9085,7 +9265,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9098,7 +9278,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -9308,7 +9488,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9320,7 +9500,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9333,7 +9513,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -9427,7 +9607,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9439,7 +9619,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9452,7 +9632,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -9557,7 +9737,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9569,7 +9749,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9582,7 +9762,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -9622,7 +9802,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9634,7 +9814,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9647,7 +9827,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -9716,7 +9896,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9728,7 +9908,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9741,7 +9921,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -9772,7 +9952,7 @@ type StaleCall struct {
 
 func (x *StaleCall) Reset() {
 	*x = StaleCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9784,7 +9964,7 @@ func (x *StaleCall) String() string {
 func (*StaleCall) ProtoMessage() {}
 
 func (x *StaleCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9797,7 +9977,7 @@ func (x *StaleCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
 func (*StaleCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *StaleCall) GetCall() int32 {
@@ -9854,7 +10034,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9866,7 +10046,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9879,7 +10059,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -9925,7 +10105,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9937,7 +10117,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9950,7 +10130,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -10014,7 +10194,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10026,7 +10206,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10039,7 +10219,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -10081,7 +10261,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10093,7 +10273,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10106,7 +10286,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -10144,7 +10324,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10156,7 +10336,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10169,7 +10349,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -10232,7 +10412,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10244,7 +10424,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10257,7 +10437,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -10343,7 +10523,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10355,7 +10535,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10368,7 +10548,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -10417,7 +10597,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10429,7 +10609,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10442,7 +10622,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Usage) GetInputTokens() float64 {
@@ -10479,7 +10659,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10491,7 +10671,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10504,7 +10684,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -10554,7 +10734,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10566,7 +10746,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10579,7 +10759,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -10622,7 +10802,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10634,7 +10814,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10647,7 +10827,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Variation) GetNode() string {
@@ -10690,7 +10870,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10702,7 +10882,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10715,7 +10895,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -10759,7 +10939,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10771,7 +10951,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10784,7 +10964,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -10839,7 +11019,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10851,7 +11031,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10864,7 +11044,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -10942,7 +11122,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10954,7 +11134,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10967,7 +11147,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -11008,7 +11188,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11020,7 +11200,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11033,7 +11213,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Via) GetFrom() string {
@@ -11062,7 +11242,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11074,7 +11254,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11087,7 +11267,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -11131,7 +11311,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11143,7 +11323,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11156,7 +11336,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -11213,7 +11393,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11225,7 +11405,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11238,7 +11418,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -11553,7 +11733,27 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06served\x18\x16 \x01(\bR\x06served\x12\x12\n" +
 	"\x04used\x18\x17 \x01(\bR\x04used\x120\n" +
 	"\awaiting\x18\x18 \x01(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12/\n" +
-	"\bapproval\x18\x19 \x01(\v2\x13.xstate.v1.ApprovalR\bapproval\"\xd1\x01\n" +
+	"\bapproval\x18\x19 \x01(\v2\x13.xstate.v1.ApprovalR\bapproval\"\xaf\x03\n" +
+	"\n" +
+	"CallSketch\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05class\x18\x05 \x01(\tR\x05class\x12\x14\n" +
+	"\x05state\x18\x06 \x01(\tR\x05state\x12\x16\n" +
+	"\x06result\x18\a \x01(\tR\x06result\x12\x16\n" +
+	"\x06digest\x18\b \x01(\tR\x06digest\x12\x14\n" +
+	"\x05began\x18\t \x01(\tR\x05began\x12\x18\n" +
+	"\aseconds\x18\n" +
+	" \x01(\x01R\aseconds\x12&\n" +
+	"\x05spent\x18\v \x01(\v2\x10.xstate.v1.UsageR\x05spent\x12\x14\n" +
+	"\x05block\x18\f \x01(\tR\x05block\x12\x12\n" +
+	"\x04line\x18\r \x01(\x05R\x04line\x12\x14\n" +
+	"\x05agent\x18\x0e \x01(\tR\x05agent\x12\x16\n" +
+	"\x06parent\x18\x0f \x01(\x05R\x06parent\x12\x14\n" +
+	"\x05depth\x18\x10 \x01(\x05R\x05depth\x12/\n" +
+	"\bapproval\x18\x11 \x01(\v2\x13.xstate.v1.ApprovalR\bapproval\"\xd1\x01\n" +
 	"\fCallToolCost\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x05R\x05calls\x12\x18\n" +
@@ -11731,7 +11931,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	" \x01(\x05R\x04call\x12\x12\n" +
 	"\x04tool\x18\v \x01(\tR\x04tool\x12*\n" +
 	"\x04args\x18\f \x01(\v2\x16.google.protobuf.ValueR\x04args\x12'\n" +
-	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\"\xec\x04\n" +
+	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\"\x99\x05\n" +
 	"\bEvidence\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\tR\x02of\x12\x12\n" +
@@ -11751,7 +11951,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06agents\x18\x0f \x03(\tR\x06agents\x12,\n" +
 	"\x06checks\x18\x10 \x03(\v2\x14.xstate.v1.CheckViewR\x06checks\x12/\n" +
 	"\bcoverage\x18\x11 \x03(\v2\x13.xstate.v1.CoverageR\bcoverage\x12\x14\n" +
-	"\x05marks\x18\x12 \x03(\tR\x05marks\x12!\n" +
+	"\x05marks\x18\x12 \x03(\tR\x05marks\x12+\n" +
+	"\x05calls\x18\x14 \x03(\v2\x15.xstate.v1.CallSketchR\x05calls\x12!\n" +
 	"\fedited_files\x18\x13 \x03(\tR\veditedFiles\"]\n" +
 	"\rEvidenceInput\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
@@ -12395,7 +12596,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 122)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 123)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -12417,304 +12618,308 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*CallDecision)(nil),    // 17: xstate.v1.CallDecision
 	(*CallError)(nil),       // 18: xstate.v1.CallError
 	(*CallRow)(nil),         // 19: xstate.v1.CallRow
-	(*CallToolCost)(nil),    // 20: xstate.v1.CallToolCost
-	(*CallTotal)(nil),       // 21: xstate.v1.CallTotal
-	(*CallUndo)(nil),        // 22: xstate.v1.CallUndo
-	(*Calls)(nil),           // 23: xstate.v1.Calls
-	(*CallsSummary)(nil),    // 24: xstate.v1.CallsSummary
-	(*Candidate)(nil),       // 25: xstate.v1.Candidate
-	(*CheckView)(nil),       // 26: xstate.v1.CheckView
-	(*Clash)(nil),           // 27: xstate.v1.Clash
-	(*Conflict)(nil),        // 28: xstate.v1.Conflict
-	(*Counts)(nil),          // 29: xstate.v1.Counts
-	(*Coverage)(nil),        // 30: xstate.v1.Coverage
-	(*Decision)(nil),        // 31: xstate.v1.Decision
-	(*Denial)(nil),          // 32: xstate.v1.Denial
-	(*Dependent)(nil),       // 33: xstate.v1.Dependent
-	(*Diff)(nil),            // 34: xstate.v1.Diff
-	(*Difference)(nil),      // 35: xstate.v1.Difference
-	(*Divergence)(nil),      // 36: xstate.v1.Divergence
-	(*Edit)(nil),            // 37: xstate.v1.Edit
-	(*EditedFile)(nil),      // 38: xstate.v1.EditedFile
-	(*Ended)(nil),           // 39: xstate.v1.Ended
-	(*Entry)(nil),           // 40: xstate.v1.Entry
-	(*Error)(nil),           // 41: xstate.v1.Error
-	(*Event)(nil),           // 42: xstate.v1.Event
-	(*Evidence)(nil),        // 43: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 44: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 45: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 46: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 47: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 48: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 49: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 50: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 51: xstate.v1.Exercised
-	(*Fork)(nil),            // 52: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 53: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 54: xstate.v1.Frame
-	(*Log)(nil),             // 55: xstate.v1.Log
-	(*LogStep)(nil),         // 56: xstate.v1.LogStep
-	(*Lost)(nil),            // 57: xstate.v1.Lost
-	(*Missing)(nil),         // 58: xstate.v1.Missing
-	(*Need)(nil),            // 59: xstate.v1.Need
-	(*NodeCounts)(nil),      // 60: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 61: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 62: xstate.v1.NodeView
-	(*Output)(nil),          // 63: xstate.v1.Output
-	(*Patch)(nil),           // 64: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 65: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 66: xstate.v1.PatchView
-	(*Placement)(nil),       // 67: xstate.v1.Placement
-	(*Plan)(nil),            // 68: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 69: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 70: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 71: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 72: xstate.v1.PrivateRun
-	(*Query)(nil),           // 73: xstate.v1.Query
-	(*QueryBlock)(nil),      // 74: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 75: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 76: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 77: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 78: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 79: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 80: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 81: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 82: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 83: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 84: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 85: xstate.v1.RanBlock
-	(*Reason)(nil),          // 86: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 87: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),   // 88: xstate.v1.RefreshedCall
-	(*Repeat)(nil),          // 89: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 90: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 91: xstate.v1.Repetition
-	(*Replay)(nil),          // 92: xstate.v1.Replay
-	(*Reverted)(nil),        // 93: xstate.v1.Reverted
-	(*Rollback)(nil),        // 94: xstate.v1.Rollback
-	(*Run)(nil),             // 95: xstate.v1.Run
-	(*RunReport)(nil),       // 96: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 97: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 98: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 99: xstate.v1.SessionStatus
-	(*Span)(nil),            // 100: xstate.v1.Span
-	(*StaleCall)(nil),       // 101: xstate.v1.StaleCall
-	(*Status)(nil),          // 102: xstate.v1.Status
-	(*StepPlacement)(nil),   // 103: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 104: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 105: xstate.v1.Symbols
-	(*Testing)(nil),         // 106: xstate.v1.Testing
-	(*Undo)(nil),            // 107: xstate.v1.Undo
-	(*UndoStep)(nil),        // 108: xstate.v1.UndoStep
-	(*Usage)(nil),           // 109: xstate.v1.Usage
-	(*ValueChange)(nil),     // 110: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 111: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 112: xstate.v1.Variation
-	(*Verification)(nil),    // 113: xstate.v1.Verification
-	(*Verified)(nil),        // 114: xstate.v1.Verified
-	(*Verify)(nil),          // 115: xstate.v1.Verify
-	(*VersionView)(nil),     // 116: xstate.v1.VersionView
-	(*Via)(nil),             // 117: xstate.v1.Via
-	(*Volatile)(nil),        // 118: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 119: xstate.v1.WaitingCall
-	(*Why)(nil),             // 120: xstate.v1.Why
-	nil,                     // 121: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 122: google.protobuf.Value
-	(*structpb.Struct)(nil), // 123: google.protobuf.Struct
+	(*CallSketch)(nil),      // 20: xstate.v1.CallSketch
+	(*CallToolCost)(nil),    // 21: xstate.v1.CallToolCost
+	(*CallTotal)(nil),       // 22: xstate.v1.CallTotal
+	(*CallUndo)(nil),        // 23: xstate.v1.CallUndo
+	(*Calls)(nil),           // 24: xstate.v1.Calls
+	(*CallsSummary)(nil),    // 25: xstate.v1.CallsSummary
+	(*Candidate)(nil),       // 26: xstate.v1.Candidate
+	(*CheckView)(nil),       // 27: xstate.v1.CheckView
+	(*Clash)(nil),           // 28: xstate.v1.Clash
+	(*Conflict)(nil),        // 29: xstate.v1.Conflict
+	(*Counts)(nil),          // 30: xstate.v1.Counts
+	(*Coverage)(nil),        // 31: xstate.v1.Coverage
+	(*Decision)(nil),        // 32: xstate.v1.Decision
+	(*Denial)(nil),          // 33: xstate.v1.Denial
+	(*Dependent)(nil),       // 34: xstate.v1.Dependent
+	(*Diff)(nil),            // 35: xstate.v1.Diff
+	(*Difference)(nil),      // 36: xstate.v1.Difference
+	(*Divergence)(nil),      // 37: xstate.v1.Divergence
+	(*Edit)(nil),            // 38: xstate.v1.Edit
+	(*EditedFile)(nil),      // 39: xstate.v1.EditedFile
+	(*Ended)(nil),           // 40: xstate.v1.Ended
+	(*Entry)(nil),           // 41: xstate.v1.Entry
+	(*Error)(nil),           // 42: xstate.v1.Error
+	(*Event)(nil),           // 43: xstate.v1.Event
+	(*Evidence)(nil),        // 44: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 45: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 46: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 47: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 48: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 49: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 50: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 51: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 52: xstate.v1.Exercised
+	(*Fork)(nil),            // 53: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 54: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 55: xstate.v1.Frame
+	(*Log)(nil),             // 56: xstate.v1.Log
+	(*LogStep)(nil),         // 57: xstate.v1.LogStep
+	(*Lost)(nil),            // 58: xstate.v1.Lost
+	(*Missing)(nil),         // 59: xstate.v1.Missing
+	(*Need)(nil),            // 60: xstate.v1.Need
+	(*NodeCounts)(nil),      // 61: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 62: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 63: xstate.v1.NodeView
+	(*Output)(nil),          // 64: xstate.v1.Output
+	(*Patch)(nil),           // 65: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 66: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 67: xstate.v1.PatchView
+	(*Placement)(nil),       // 68: xstate.v1.Placement
+	(*Plan)(nil),            // 69: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 70: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 71: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 72: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 73: xstate.v1.PrivateRun
+	(*Query)(nil),           // 74: xstate.v1.Query
+	(*QueryBlock)(nil),      // 75: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 76: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 77: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 78: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 79: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 80: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 81: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 82: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 83: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 84: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 85: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 86: xstate.v1.RanBlock
+	(*Reason)(nil),          // 87: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 88: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),   // 89: xstate.v1.RefreshedCall
+	(*Repeat)(nil),          // 90: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 91: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 92: xstate.v1.Repetition
+	(*Replay)(nil),          // 93: xstate.v1.Replay
+	(*Reverted)(nil),        // 94: xstate.v1.Reverted
+	(*Rollback)(nil),        // 95: xstate.v1.Rollback
+	(*Run)(nil),             // 96: xstate.v1.Run
+	(*RunReport)(nil),       // 97: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 98: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 99: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 100: xstate.v1.SessionStatus
+	(*Span)(nil),            // 101: xstate.v1.Span
+	(*StaleCall)(nil),       // 102: xstate.v1.StaleCall
+	(*Status)(nil),          // 103: xstate.v1.Status
+	(*StepPlacement)(nil),   // 104: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 105: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 106: xstate.v1.Symbols
+	(*Testing)(nil),         // 107: xstate.v1.Testing
+	(*Undo)(nil),            // 108: xstate.v1.Undo
+	(*UndoStep)(nil),        // 109: xstate.v1.UndoStep
+	(*Usage)(nil),           // 110: xstate.v1.Usage
+	(*ValueChange)(nil),     // 111: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 112: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 113: xstate.v1.Variation
+	(*Verification)(nil),    // 114: xstate.v1.Verification
+	(*Verified)(nil),        // 115: xstate.v1.Verified
+	(*Verify)(nil),          // 116: xstate.v1.Verify
+	(*VersionView)(nil),     // 117: xstate.v1.VersionView
+	(*Via)(nil),             // 118: xstate.v1.Via
+	(*Volatile)(nil),        // 119: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 120: xstate.v1.WaitingCall
+	(*Why)(nil),             // 121: xstate.v1.Why
+	nil,                     // 122: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 123: google.protobuf.Value
+	(*structpb.Struct)(nil), // 124: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	111, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	57,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	90,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	112, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	58,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	91,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	6,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	122, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	122, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	123, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	123, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	18,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	119, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	120, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	8,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	59,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	87,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	123, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	60,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	88,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	124, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	9,   // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	86,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	49,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	60,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	32,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	63,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	110, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	86,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	87,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	50,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	61,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	33,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	64,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	111, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	87,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	123, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	62,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	63,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	49,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	122, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	122, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	124, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	63,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	64,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	50,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	123, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	123, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	18,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	119, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	120, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	16,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
-	22,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
+	23,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	18,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	122, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	122, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	123, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	123, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	18,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	119, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	120, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	122, // 41: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
-	19,  // 42: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
-	21,  // 43: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
-	20,  // 44: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	109, // 45: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
-	109, // 46: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
-	88,  // 47: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
-	101, // 48: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
-	51,  // 49: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	27,  // 50: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	117, // 51: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	12,  // 52: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	123, // 53: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	97,  // 54: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	53,  // 55: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	113, // 56: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	106, // 57: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	2,   // 58: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	91,  // 59: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	103, // 60: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 61: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
-	7,   // 62: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	25,  // 63: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	28,  // 64: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	63,  // 65: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	41,  // 66: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	47,  // 67: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	95,  // 68: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	122, // 69: xstate.v1.Event.args:type_name -> google.protobuf.Value
-	0,   // 70: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	45,  // 71: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	44,  // 72: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	46,  // 73: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	40,  // 74: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	26,  // 75: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	30,  // 76: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	117, // 77: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	86,  // 78: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 79: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 80: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	40,  // 81: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	31,  // 82: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	49,  // 83: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	32,  // 84: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	48,  // 85: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	50,  // 86: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	119, // 87: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	86,  // 88: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	49,  // 89: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	32,  // 90: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	119, // 91: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	54,  // 92: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	53,  // 93: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	56,  // 94: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	123, // 95: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	97,  // 96: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	53,  // 97: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	113, // 98: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	106, // 99: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 100: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	91,  // 101: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	103, // 102: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 103: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	7,   // 104: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	111, // 105: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	117, // 106: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	86,  // 107: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	111, // 108: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	111, // 109: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	86,  // 110: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 111: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 112: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	121, // 113: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	65,  // 114: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	67,  // 115: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	89,  // 116: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	95,  // 117: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	68,  // 118: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	40,  // 119: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	85,  // 120: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	105, // 121: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 122: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	71,  // 123: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	69,  // 124: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	38,  // 125: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	101, // 126: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	57,  // 127: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	90,  // 128: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	86,  // 129: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	49,  // 130: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	70,  // 131: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	86,  // 132: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	105, // 133: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	40,  // 134: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	14,  // 135: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	40,  // 136: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	14,  // 137: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	14,  // 138: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	33,  // 139: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	66,  // 140: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	104, // 141: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	104, // 142: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	14,  // 143: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	30,  // 144: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	116, // 145: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	118, // 146: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	14,  // 147: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	13,  // 148: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	40,  // 149: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	86,  // 150: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	96,  // 151: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	36,  // 152: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	58,  // 153: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	19,  // 154: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	19,  // 155: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	93,  // 156: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	37,  // 157: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	11,  // 158: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	114, // 159: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	119, // 160: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	72,  // 161: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	24,  // 162: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	98,  // 163: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	36,  // 164: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	29,  // 165: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	29,  // 166: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	39,  // 167: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	40,  // 168: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	40,  // 169: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	99,  // 170: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	111, // 171: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	108, // 172: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	12,  // 173: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	19,  // 174: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	19,  // 175: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	93,  // 176: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	111, // 177: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	111, // 178: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	35,  // 179: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	35,  // 180: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	112, // 181: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	100, // 182: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	123, // 183: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	61,  // 184: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	61,  // 185: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	49,  // 186: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	187, // [187:187] is the sub-list for method output_type
-	187, // [187:187] is the sub-list for method input_type
-	187, // [187:187] is the sub-list for extension type_name
-	187, // [187:187] is the sub-list for extension extendee
-	0,   // [0:187] is the sub-list for field type_name
+	110, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
+	4,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
+	123, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	19,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
+	22,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
+	21,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
+	110, // 47: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	110, // 48: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	89,  // 49: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	102, // 50: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	52,  // 51: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	28,  // 52: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	118, // 53: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	12,  // 54: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	124, // 55: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	98,  // 56: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	54,  // 57: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	114, // 58: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	107, // 59: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	2,   // 60: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	92,  // 61: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	104, // 62: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 63: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	7,   // 64: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	26,  // 65: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	29,  // 66: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	64,  // 67: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	42,  // 68: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	48,  // 69: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	96,  // 70: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	123, // 71: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 72: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	46,  // 73: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	45,  // 74: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	47,  // 75: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	41,  // 76: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	27,  // 77: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	31,  // 78: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	20,  // 79: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
+	118, // 80: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	87,  // 81: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 82: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 83: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	41,  // 84: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	32,  // 85: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	50,  // 86: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	33,  // 87: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	49,  // 88: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	51,  // 89: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	120, // 90: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	87,  // 91: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	50,  // 92: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	33,  // 93: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	120, // 94: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	55,  // 95: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	54,  // 96: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	57,  // 97: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	124, // 98: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	98,  // 99: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	54,  // 100: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	114, // 101: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	107, // 102: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 103: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	92,  // 104: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	104, // 105: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 106: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	7,   // 107: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	112, // 108: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	118, // 109: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	87,  // 110: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	112, // 111: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	112, // 112: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	87,  // 113: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 114: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 115: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	122, // 116: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	66,  // 117: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	68,  // 118: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	90,  // 119: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	96,  // 120: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	69,  // 121: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	41,  // 122: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	86,  // 123: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	106, // 124: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 125: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	72,  // 126: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	70,  // 127: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	39,  // 128: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	102, // 129: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	58,  // 130: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	91,  // 131: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	87,  // 132: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	50,  // 133: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	71,  // 134: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	87,  // 135: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	106, // 136: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	41,  // 137: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	14,  // 138: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	41,  // 139: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	14,  // 140: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	14,  // 141: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	34,  // 142: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	67,  // 143: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	105, // 144: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	105, // 145: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	14,  // 146: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	31,  // 147: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	117, // 148: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	119, // 149: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	14,  // 150: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	13,  // 151: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	41,  // 152: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	87,  // 153: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	97,  // 154: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	37,  // 155: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	59,  // 156: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	19,  // 157: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	19,  // 158: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	94,  // 159: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	38,  // 160: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	11,  // 161: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	115, // 162: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	120, // 163: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	73,  // 164: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	25,  // 165: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	99,  // 166: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	37,  // 167: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	30,  // 168: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	30,  // 169: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	40,  // 170: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	41,  // 171: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	41,  // 172: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	100, // 173: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	112, // 174: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	109, // 175: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	12,  // 176: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	19,  // 177: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	19,  // 178: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	94,  // 179: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	112, // 180: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	112, // 181: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	36,  // 182: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	36,  // 183: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	113, // 184: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	101, // 185: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	124, // 186: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	62,  // 187: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	62,  // 188: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	50,  // 189: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	190, // [190:190] is the sub-list for method output_type
+	190, // [190:190] is the sub-list for method input_type
+	190, // [190:190] is the sub-list for extension type_name
+	190, // [190:190] is the sub-list for extension extendee
+	0,   // [0:190] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -12723,15 +12928,15 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[11].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[47].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[95].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[48].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[96].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   122,
+			NumMessages:   123,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

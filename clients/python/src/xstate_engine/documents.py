@@ -286,6 +286,30 @@ CallRow = TypedDict(
 )
 
 
+CallSketch = TypedDict(
+    "CallSketch",
+    {
+        "call": "int",
+        "text": "str",
+        "kind": "str",
+        "tool": "str",
+        "class": "str",
+        "state": "str",
+        "result": "str",
+        "digest": NotRequired["str"],
+        "began": "str",
+        "seconds": "float",
+        "spent": "Usage",
+        "block": NotRequired["str"],
+        "line": NotRequired["int"],
+        "agent": NotRequired["str"],
+        "parent": NotRequired["int"],
+        "depth": NotRequired["int"],
+        "approval": NotRequired["Approval"],
+    },
+)
+
+
 class CallToolCost(TypedDict):
     tool: str
     calls: int
@@ -527,6 +551,7 @@ class Evidence(TypedDict):
     checks: list[CheckView]
     coverage: list[Coverage]
     marks: list[str]
+    calls: NotRequired[list[CallSketch]]
     edited_files: NotRequired[list[str]]
 
 
