@@ -29,10 +29,7 @@ var limits = struct {
 		"runner/kernel":         2,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
-<<<<<<< HEAD
 		"runner/sandbox/proxy":  1,
-=======
->>>>>>> w-tel
 		"runner":                37,
 		"runner/suite":          7,
 		".":                     0,

@@ -23,15 +23,10 @@ var documents = []any{
 	Export{}, Failure{},
 	Figure{}, Figures{},
 	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
-<<<<<<< HEAD
-	Import{}, Init{}, Log{}, LogGraph{}, CallTree{}, CallsSummary{}, RefreshedCall{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
-	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{}, LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Preflight{},
-=======
 	Import{}, Init{}, Log{},
 	LogGraph{}, CallTree{}, CallsSummary{}, RefreshedCall{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
 	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{},
 	LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Preflight{},
->>>>>>> w-tel
 	Problem{}, Query{}, QueryBlock{},
 	QueryBlocks{}, QueryDependents{}, QueryPatch{}, QueryPath{}, QuerySymbol{}, QueryUnverified{}, QueryValue{},
 	QueryVersion{}, QueryVolatile{}, QueryWhere{}, Replay{}, Results{}, Rollback{}, Run{}, SessionStatus{},

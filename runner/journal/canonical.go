@@ -111,9 +111,13 @@ func sortedNames(m map[string]any) []string {
 }
 
 // Key names a call by content, see the package's documentation. args are canonical. A model is named by its version,
-// which says where it is: its name in a file of settings says nothing.
+// which says where it is: its name in a file of settings says nothing. The version of a tool with effects is left out: a
+// new version must not repeat what has happened.
 func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.Digest {
-	name := t.Name
+	name, version := t.Name, t.Version
+	if t.Class.Effects() {
+		version = ""
+	}
 	switch kind {
 	case KindModel:
 		name = ""
@@ -121,5 +125,5 @@ func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.D
 		name = t.Source + "." + t.Name
 	}
 	return state.DigestOf(fmt.Appendf(nil, "call 1\nkind %s\ntool %q\nversion %q\nargs %s\nsample %d\nafter %s\n",
-		kind, name, t.Version, args, sample, after))
+		kind, name, version, args, sample, after))
 }

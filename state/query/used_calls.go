@@ -228,9 +228,5 @@ func (h *History) callValue(ctx context.Context, k depgraph.Key, d state.Digest)
 		}
 		return &state.ValueInfo{Repr: "how many before: " + c.Text()}, ""
 	}
-<<<<<<< HEAD
-	return nil
-=======
 	return nil, ""
->>>>>>> w-tel
 }
