@@ -131,7 +131,6 @@ var exitCodes = map[state.Code]int{
 	journal.CodeBudget:        exitRefused,
 	journal.CodeWaiting:       exitRefused,
 	journal.CodeUnrecorded:    exitRefused,
-	journal.CodeEffects:       exitUsage,
 
 	state.CodeDamaged:        exitDiverged,
 	state.CodeArchiveDamaged: exitDiverged,

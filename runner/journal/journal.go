@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -416,7 +417,11 @@ func (j *Journal) check(c *Call, a *Answer) error {
 		return &state.Error{Code: CodeResult, Hint: "mend the tool, or its schema",
 			Message: fmt.Sprintf("%s returned what its schema forbids: %v", c.Tool, err)}
 	}
-	a.Result = text
+	var compact bytes.Buffer // as the tool wrote it: 2.0 is not 2, and maps keep their order
+	if err := json.Compact(&compact, a.Result); err != nil {
+		return err
+	}
+	a.Result = compact.Bytes()
 	return nil
 }
 
