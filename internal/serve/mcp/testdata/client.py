@@ -35,7 +35,7 @@ def has(result, *parts, error=False):
 
 async def check(client):
     tools = (await client.list_tools()).tools
-    assert len(tools) == 12, [t.name for t in tools]
+    assert len(tools) == 13, [t.name for t in tools]
     assert all(t.annotations.destructive_hint is not None and t.annotations.open_world_hint is not None for t in tools)
     assert "exec" in (client.instructions or "")
 
