@@ -284,7 +284,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	if err != nil {
 		return err
 	}
-	d, err := a.execute(ctx, store, session, src.path, edits, f)
+	d, err := a.executeAsking(ctx, store, session, src.path, edits, f)
 	if d != nil {
 		if bad := a.writeResults(ctx, session, src, f, d); bad != nil {
 			return bad
@@ -310,7 +310,7 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 		return err
 	}
 	defer end()
-	d, err := a.execute(ctx, o.store, o.session, o.file, nil, f)
+	d, err := a.executeAsking(ctx, o.store, o.session, o.file, nil, f)
 	if d != nil && a.ui.json {
 		if bad := a.ui.document(d); bad != nil {
 			return bad

@@ -47,7 +47,7 @@ class TestTools(Folder):
 
         code = "import xstate\ntry:\n    xstate.tool('pay', amount=3)\nexcept xstate.ToolError as e:\n    print(e)"
         for text in (code, code + "\n1"):
-            r = self.session.exec("# %% p\n" + text, tools={"pay": pay})
+            r = self.session.exec("# %% p\n" + text, tools={"pay": Tool(pay, "reversible")})
             self.assertEqual((r.check().text.splitlines()[0], self.called), ("pay: no money", [3]))
 
     def test_what_may_have_happened_waits_for_a_person(self):
@@ -56,12 +56,12 @@ class TestTools(Folder):
             raise OSError("the line is dead")
 
         code = "# %% o\nimport xstate\nprint(xstate.tool('order', what='tea'))"
-        r = self.session.exec(code, tools={"order": order})
+        r = self.session.exec(code, tools={"order": Tool(order, "reversible")})
         self.assertEqual((r.ok, r.status, r.error.type, len(r.waiting)), (False, "waiting", "Waiting", 1))
         self.assertEqual(r.waiting[0]["choices"], ["again", "happened", "failed"])
         call = r.waiting[0]["call"]
         self.assertEqual([c["call"] for c in self.session.calls(waiting=True)["calls"]], [call])
-        r = self.session.exec("# %% later\n1 + 1", tools={"order": order})  # it does not correct what waits
+        r = self.session.exec("# %% later\n1 + 1", tools={"order": Tool(order, "reversible")})  # it does not correct what waits
         self.assertEqual((r.result, r.action, self.called), ("2", "append", ["tea"]))
         with self.assertRaises(XStateError) as caught:
             self.session.approve(call, choice="perhaps")
@@ -71,7 +71,7 @@ class TestTools(Folder):
         with self.assertRaises(XStateError) as caught:
             self.session.approve(call)
         self.assertEqual(caught.exception.code, "not-waiting")
-        r = self.session.exec(code, tools={"order": order})
+        r = self.session.exec(code, tools={"order": Tool(order, "reversible")})
         self.assertEqual((r.check().text, self.called), ("{'id': 5}\n", ["tea"]))
         (step,) = [s for s in self.session.history(limit=0)["steps"] if s["kind"] == "approve"]
         self.assertEqual((step["decided"]["choice"], step["decided"]["by"]), ("happened", "ada"))
@@ -84,8 +84,8 @@ class TestTools(Folder):
             return "done"
 
         code = "# %% o\nimport xstate\nprint(xstate.tool('order', what='tea'))"
-        self.assertEqual(self.session.exec(code, tools={"order": order}).error.type, "CallLost")
-        self.assertEqual(self.session.exec(code, tools={"order": order}).check().text, "done\n")
+        self.assertEqual(self.session.exec(code, tools={"order": Tool(order, "reversible")}).error.type, "CallLost")
+        self.assertEqual(self.session.exec(code, tools={"order": Tool(order, "reversible")}).check().text, "done\n")
 
     def test_calls_of_threads_run_at_the_same_time(self):
         both = threading.Barrier(2, timeout=60)
@@ -103,7 +103,7 @@ with ThreadPoolExecutor(2) as pool:
         self.assertEqual(r.check().text, "[0, 1]\n")
 
     def test_arguments_are_checked_before_the_call(self):
-        r = self.session.exec("import xstate\nxstate.tool('search', query='k')", tools={"search": self.search})
+        r = self.session.exec("import xstate\nxstate.tool('search', query='k')", tools={"search": Tool(self.search, "read")})
         self.assertEqual((r.error.type, self.called), ("ToolError", []))
 
     def test_with_a_key(self):
@@ -130,7 +130,7 @@ async def both():
 print(asyncio.run(both()), xstate.tool('plain', x=2))"""
         async with self.new_engine(AsyncEngine) as engine:
             s = engine.session()
-            r = await s.exec(code, tools={"meet": Tool(meet, "read"), "plain": lambda x: x + 1})
+            r = await s.exec(code, tools={"meet": Tool(meet, "read"), "plain": Tool(lambda x: x + 1, "pure")})
             self.assertEqual(r.check().text, "[0, 1] 3\n")
             self.assertEqual((await s.calls())["total"]["calls"], 3)
 

@@ -39,9 +39,10 @@ type server struct {
 	doer    serve.Doer
 	options Options
 	*sdk.Server
-	base  context.Context // its end interrupts all calls
-	calls sync.WaitGroup
-	turns turns
+	base   context.Context // its end interrupts all calls
+	calls  sync.WaitGroup
+	turns  turns
+	secret []byte // signs what clients bring back
 }
 
 // answer carries a request out and returns the verb's document.

@@ -76,8 +76,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(list.Tools); n != 12 {
-		t.Errorf("there are %d tools, want 12", n)
+	if n := len(list.Tools); n != 13 {
+		t.Errorf("there are %d tools, want 13", n)
 	}
 	for _, x := range list.Tools {
 		a := x.Annotations

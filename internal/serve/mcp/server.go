@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,10 +30,12 @@ const instructions = `xstate runs a Python program block by block and keeps its 
 - To look without executing: show (the program), value (a variable), query (dependencies, failures, earlier steps),
   why (why a block ran or did not), plan (what an edit would run).
 - Every edit and run is a step: history lists them, undo takes edits back, fork begins another session to try a way.
+- A call of a tool by the program may wait for a decision: its block is waiting. Ask your user; approve decides.
 - A session is one program. "main" is the default; a program's file (analysis.py) names the session of that file.`
 
 func newServer(base context.Context, d serve.Doer, o Options) *server {
-	s := &server{doer: d, options: o, base: base}
+	s := &server{doer: d, options: o, base: base, secret: make([]byte, 32)}
+	_, _ = rand.Read(s.secret) // it does not fail
 	xstate := &sdk.Implementation{Name: "xstate", Title: "xstate", Version: o.Version}
 	s.Server = sdk.NewServer(xstate, &sdk.ServerOptions{
 		Instructions: instructions,
@@ -92,14 +95,21 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 			return failed(bad), nil
 		}
 		if c := r.ClientInfo(); c != nil && c.Name != "" && !t.readOnly {
-			q.args = append([]string{q.args[0], withValue("client", c.Name)}, q.args[1:]...)
+			q.args = append([]string{q.args[0], withValue(t.caller(), c.Name)}, q.args[1:]...)
 		}
 		q.span = span(r.Params.Meta)
 		p := newProgress(ctx, r)
 		defer p.end()
+		before, _ := s.unseal(r.Params.RequestState, t.name, r.Params.Arguments)
+		if bad := s.decide(ctx, r, before); bad != nil {
+			return failed(s.told(ctx, bad)), nil
+		}
 		document, bad := s.carryOut(ctx, t, in, &q, p)
 		if bad != nil {
 			return failed(s.told(ctx, bad)), nil
+		}
+		if asks := s.ask(r, t.name, before, document); asks != nil {
+			return asks, nil
 		}
 		return reported(&q, document, schema)
 	}

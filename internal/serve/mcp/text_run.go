@@ -26,6 +26,7 @@ func execReply(d *api.Exec) *reply {
 	if d.File != "" {
 		r.line("wrote %s", d.File)
 	}
+	r.waits(d.Waiting)
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
 	return r
@@ -63,6 +64,7 @@ func (r *reply) run(d *api.Run) {
 		r.outputs(place{d.Session, d.Step, b.ID}, b.Outputs, textBudget)
 		r.failure(b.Error)
 	}
+	r.waits(d.Waiting)
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
 	if v := d.Verified; v != nil {
 		verdict := "equal to a run from scratch"

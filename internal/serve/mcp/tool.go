@@ -22,6 +22,14 @@ type tool struct {
 	request   func(input) (request, *api.Error) // of arguments that are in order
 }
 
+// caller is the flag that names the client.
+func (t *tool) caller() string {
+	if t.name == "approve" {
+		return "by"
+	}
+	return "client"
+}
+
 // read reads the arguments of a call. A nil error means that they are what the tool takes.
 func (t *tool) read(raw json.RawMessage) (input, *api.Error) {
 	given := map[string]json.RawMessage{}

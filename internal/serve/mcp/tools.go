@@ -208,6 +208,24 @@ var tools = []*tool{
 		request:   undoRequest,
 	},
 	{
+		name: "approve", title: "Decide about a call",
+		about: "Decide about a call of the program that waits: a rule asks about it, the program asks a question, or " +
+			"its answer was lost. Only your user can know: ask first. Then run goes on; earlier calls are not repeated.",
+		arguments: []argument{
+			{name: "call", kind: integer, required: true, about: "the number of the call, as the reply named it"},
+			{name: "choice", kind: text, about: "one of the choices (default: yes)"},
+			{name: "deny", kind: boolean, about: "true: decline the call"},
+			{name: "result", kind: text, about: `with choice "happened": what the call returned, as JSON`},
+			{name: "reason", kind: text, about: "why; the program gets it if the call is declined"},
+		},
+		destructive: true, openWorld: true,
+		documents: []any{api.Approve{}},
+		request: func(in input) (request, *api.Error) {
+			args := append([]string{"approve"}, in.flags("choice", "deny", "result", "reason")...)
+			return request{args: append(args, "--json", "--", strconv.Itoa(in["call"].(int))), read: as(approveReply)}, nil
+		},
+	},
+	{
 		name: "fork", title: "Fork a session",
 		about: "Begin a new session with the history of another one up to a step, to try another way. Nothing is " +
 			"run: what both have in common keeps its results. The other session does not change.",

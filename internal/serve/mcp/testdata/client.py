@@ -33,9 +33,17 @@ def has(result, *parts, error=False):
     return result
 
 
+answers, asked = [], []
+
+
+async def elicit(context, params):
+    asked.append(params.message)
+    return answers.pop(0) if answers else mcp.types.ElicitResult(action="cancel")
+
+
 async def check(client):
     tools = (await client.list_tools()).tools
-    assert len(tools) == 12, [t.name for t in tools]
+    assert len(tools) == 13, [t.name for t in tools]
     assert all(t.annotations.destructive_hint is not None and t.annotations.open_world_hint is not None for t in tools)
     assert "exec" in (client.instructions or "")
 
@@ -76,6 +84,18 @@ Picture()"""))
     images = [c for c in r.content if c.type == "image"]
     assert len(images) == 1 and images[0].data == picture and images[0].mime_type == "image/png", r.content
 
+    # A question of the program is one to the user of the client, who answers it within the call, once or never.
+    question = "# %% deploy\nimport xstate\nprint('answer', xstate.ask('Deploy?', choices=['now', 'never']))"
+    answers.append(mcp.types.ElicitResult(action="cancel"))
+    has(await exec_(question), "deploy", "waiting", "Deploy?", "decide with approve")
+    answers.append(mcp.types.ElicitResult(action="accept", content={"choice": "now", "reason": "it is late"}))
+    has(await exec_(question), "answer now", "deploy")
+    assert not answers and "Deploy?" in asked[-1], (answers, asked)
+    has(await exec_("# %% again\nprint(xstate.ask('Sure?'))"), "again", "waiting")  # it answers no more
+    has(await client.call_tool("approve", {"call": 2, "choice": "quite", "reason": "I asked"}), "quite")
+    has(await client.call_tool("run", {}), "quite")
+    has(await client.call_tool("approve", {"call": 2, "choice": "no"}), "not-waiting", error=True)
+
     try:
         await client.call_tool("exec", {"code": "# %% slow\nimport time\ntime.sleep(600)"}, read_timeout_seconds=2)
         raise AssertionError("a call that takes ten minutes did not time out after two seconds")
@@ -85,7 +105,7 @@ Picture()"""))
 
 
 async def main(mode, args):
-    async with mcp.Client(transport(args), mode=mode) as client:
+    async with mcp.Client(transport(args), mode=mode, elicitation_callback=elicit) as client:
         await check(client)
         print("ok", client.protocol_version)
 
