@@ -167,6 +167,9 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	if d.Stale, err = staleCalls(ctx, session); err != nil {
 		return nil, err
 	}
+	if d.Loops, err = session.History().Loops(ctx); err != nil {
+		return nil, err
+	}
 	d.Prepare = micro(start + imports)
 	d.Seconds, d.Saved = micro(d.Seconds+start+imports), micro(max(d.Saved-imports, 0))
 	return d, nil
@@ -236,6 +239,9 @@ func (a *app) planText(d *api.Plan, note string) {
 		if b.Error != nil {
 			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
 		}
+	}
+	for _, l := range d.Loops {
+		a.ui.talk("%s", l.Advice)
 	}
 	if note != "" {
 		a.ui.talk("%s: every block would run", note)

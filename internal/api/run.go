@@ -46,6 +46,9 @@ type Run struct {
 
 	Private *PrivateRun `json:"private,omitempty"` // with --private: the run that was first
 
+	// Loops are signs that whoever works on the program goes round in circles.
+	Loops []query.Loop `json:"loops,omitempty"`
+
 	Calls *CallsSummary `json:"calls,omitempty"` // of tools and models; absent where the program makes none
 }
 
@@ -136,6 +139,7 @@ type Plan struct {
 	Edited []runner.EditedFile `json:"edited_files,omitempty"`
 	// Stale are results of calls that are older than their tools say is good.
 	Stale []query.StaleCall `json:"stale,omitempty"`
+	Loops []query.Loop      `json:"loops,omitempty"` // as of run, after the last step
 	*query.Impact
 }
 
