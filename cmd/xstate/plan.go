@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -115,6 +119,9 @@ func (a *app) planIn(
 		return err
 	}
 	a.planned(d, src, blocks)
+	if err := declared(d, src, blocks); err != nil {
+		return err
+	}
 	return a.printPlan(d, "")
 }
 
@@ -198,6 +205,25 @@ func (a *app) planned(d *api.Plan, src *source, blocks []patch.Block) {
 	}
 }
 
+// declared says how a planned program differs from the manifest in its file.
+func declared(d *api.Plan, src *source, blocks []patch.Block) error {
+	m, err := rule.ManifestIn(src.path)
+	if m == nil || err != nil {
+		return err
+	}
+	var program []state.ProgramBlock
+	for i, b := range blocks {
+		b.ID = string(d.Blocks[i].ID)
+		program = append(program, query.ProgramBlock(b, nil))
+	}
+	text, err := preflight.Read(program)
+	if err != nil {
+		return err
+	}
+	d.Manifest = slices.DeleteFunc(m.Compare(&text.Uses), func(x rule.Difference) bool { return x.What == "packages" })
+	return nil
+}
+
 func (a *app) printPlan(d *api.Plan, note string) error {
 	if a.ui.json {
 		return a.ui.document(d)
@@ -238,6 +264,14 @@ func (a *app) planText(d *api.Plan, note string) {
 	for _, b := range d.Blocks {
 		if b.Error != nil {
 			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
+		}
+	}
+	for _, m := range d.Manifest {
+		if len(m.Missing) > 0 {
+			a.ui.talk("used, and not in the manifest: %s %s", m.What, strings.Join(m.Missing, ", "))
+		}
+		if len(m.Unneeded) > 0 {
+			a.ui.talk("in the manifest, and not used: %s %s", m.What, strings.Join(m.Unneeded, ", "))
 		}
 	}
 	for _, l := range d.Loops {

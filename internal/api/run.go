@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -140,6 +141,8 @@ type Plan struct {
 	// Stale are results of calls that are older than their tools say is good.
 	Stale []query.StaleCall `json:"stale,omitempty"`
 	Loops []query.Loop      `json:"loops,omitempty"` // as of run, after the last step
+	// Manifest is how the text of the program differs from its manifest, without packages.
+	Manifest []rule.Difference `json:"manifest,omitempty"`
 	*query.Impact
 }
 
