@@ -220,7 +220,7 @@ func declared(d *api.Plan, src *source, blocks []patch.Block) error {
 	if err != nil {
 		return err
 	}
-	d.Manifest = slices.DeleteFunc(m.Compare(&text.Uses), func(x rule.Difference) bool { return x.What == "packages" })
+	d.Manifest = slices.DeleteFunc(m.Compare(&text.Uses), func(x rule.Deviation) bool { return x.What == "packages" })
 	return nil
 }
 

@@ -142,7 +142,7 @@ type Plan struct {
 	Stale []query.StaleCall `json:"stale,omitempty"`
 	Loops []query.Loop      `json:"loops,omitempty"` // as of run, after the last step
 	// Manifest is how the text of the program differs from its manifest, without packages.
-	Manifest []rule.Difference `json:"manifest,omitempty"`
+	Manifest []rule.Deviation `json:"manifest,omitempty"`
 	*query.Impact
 }
 
