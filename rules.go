@@ -2,6 +2,8 @@ package xstate
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/xstate-engine/xstate/runner"
@@ -9,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // decides returns what decides about a run of the program: rules, its manifest, budgets.
@@ -69,6 +72,61 @@ func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *ru
 		o.BeforeNode = s.gate.BeforeNode
 	}
 	return nil
+}
+
+// undeclared says how what a run was seen to use differs from the manifest: of tools, models, and files of the workspace.
+// Reused results count, for the program uses them.
+func (s *Session) undeclared(ctx context.Context, m *rule.Manifest, o *Outcome) (notices []string, err error) {
+	if m == nil || o.Stopped != nil {
+		return nil, nil
+	}
+	var used rule.Program
+	for i := range o.Blocks {
+		for j := range o.Blocks[i].Nodes {
+			t := o.Blocks[i].Nodes[j].Result()
+			if t == nil {
+				return nil, nil // what the program uses is not known
+			}
+			for _, a := range t.Writes {
+				used.Writes = addFile(used.Writes, a.Key)
+			}
+			for _, a := range t.Reads {
+				used.Reads = addFile(used.Reads, a.Key)
+				c, err := s.history.Call(ctx, a.Key)
+				switch {
+				case err != nil:
+					return nil, err
+				case c == nil:
+				case c.Kind == string(journal.KindTool):
+					used.Tools = query.AppendNew(used.Tools, c.Tool)
+				case c.Kind == string(journal.KindModel):
+					used.Models = query.AppendNew(used.Models, c.Tool)
+				}
+			}
+		}
+	}
+	for _, d := range m.Compare(&used) {
+		if d.What == "hosts" || d.What == "packages" {
+			continue
+		}
+		if len(d.Missing) > 0 {
+			notices = append(notices, fmt.Sprintf("used, and not in the manifest (%s): %s %s", m.At, d.What,
+				strings.Join(d.Missing, ", ")))
+		}
+		if len(d.Unneeded) > 0 {
+			notices = append(notices, fmt.Sprintf("in the manifest (%s), and not used: %s %s", m.At, d.What,
+				strings.Join(d.Unneeded, ", ")))
+		}
+	}
+	return notices, nil
+}
+
+// addFile adds the file of the workspace that a key names. Modules of the workspace are part of the program.
+func addFile(to []string, k Key) []string {
+	if name := k.Name(); k.Space() == "file" && !filepath.IsAbs(name) && filepath.Ext(name) != ".py" {
+		return query.AppendNew(to, name)
+	}
+	return to
 }
 
 // rulesText is what of the rules decides whether a program may run as it is.

@@ -162,7 +162,11 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err != nil {
 		return nil, Step{}, err
 	}
-	outcome.Warnings = s.gate.Warnings()
+	differs, err := s.undeclared(ctx, s.gate.Manifest(), outcome)
+	if err != nil {
+		return nil, Step{}, err
+	}
+	outcome.Warnings = slices.Concat(s.gate.Warnings(), differs)
 	outcome.ResultSeconds += prepared
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
 	if err == nil && step.Number == head+1 {

@@ -100,7 +100,7 @@ type Outcome struct {
 	Saved       float64                 // recorded cost of the nodes reused, less what rebuilding and loading took
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
-	Warnings    []string                // of soft budgets; the runner sets none
+	Warnings    []string                // of soft budgets and a manifest; the runner sets none
 	Overwritten []string                // files edited since the last run to which the program wrote, sorted
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node

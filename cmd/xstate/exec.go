@@ -275,7 +275,7 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 		}
 		return err
 	}
-	return x.print(done)
+	return x.print(ctx, done)
 }
 
 // withoutFile returns an error whose hint says how a session is run that has no file.

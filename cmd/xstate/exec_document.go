@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -88,7 +89,10 @@ func (x *execution) cut(done *xstate.ExecResult, text *strings.Builder) {
 	if x.d.TakenBack {
 		gone += ", and was taken back"
 	}
-	if done.Outcome.Stopped != nil {
+	if err := done.Outcome.Stopped; state.CodeOf(err) == journal.CodeBudget {
+		x.d.Error = &state.ExecError{Type: runner.TypeBudget, Message: err.Error(), Block: x.d.Block}
+		gone = runner.TypeBudget + ": " + err.Error()
+	} else if err != nil {
 		x.d.Error = &state.ExecError{Type: "KeyboardInterrupt", Message: gone, Block: x.d.Block}
 		gone = "KeyboardInterrupt: " + gone
 	}

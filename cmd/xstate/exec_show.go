@@ -78,9 +78,10 @@ func (x *execution) ended() {
 }
 
 // print shows the end of a call, and returns its exit code.
-func (x *execution) print(done *xstate.ExecResult) error {
+func (x *execution) print(ctx context.Context, done *xstate.ExecResult) error {
 	x.places.python = x.o.session.Python()
 	x.document(done)
+	x.d.Loops = x.app.loopsOf(ctx, x.o.session.History(), true)
 	if x.ui.json {
 		if err := x.ui.document(&x.d); err != nil {
 			return err

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -115,6 +119,9 @@ func (a *app) planIn(
 		return err
 	}
 	a.planned(d, src, blocks)
+	if err := declared(d, src, blocks); err != nil {
+		return err
+	}
 	return a.printPlan(d, "")
 }
 
@@ -167,6 +174,9 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	if d.Stale, err = staleCalls(ctx, session); err != nil {
 		return nil, err
 	}
+	if d.Loops, err = session.History().Loops(ctx); err != nil {
+		return nil, err
+	}
 	d.Prepare = micro(start + imports)
 	d.Seconds, d.Saved = micro(d.Seconds+start+imports), micro(max(d.Saved-imports, 0))
 	return d, nil
@@ -193,6 +203,25 @@ func (a *app) planned(d *api.Plan, src *source, blocks []patch.Block) {
 	for i := range d.Blocks {
 		d.Blocks[i].Error = a.places.explain(d.Blocks[i].Error)
 	}
+}
+
+// declared says how a planned program differs from the manifest in its file.
+func declared(d *api.Plan, src *source, blocks []patch.Block) error {
+	m, err := rule.ManifestIn(src.path)
+	if m == nil || err != nil {
+		return err
+	}
+	var program []state.ProgramBlock
+	for i, b := range blocks {
+		b.ID = string(d.Blocks[i].ID)
+		program = append(program, query.ProgramBlock(b, nil))
+	}
+	text, err := preflight.Read(program)
+	if err != nil {
+		return err
+	}
+	d.Manifest = slices.DeleteFunc(m.Compare(&text.Uses), func(x rule.Deviation) bool { return x.What == "packages" })
+	return nil
 }
 
 func (a *app) printPlan(d *api.Plan, note string) error {
@@ -236,6 +265,17 @@ func (a *app) planText(d *api.Plan, note string) {
 		if b.Error != nil {
 			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
 		}
+	}
+	for _, m := range d.Manifest {
+		if len(m.Missing) > 0 {
+			a.ui.talk("used, and not in the manifest: %s %s", m.What, strings.Join(m.Missing, ", "))
+		}
+		if len(m.Unneeded) > 0 {
+			a.ui.talk("in the manifest, and not used: %s %s", m.What, strings.Join(m.Unneeded, ", "))
+		}
+	}
+	for _, l := range d.Loops {
+		a.ui.talk("%s", l.Advice)
 	}
 	if note != "" {
 		a.ui.talk("%s: every block would run", note)

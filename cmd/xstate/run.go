@@ -397,6 +397,7 @@ func (a *app) execute(
 	notices := append(a.noticesOf(store), out.Warnings...)
 	d := documentOf(session.Name(), step, edits, out, verified, notices, a.places)
 	d.Calls = calls
+	d.Loops = a.loopsOf(ctx, session.History(), calls != nil)
 	return &d, runExitCode(out, verified)
 }
 

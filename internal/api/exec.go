@@ -5,6 +5,7 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Exec is the document of exec: what one call did, and no more.
@@ -47,6 +48,8 @@ type Exec struct {
 	SettleSeconds float64  `json:"settle_seconds"` // from the last output to the recorded step
 	ExitCode      *int     `json:"exit_code,omitempty"`
 	Notices       []string `json:"notices,omitempty"` // what the user should know of the store
+
+	Loops []query.Loop `json:"loops,omitempty"` // as of run
 }
 
 // ExecBlock is a block that a call of exec affected, though the code is not that block.

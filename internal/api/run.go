@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -45,6 +46,9 @@ type Run struct {
 	ExitCode   *int          `json:"exit_code,omitempty"` // the program's own, where a block ended it
 
 	Private *PrivateRun `json:"private,omitempty"` // with --private: the run that was first
+
+	// Loops are signs that whoever works on the program goes round in circles.
+	Loops []query.Loop `json:"loops,omitempty"`
 
 	Calls *CallsSummary `json:"calls,omitempty"` // of tools and models; absent where the program makes none
 }
@@ -136,6 +140,9 @@ type Plan struct {
 	Edited []runner.EditedFile `json:"edited_files,omitempty"`
 	// Stale are results of calls that are older than their tools say is good.
 	Stale []query.StaleCall `json:"stale,omitempty"`
+	Loops []query.Loop      `json:"loops,omitempty"` // as of run, after the last step
+	// Manifest is how the text of the program differs from its manifest, without packages.
+	Manifest []rule.Deviation `json:"manifest,omitempty"`
 	*query.Impact
 }
 

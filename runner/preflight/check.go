@@ -23,7 +23,7 @@ type checker struct {
 
 // Check holds a program against its surroundings.
 func Check(ctx context.Context, t *Text, h *Host) (*Report, error) {
-	r := &Report{Findings: []Finding{}, Differences: []rule.Difference{}, Calls: t.Calls, Forecast: h.Forecast}
+	r := &Report{Findings: []Finding{}, Differences: []rule.Deviation{}, Calls: t.Calls, Forecast: h.Forecast}
 	if r.Calls == nil {
 		r.Calls = []Call{}
 	}

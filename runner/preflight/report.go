@@ -46,13 +46,13 @@ const (
 
 // Report is what a preflight found.
 type Report struct {
-	Verdict     Verdict           `json:"verdict"`
-	Findings    []Finding         `json:"findings"` // the strictest first
-	Uses        rule.Program      `json:"uses"`
-	Manifest    string            `json:"manifest,omitempty"` // where it stands; absent: there is none
-	Differences []rule.Difference `json:"differences"`        // from the manifest
-	Calls       []Call            `json:"calls"`              // of tools and models, and questions, that the text shows
-	Forecast    Forecast          `json:"forecast"`
+	Verdict     Verdict          `json:"verdict"`
+	Findings    []Finding        `json:"findings"` // the strictest first
+	Uses        rule.Program     `json:"uses"`
+	Manifest    string           `json:"manifest,omitempty"` // where it stands; absent: there is none
+	Differences []rule.Deviation `json:"differences"`        // from the manifest
+	Calls       []Call           `json:"calls"`              // of tools and models, and questions, that the text shows
+	Forecast    Forecast         `json:"forecast"`
 }
 
 // Forecast is what a run would take by recorded runs. It counts what would run or may run.

@@ -3606,6 +3606,66 @@ func (x *Dependent) GetSeconds() float64 {
 	return 0
 }
 
+type Deviation struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	What          string                 `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
+	Missing       []string               `protobuf:"bytes,2,rep,name=missing,proto3" json:"missing,omitempty"`
+	Unneeded      []string               `protobuf:"bytes,3,rep,name=unneeded,proto3" json:"unneeded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Deviation) Reset() {
+	*x = Deviation{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Deviation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Deviation) ProtoMessage() {}
+
+func (x *Deviation) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Deviation.ProtoReflect.Descriptor instead.
+func (*Deviation) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *Deviation) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Deviation) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *Deviation) GetUnneeded() []string {
+	if x != nil {
+		return x.Unneeded
+	}
+	return nil
+}
+
 type Diff struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -3620,7 +3680,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3632,7 +3692,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3645,7 +3705,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -3703,7 +3763,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3715,7 +3775,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3728,7 +3788,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Difference) GetBlock() string {
@@ -3785,7 +3845,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3797,7 +3857,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3810,7 +3870,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -3901,7 +3961,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3913,7 +3973,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3926,7 +3986,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -3960,7 +4020,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3972,7 +4032,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3985,7 +4045,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *EditedFile) GetName() string {
@@ -4012,7 +4072,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4024,7 +4084,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4037,7 +4097,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Ended) GetBy() string {
@@ -4083,7 +4143,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4095,7 +4155,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4108,7 +4168,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -4271,7 +4331,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4283,7 +4343,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4296,7 +4356,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Error) GetCode() string {
@@ -4355,7 +4415,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4367,7 +4427,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4380,7 +4440,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -4502,7 +4562,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +4574,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +4587,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -4682,7 +4742,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4694,7 +4754,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4707,7 +4767,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -4759,7 +4819,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4771,7 +4831,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4784,7 +4844,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -4889,7 +4949,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4901,7 +4961,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4914,7 +4974,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -4971,13 +5031,14 @@ type Exec struct {
 	SettleSeconds float64                `protobuf:"fixed64,24,opt,name=settle_seconds,json=settleSeconds,proto3" json:"settle_seconds,omitempty"`
 	ExitCode      *int32                 `protobuf:"varint,25,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
 	Notices       []string               `protobuf:"bytes,26,rep,name=notices,proto3" json:"notices,omitempty"`
+	Loops         []*Loop                `protobuf:"bytes,32,rep,name=loops,proto3" json:"loops,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4989,7 +5050,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5002,7 +5063,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -5222,6 +5283,13 @@ func (x *Exec) GetNotices() []string {
 	return nil
 }
 
+func (x *Exec) GetLoops() []*Loop {
+	if x != nil {
+		return x.Loops
+	}
+	return nil
+}
+
 type ExecBlock struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         string                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
@@ -5236,7 +5304,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5248,7 +5316,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5261,7 +5329,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -5323,7 +5391,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5335,7 +5403,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5348,7 +5416,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExecError) GetType() string {
@@ -5427,7 +5495,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5439,7 +5507,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5452,7 +5520,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -5506,7 +5574,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5518,7 +5586,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5531,7 +5599,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Exercised) GetFile() string {
@@ -5606,7 +5674,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5618,7 +5686,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5631,7 +5699,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -5701,7 +5769,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5713,7 +5781,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5726,7 +5794,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -5763,7 +5831,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5775,7 +5843,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5788,7 +5856,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Frame) GetFile() string {
@@ -5838,7 +5906,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5850,7 +5918,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5863,7 +5931,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -5924,7 +5992,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5936,7 +6004,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5949,7 +6017,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -6106,6 +6174,90 @@ func (x *LogStep) GetForks() []string {
 	return nil
 }
 
+type Loop struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Block         string                 `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
+	Times         int32                  `protobuf:"varint,3,opt,name=times,proto3" json:"times,omitempty"`
+	Steps         []int32                `protobuf:"varint,4,rep,packed,name=steps,proto3" json:"steps,omitempty"`
+	Calls         []int32                `protobuf:"varint,5,rep,packed,name=calls,proto3" json:"calls,omitempty"`
+	Advice        string                 `protobuf:"bytes,6,opt,name=advice,proto3" json:"advice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Loop) Reset() {
+	*x = Loop{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Loop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Loop) ProtoMessage() {}
+
+func (x *Loop) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Loop.ProtoReflect.Descriptor instead.
+func (*Loop) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *Loop) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Loop) GetBlock() string {
+	if x != nil {
+		return x.Block
+	}
+	return ""
+}
+
+func (x *Loop) GetTimes() int32 {
+	if x != nil {
+		return x.Times
+	}
+	return 0
+}
+
+func (x *Loop) GetSteps() []int32 {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *Loop) GetCalls() []int32 {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Loop) GetAdvice() string {
+	if x != nil {
+		return x.Advice
+	}
+	return ""
+}
+
 type Lost struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -6117,7 +6269,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6129,7 +6281,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6142,7 +6294,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Lost) GetKey() string {
@@ -6177,7 +6329,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6189,7 +6341,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6202,7 +6354,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -6237,7 +6389,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6249,7 +6401,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6262,7 +6414,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Need) GetArtifact() string {
@@ -6296,7 +6448,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6308,7 +6460,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6321,7 +6473,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -6352,7 +6504,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6364,7 +6516,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6377,7 +6529,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -6439,7 +6591,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6451,7 +6603,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6464,7 +6616,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *NodeView) GetNode() string {
@@ -6542,7 +6694,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6554,7 +6706,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6567,7 +6719,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Output) GetKind() string {
@@ -6618,7 +6770,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6630,7 +6782,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6643,7 +6795,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -6742,7 +6894,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6754,7 +6906,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6767,7 +6919,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -6813,7 +6965,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6825,7 +6977,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6838,7 +6990,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -6906,7 +7058,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6918,7 +7070,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6931,7 +7083,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Placement) GetBlock() string {
@@ -7006,6 +7158,8 @@ type Plan struct {
 	Blocks         []*PlanBlock           `protobuf:"bytes,12,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	EditedFiles    []*EditedFile          `protobuf:"bytes,13,rep,name=edited_files,json=editedFiles,proto3" json:"edited_files,omitempty"`
 	Stale          []*StaleCall           `protobuf:"bytes,16,rep,name=stale,proto3" json:"stale,omitempty"`
+	Loops          []*Loop                `protobuf:"bytes,17,rep,name=loops,proto3" json:"loops,omitempty"`
+	Manifest       []*Deviation           `protobuf:"bytes,18,rep,name=manifest,proto3" json:"manifest,omitempty"`
 	Lost           []*Lost                `protobuf:"bytes,14,rep,name=lost,proto3" json:"lost,omitempty"`
 	Fires          []*RepeatedEffect      `protobuf:"bytes,15,rep,name=fires,proto3" json:"fires,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -7014,7 +7168,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7026,7 +7180,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7039,7 +7193,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -7140,6 +7294,20 @@ func (x *Plan) GetStale() []*StaleCall {
 	return nil
 }
 
+func (x *Plan) GetLoops() []*Loop {
+	if x != nil {
+		return x.Loops
+	}
+	return nil
+}
+
+func (x *Plan) GetManifest() []*Deviation {
+	if x != nil {
+		return x.Manifest
+	}
+	return nil
+}
+
 func (x *Plan) GetLost() []*Lost {
 	if x != nil {
 		return x.Lost
@@ -7171,7 +7339,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7183,7 +7351,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7196,7 +7364,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -7274,7 +7442,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7286,7 +7454,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7299,7 +7467,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -7343,7 +7511,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7355,7 +7523,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7368,7 +7536,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -7417,7 +7585,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7429,7 +7597,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7442,7 +7610,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -7481,7 +7649,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7493,7 +7661,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7506,7 +7674,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -7571,7 +7739,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7583,7 +7751,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7596,7 +7764,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -7646,7 +7814,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7658,7 +7826,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7671,7 +7839,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -7716,7 +7884,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7728,7 +7896,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7741,7 +7909,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -7797,7 +7965,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7809,7 +7977,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7822,7 +7990,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -7858,7 +8026,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7870,7 +8038,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7883,7 +8051,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -7928,7 +8096,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7940,7 +8108,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7953,7 +8121,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -8011,7 +8179,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8023,7 +8191,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8036,7 +8204,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -8093,7 +8261,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8105,7 +8273,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8118,7 +8286,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -8209,7 +8377,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8221,7 +8389,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8234,7 +8402,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -8270,7 +8438,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8282,7 +8450,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8295,7 +8463,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -8342,7 +8510,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8354,7 +8522,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8367,7 +8535,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -8437,7 +8605,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8449,7 +8617,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8462,7 +8630,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -8501,7 +8669,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8513,7 +8681,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8526,7 +8694,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Reason) GetCode() string {
@@ -8595,7 +8763,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8607,7 +8775,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8620,7 +8788,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -8700,7 +8868,7 @@ type RefreshedCall struct {
 
 func (x *RefreshedCall) Reset() {
 	*x = RefreshedCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8712,7 +8880,7 @@ func (x *RefreshedCall) String() string {
 func (*RefreshedCall) ProtoMessage() {}
 
 func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8725,7 +8893,7 @@ func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
 func (*RefreshedCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *RefreshedCall) GetCall() int32 {
@@ -8781,7 +8949,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8793,7 +8961,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8806,7 +8974,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -8842,7 +9010,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8854,7 +9022,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8867,7 +9035,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -8908,7 +9076,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8920,7 +9088,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8933,7 +9101,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -8967,7 +9135,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8979,7 +9147,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8992,7 +9160,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -9069,7 +9237,7 @@ type Reverted struct {
 
 func (x *Reverted) Reset() {
 	*x = Reverted{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9081,7 +9249,7 @@ func (x *Reverted) String() string {
 func (*Reverted) ProtoMessage() {}
 
 func (x *Reverted) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9094,7 +9262,7 @@ func (x *Reverted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
 func (*Reverted) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Reverted) GetCall() int32 {
@@ -9134,7 +9302,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9146,7 +9314,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9159,7 +9327,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -9246,6 +9414,7 @@ type Run struct {
 	EndedBy          string                 `protobuf:"bytes,19,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
 	ExitCode         *int32                 `protobuf:"varint,20,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
 	Private          *PrivateRun            `protobuf:"bytes,21,opt,name=private,proto3" json:"private,omitempty"`
+	Loops            []*Loop                `protobuf:"bytes,28,rep,name=loops,proto3" json:"loops,omitempty"`
 	Calls            *CallsSummary          `protobuf:"bytes,27,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -9253,7 +9422,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9265,7 +9434,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9278,7 +9447,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -9463,6 +9632,13 @@ func (x *Run) GetPrivate() *PrivateRun {
 	return nil
 }
 
+func (x *Run) GetLoops() []*Loop {
+	if x != nil {
+		return x.Loops
+	}
+	return nil
+}
+
 func (x *Run) GetCalls() *CallsSummary {
 	if x != nil {
 		return x.Calls
@@ -9488,7 +9664,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9500,7 +9676,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9513,7 +9689,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -9607,7 +9783,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9619,7 +9795,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9632,7 +9808,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -9737,7 +9913,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9749,7 +9925,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9762,7 +9938,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -9802,7 +9978,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9814,7 +9990,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9827,7 +10003,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -9896,7 +10072,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9908,7 +10084,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9921,7 +10097,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -9952,7 +10128,7 @@ type StaleCall struct {
 
 func (x *StaleCall) Reset() {
 	*x = StaleCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9964,7 +10140,7 @@ func (x *StaleCall) String() string {
 func (*StaleCall) ProtoMessage() {}
 
 func (x *StaleCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9977,7 +10153,7 @@ func (x *StaleCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
 func (*StaleCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *StaleCall) GetCall() int32 {
@@ -10034,7 +10210,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10046,7 +10222,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10059,7 +10235,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -10105,7 +10281,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10117,7 +10293,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10130,7 +10306,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -10194,7 +10370,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10206,7 +10382,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10219,7 +10395,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -10261,7 +10437,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10273,7 +10449,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10286,7 +10462,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -10324,7 +10500,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10336,7 +10512,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10349,7 +10525,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -10412,7 +10588,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10424,7 +10600,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10437,7 +10613,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -10523,7 +10699,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10535,7 +10711,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10548,7 +10724,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -10597,7 +10773,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10609,7 +10785,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10622,7 +10798,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Usage) GetInputTokens() float64 {
@@ -10659,7 +10835,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10671,7 +10847,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10684,7 +10860,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -10734,7 +10910,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10746,7 +10922,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10759,7 +10935,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -10802,7 +10978,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10814,7 +10990,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10827,7 +11003,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Variation) GetNode() string {
@@ -10870,7 +11046,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10882,7 +11058,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10895,7 +11071,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -10939,7 +11115,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10951,7 +11127,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10964,7 +11140,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -11019,7 +11195,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11031,7 +11207,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11044,7 +11220,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -11122,7 +11298,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11134,7 +11310,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11147,7 +11323,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -11188,7 +11364,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11200,7 +11376,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11213,7 +11389,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *Via) GetFrom() string {
@@ -11242,7 +11418,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11254,7 +11430,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11267,7 +11443,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -11311,7 +11487,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11323,7 +11499,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11336,7 +11512,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -11393,7 +11569,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11405,7 +11581,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11418,7 +11594,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -11846,7 +12022,11 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05nodes\x18\x03 \x03(\tR\x05nodes\x12(\n" +
 	"\athrough\x18\x04 \x03(\v2\x0e.xstate.v1.ViaR\athrough\x12\x1a\n" +
 	"\bevidence\x18\x05 \x01(\tR\bevidence\x12\x18\n" +
-	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\xa4\x01\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\"U\n" +
+	"\tDeviation\x12\x12\n" +
+	"\x04what\x18\x01 \x01(\tR\x04what\x12\x18\n" +
+	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
+	"\bunneeded\x18\x03 \x03(\tR\bunneeded\"\xa4\x01\n" +
 	"\x04Diff\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x14\n" +
@@ -11977,7 +12157,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xd6\a\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xfd\a\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12012,7 +12192,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x0eresult_seconds\x18\x17 \x01(\x01R\rresultSeconds\x12%\n" +
 	"\x0esettle_seconds\x18\x18 \x01(\x01R\rsettleSeconds\x12 \n" +
 	"\texit_code\x18\x19 \x01(\x05H\x01R\bexitCode\x88\x01\x01\x12\x18\n" +
-	"\anotices\x18\x1a \x03(\tR\anoticesB\t\n" +
+	"\anotices\x18\x1a \x03(\tR\anotices\x12%\n" +
+	"\x05loops\x18  \x03(\v2\x0f.xstate.v1.LoopR\x05loopsB\t\n" +
 	"\a_resultB\f\n" +
 	"\n" +
 	"_exit_code\"\xbe\x01\n" +
@@ -12096,7 +12277,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x121\n" +
 	"\adecided\x18\x16 \x01(\v2\x17.xstate.v1.CallDecisionR\adecided\x125\n" +
 	"\bartifact\x18\x13 \x01(\v2\x19.xstate.v1.ArtifactChangeR\bartifact\x12\x14\n" +
-	"\x05forks\x18\x14 \x03(\tR\x05forks\"T\n" +
+	"\x05forks\x18\x14 \x03(\tR\x05forks\"\x8a\x01\n" +
+	"\x04Loop\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05block\x18\x02 \x01(\tR\x05block\x12\x14\n" +
+	"\x05times\x18\x03 \x01(\x05R\x05times\x12\x14\n" +
+	"\x05steps\x18\x04 \x03(\x05R\x05steps\x12\x14\n" +
+	"\x05calls\x18\x05 \x03(\x05R\x05calls\x12\x16\n" +
+	"\x06advice\x18\x06 \x01(\tR\x06advice\"T\n" +
 	"\x04Lost\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x0e\n" +
 	"\x02by\x18\x02 \x01(\tR\x02by\x12*\n" +
@@ -12176,7 +12364,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x05 \x01(\tR\x02by\x12\x14\n" +
 	"\x05score\x18\x06 \x01(\x01R\x05score\x12\x1b\n" +
 	"\trunner_up\x18\a \x01(\tR\brunnerUp\x12&\n" +
-	"\x0frunner_up_score\x18\b \x01(\x01R\rrunnerUpScore\"\xa2\x04\n" +
+	"\x0frunner_up_score\x18\b \x01(\x01R\rrunnerUpScore\"\xfb\x04\n" +
 	"\x04Plan\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x10\n" +
@@ -12192,7 +12380,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05edits\x18\v \x03(\v2\x16.xstate.v1.PlannedEditR\x05edits\x12,\n" +
 	"\x06blocks\x18\f \x03(\v2\x14.xstate.v1.PlanBlockR\x06blocks\x128\n" +
 	"\fedited_files\x18\r \x03(\v2\x15.xstate.v1.EditedFileR\veditedFiles\x12*\n" +
-	"\x05stale\x18\x10 \x03(\v2\x14.xstate.v1.StaleCallR\x05stale\x12#\n" +
+	"\x05stale\x18\x10 \x03(\v2\x14.xstate.v1.StaleCallR\x05stale\x12%\n" +
+	"\x05loops\x18\x11 \x03(\v2\x0f.xstate.v1.LoopR\x05loops\x120\n" +
+	"\bmanifest\x18\x12 \x03(\v2\x14.xstate.v1.DeviationR\bmanifest\x12#\n" +
 	"\x04lost\x18\x0e \x03(\v2\x0f.xstate.v1.LostR\x04lost\x12/\n" +
 	"\x05fires\x18\x0f \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\xa0\x02\n" +
 	"\tPlanBlock\x12\x0e\n" +
@@ -12371,7 +12561,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"revertible\x18\x06 \x03(\v2\x12.xstate.v1.CallRowR\n" +
 	"revertible\x120\n" +
 	"\tpermanent\x18\a \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
-	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xe9\x06\n" +
+	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\x90\a\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12402,7 +12592,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"notReached\x12\x19\n" +
 	"\bended_by\x18\x13 \x01(\tR\aendedBy\x12 \n" +
 	"\texit_code\x18\x14 \x01(\x05H\x00R\bexitCode\x88\x01\x01\x12/\n" +
-	"\aprivate\x18\x15 \x01(\v2\x15.xstate.v1.PrivateRunR\aprivate\x12-\n" +
+	"\aprivate\x18\x15 \x01(\v2\x15.xstate.v1.PrivateRunR\aprivate\x12%\n" +
+	"\x05loops\x18\x1c \x03(\v2\x0f.xstate.v1.LoopR\x05loops\x12-\n" +
 	"\x05calls\x18\x1b \x01(\v2\x17.xstate.v1.CallsSummaryR\x05callsB\f\n" +
 	"\n" +
 	"_exit_code\"\xb9\x02\n" +
@@ -12596,7 +12787,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 123)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -12633,293 +12824,299 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*Decision)(nil),        // 32: xstate.v1.Decision
 	(*Denial)(nil),          // 33: xstate.v1.Denial
 	(*Dependent)(nil),       // 34: xstate.v1.Dependent
-	(*Diff)(nil),            // 35: xstate.v1.Diff
-	(*Difference)(nil),      // 36: xstate.v1.Difference
-	(*Divergence)(nil),      // 37: xstate.v1.Divergence
-	(*Edit)(nil),            // 38: xstate.v1.Edit
-	(*EditedFile)(nil),      // 39: xstate.v1.EditedFile
-	(*Ended)(nil),           // 40: xstate.v1.Ended
-	(*Entry)(nil),           // 41: xstate.v1.Entry
-	(*Error)(nil),           // 42: xstate.v1.Error
-	(*Event)(nil),           // 43: xstate.v1.Event
-	(*Evidence)(nil),        // 44: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 45: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 46: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 47: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 48: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 49: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 50: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 51: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 52: xstate.v1.Exercised
-	(*Fork)(nil),            // 53: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 54: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 55: xstate.v1.Frame
-	(*Log)(nil),             // 56: xstate.v1.Log
-	(*LogStep)(nil),         // 57: xstate.v1.LogStep
-	(*Lost)(nil),            // 58: xstate.v1.Lost
-	(*Missing)(nil),         // 59: xstate.v1.Missing
-	(*Need)(nil),            // 60: xstate.v1.Need
-	(*NodeCounts)(nil),      // 61: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 62: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 63: xstate.v1.NodeView
-	(*Output)(nil),          // 64: xstate.v1.Output
-	(*Patch)(nil),           // 65: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 66: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 67: xstate.v1.PatchView
-	(*Placement)(nil),       // 68: xstate.v1.Placement
-	(*Plan)(nil),            // 69: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 70: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 71: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 72: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 73: xstate.v1.PrivateRun
-	(*Query)(nil),           // 74: xstate.v1.Query
-	(*QueryBlock)(nil),      // 75: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 76: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 77: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 78: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 79: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 80: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 81: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 82: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 83: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 84: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 85: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 86: xstate.v1.RanBlock
-	(*Reason)(nil),          // 87: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 88: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),   // 89: xstate.v1.RefreshedCall
-	(*Repeat)(nil),          // 90: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 91: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 92: xstate.v1.Repetition
-	(*Replay)(nil),          // 93: xstate.v1.Replay
-	(*Reverted)(nil),        // 94: xstate.v1.Reverted
-	(*Rollback)(nil),        // 95: xstate.v1.Rollback
-	(*Run)(nil),             // 96: xstate.v1.Run
-	(*RunReport)(nil),       // 97: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 98: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 99: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 100: xstate.v1.SessionStatus
-	(*Span)(nil),            // 101: xstate.v1.Span
-	(*StaleCall)(nil),       // 102: xstate.v1.StaleCall
-	(*Status)(nil),          // 103: xstate.v1.Status
-	(*StepPlacement)(nil),   // 104: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 105: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 106: xstate.v1.Symbols
-	(*Testing)(nil),         // 107: xstate.v1.Testing
-	(*Undo)(nil),            // 108: xstate.v1.Undo
-	(*UndoStep)(nil),        // 109: xstate.v1.UndoStep
-	(*Usage)(nil),           // 110: xstate.v1.Usage
-	(*ValueChange)(nil),     // 111: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 112: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 113: xstate.v1.Variation
-	(*Verification)(nil),    // 114: xstate.v1.Verification
-	(*Verified)(nil),        // 115: xstate.v1.Verified
-	(*Verify)(nil),          // 116: xstate.v1.Verify
-	(*VersionView)(nil),     // 117: xstate.v1.VersionView
-	(*Via)(nil),             // 118: xstate.v1.Via
-	(*Volatile)(nil),        // 119: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 120: xstate.v1.WaitingCall
-	(*Why)(nil),             // 121: xstate.v1.Why
-	nil,                     // 122: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 123: google.protobuf.Value
-	(*structpb.Struct)(nil), // 124: google.protobuf.Struct
+	(*Deviation)(nil),       // 35: xstate.v1.Deviation
+	(*Diff)(nil),            // 36: xstate.v1.Diff
+	(*Difference)(nil),      // 37: xstate.v1.Difference
+	(*Divergence)(nil),      // 38: xstate.v1.Divergence
+	(*Edit)(nil),            // 39: xstate.v1.Edit
+	(*EditedFile)(nil),      // 40: xstate.v1.EditedFile
+	(*Ended)(nil),           // 41: xstate.v1.Ended
+	(*Entry)(nil),           // 42: xstate.v1.Entry
+	(*Error)(nil),           // 43: xstate.v1.Error
+	(*Event)(nil),           // 44: xstate.v1.Event
+	(*Evidence)(nil),        // 45: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 46: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 47: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 48: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 49: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 50: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 51: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 52: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 53: xstate.v1.Exercised
+	(*Fork)(nil),            // 54: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 55: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 56: xstate.v1.Frame
+	(*Log)(nil),             // 57: xstate.v1.Log
+	(*LogStep)(nil),         // 58: xstate.v1.LogStep
+	(*Loop)(nil),            // 59: xstate.v1.Loop
+	(*Lost)(nil),            // 60: xstate.v1.Lost
+	(*Missing)(nil),         // 61: xstate.v1.Missing
+	(*Need)(nil),            // 62: xstate.v1.Need
+	(*NodeCounts)(nil),      // 63: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 64: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 65: xstate.v1.NodeView
+	(*Output)(nil),          // 66: xstate.v1.Output
+	(*Patch)(nil),           // 67: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 68: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 69: xstate.v1.PatchView
+	(*Placement)(nil),       // 70: xstate.v1.Placement
+	(*Plan)(nil),            // 71: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 72: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 73: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 74: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 75: xstate.v1.PrivateRun
+	(*Query)(nil),           // 76: xstate.v1.Query
+	(*QueryBlock)(nil),      // 77: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 78: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 79: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 80: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 81: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 82: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 83: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 84: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 85: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 86: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 87: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 88: xstate.v1.RanBlock
+	(*Reason)(nil),          // 89: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 90: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),   // 91: xstate.v1.RefreshedCall
+	(*Repeat)(nil),          // 92: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 93: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 94: xstate.v1.Repetition
+	(*Replay)(nil),          // 95: xstate.v1.Replay
+	(*Reverted)(nil),        // 96: xstate.v1.Reverted
+	(*Rollback)(nil),        // 97: xstate.v1.Rollback
+	(*Run)(nil),             // 98: xstate.v1.Run
+	(*RunReport)(nil),       // 99: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 100: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 101: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 102: xstate.v1.SessionStatus
+	(*Span)(nil),            // 103: xstate.v1.Span
+	(*StaleCall)(nil),       // 104: xstate.v1.StaleCall
+	(*Status)(nil),          // 105: xstate.v1.Status
+	(*StepPlacement)(nil),   // 106: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 107: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 108: xstate.v1.Symbols
+	(*Testing)(nil),         // 109: xstate.v1.Testing
+	(*Undo)(nil),            // 110: xstate.v1.Undo
+	(*UndoStep)(nil),        // 111: xstate.v1.UndoStep
+	(*Usage)(nil),           // 112: xstate.v1.Usage
+	(*ValueChange)(nil),     // 113: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 114: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 115: xstate.v1.Variation
+	(*Verification)(nil),    // 116: xstate.v1.Verification
+	(*Verified)(nil),        // 117: xstate.v1.Verified
+	(*Verify)(nil),          // 118: xstate.v1.Verify
+	(*VersionView)(nil),     // 119: xstate.v1.VersionView
+	(*Via)(nil),             // 120: xstate.v1.Via
+	(*Volatile)(nil),        // 121: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 122: xstate.v1.WaitingCall
+	(*Why)(nil),             // 123: xstate.v1.Why
+	nil,                     // 124: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 125: google.protobuf.Value
+	(*structpb.Struct)(nil), // 126: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	112, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	58,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	91,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	114, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	60,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	93,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	6,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	123, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	123, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	125, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	125, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	18,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	120, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	122, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	8,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	60,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	88,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	124, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	62,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	90,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	126, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	9,   // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	87,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	50,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	61,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	89,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	51,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	63,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
 	33,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	64,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	111, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	87,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	66,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	113, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	89,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	124, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	63,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	64,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	50,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	123, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	123, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	126, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	65,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	66,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	51,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	125, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	125, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	18,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	120, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	122, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	16,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	23,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	18,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	123, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	123, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	125, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	125, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	18,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	120, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	122, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	110, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
+	112, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
 	4,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	123, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	125, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	19,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	22,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	21,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	110, // 47: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
-	110, // 48: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
-	89,  // 49: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
-	102, // 50: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
-	52,  // 51: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	112, // 47: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	112, // 48: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	91,  // 49: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	104, // 50: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	53,  // 51: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
 	28,  // 52: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	118, // 53: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	120, // 53: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
 	12,  // 54: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	124, // 55: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	98,  // 56: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	54,  // 57: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	114, // 58: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	107, // 59: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	126, // 55: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	100, // 56: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	55,  // 57: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	116, // 58: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	109, // 59: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
 	2,   // 60: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	92,  // 61: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	104, // 62: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	94,  // 61: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	106, // 62: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
 	17,  // 63: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
 	7,   // 64: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
 	26,  // 65: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
 	29,  // 66: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	64,  // 67: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	42,  // 68: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	48,  // 69: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	96,  // 70: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	123, // 71: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	66,  // 67: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	43,  // 68: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	49,  // 69: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	98,  // 70: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	125, // 71: xstate.v1.Event.args:type_name -> google.protobuf.Value
 	0,   // 72: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	46,  // 73: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	45,  // 74: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	47,  // 75: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	41,  // 76: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	47,  // 73: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	46,  // 74: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	48,  // 75: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	42,  // 76: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
 	27,  // 77: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
 	31,  // 78: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
 	20,  // 79: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	118, // 80: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	87,  // 81: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	120, // 80: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	89,  // 81: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
 	0,   // 82: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
 	0,   // 83: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	41,  // 84: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	42,  // 84: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
 	32,  // 85: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	50,  // 86: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	51,  // 86: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
 	33,  // 87: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	49,  // 88: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	51,  // 89: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	120, // 90: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	87,  // 91: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	50,  // 92: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	33,  // 93: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	120, // 94: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	55,  // 95: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	54,  // 96: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	57,  // 97: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	124, // 98: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	98,  // 99: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	54,  // 100: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	114, // 101: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	107, // 102: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 103: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	92,  // 104: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	104, // 105: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 106: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	7,   // 107: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	112, // 108: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	118, // 109: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	87,  // 110: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	112, // 111: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	112, // 112: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	87,  // 113: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 114: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 115: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	122, // 116: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	66,  // 117: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	68,  // 118: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	90,  // 119: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	96,  // 120: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	69,  // 121: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	41,  // 122: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	86,  // 123: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	106, // 124: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 125: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	72,  // 126: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	70,  // 127: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	39,  // 128: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	102, // 129: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	58,  // 130: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	91,  // 131: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	87,  // 132: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	50,  // 133: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	71,  // 134: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	87,  // 135: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	106, // 136: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	41,  // 137: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	14,  // 138: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	41,  // 139: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	14,  // 140: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	14,  // 141: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	34,  // 142: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	67,  // 143: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	105, // 144: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	105, // 145: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	14,  // 146: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	31,  // 147: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	117, // 148: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	119, // 149: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	14,  // 150: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	13,  // 151: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	41,  // 152: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	87,  // 153: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	97,  // 154: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	37,  // 155: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	59,  // 156: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	19,  // 157: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	19,  // 158: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	94,  // 159: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	38,  // 160: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	11,  // 161: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	115, // 162: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	120, // 163: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	73,  // 164: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	25,  // 165: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	99,  // 166: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	37,  // 167: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	30,  // 168: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	30,  // 169: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	40,  // 170: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	41,  // 171: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	41,  // 172: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	100, // 173: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	112, // 174: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	109, // 175: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	12,  // 176: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	19,  // 177: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	19,  // 178: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	94,  // 179: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	112, // 180: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	112, // 181: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	36,  // 182: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	36,  // 183: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	113, // 184: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	101, // 185: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	124, // 186: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	62,  // 187: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	62,  // 188: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	50,  // 189: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	190, // [190:190] is the sub-list for method output_type
-	190, // [190:190] is the sub-list for method input_type
-	190, // [190:190] is the sub-list for extension type_name
-	190, // [190:190] is the sub-list for extension extendee
-	0,   // [0:190] is the sub-list for field type_name
+	50,  // 88: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	52,  // 89: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	122, // 90: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	59,  // 91: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
+	89,  // 92: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	51,  // 93: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	33,  // 94: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	122, // 95: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	56,  // 96: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	55,  // 97: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	58,  // 98: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	126, // 99: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	100, // 100: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	55,  // 101: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	116, // 102: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	109, // 103: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 104: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	94,  // 105: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	106, // 106: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 107: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	7,   // 108: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	114, // 109: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	120, // 110: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	89,  // 111: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	114, // 112: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	114, // 113: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	89,  // 114: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 115: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 116: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	124, // 117: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	68,  // 118: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	70,  // 119: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	92,  // 120: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	98,  // 121: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	71,  // 122: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	42,  // 123: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	88,  // 124: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	108, // 125: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 126: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	74,  // 127: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	72,  // 128: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	40,  // 129: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	104, // 130: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	59,  // 131: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	35,  // 132: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	60,  // 133: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	93,  // 134: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	89,  // 135: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	51,  // 136: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	73,  // 137: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	89,  // 138: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	108, // 139: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	42,  // 140: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	14,  // 141: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	42,  // 142: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	14,  // 143: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	14,  // 144: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	34,  // 145: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	69,  // 146: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	107, // 147: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	107, // 148: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	14,  // 149: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	31,  // 150: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	119, // 151: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	121, // 152: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	14,  // 153: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	13,  // 154: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	42,  // 155: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	89,  // 156: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	99,  // 157: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	38,  // 158: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	61,  // 159: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	19,  // 160: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	19,  // 161: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	96,  // 162: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	39,  // 163: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	11,  // 164: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	117, // 165: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	122, // 166: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	75,  // 167: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	59,  // 168: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	25,  // 169: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	101, // 170: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	38,  // 171: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	30,  // 172: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	30,  // 173: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	41,  // 174: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	42,  // 175: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	42,  // 176: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	102, // 177: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	114, // 178: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	111, // 179: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	12,  // 180: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	19,  // 181: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	19,  // 182: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	96,  // 183: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	114, // 184: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	114, // 185: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	37,  // 186: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	37,  // 187: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	115, // 188: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	103, // 189: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	126, // 190: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	64,  // 191: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	64,  // 192: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	51,  // 193: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	194, // [194:194] is the sub-list for method output_type
+	194, // [194:194] is the sub-list for method input_type
+	194, // [194:194] is the sub-list for extension type_name
+	194, // [194:194] is the sub-list for extension extendee
+	0,   // [0:194] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -12928,15 +13125,15 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[11].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[48].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[96].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[49].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[98].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   123,
+			NumMessages:   125,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -29,6 +29,7 @@ func execReply(d *api.Exec) *reply {
 	r.waits(d.Waiting)
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
+	r.loops(d.Loops)
 	return r
 }
 
@@ -80,6 +81,7 @@ func (r *reply) run(d *api.Run) {
 		r.line("overwrote files that were edited: %s", strings.Join(d.Overwritten, ", "))
 	}
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
+	r.loops(d.Loops)
 }
 
 // failure adds the error of a block, as its traceback ends.
@@ -125,6 +127,13 @@ func (r *reply) ended(stopped string, exit *int, notices []string) {
 	}
 	for _, n := range notices {
 		r.line("note: %s", n)
+	}
+}
+
+// loops says that whoever works on the program goes round in circles.
+func (r *reply) loops(found []query.Loop) {
+	for _, l := range found {
+		r.line("loop (%s): %s", l.Kind, l.Advice)
 	}
 }
 
@@ -196,6 +205,7 @@ func planReply(d *api.Plan) *reply {
 }
 
 func (r *reply) plan(d *api.Plan) {
+	r.loops(d.Loops)
 	for _, b := range d.Blocks {
 		if b.Action != "reuse" {
 			r.line("block %s: %s, %s (%s)", b.ID, b.Action, duration(b.Seconds), reason(b.Reason))

@@ -177,3 +177,10 @@ func BoundsNodes(budgets []policy.Budget) bool {
 		return b.What == policy.BudgetWall || b.What == policy.BudgetCPU || b.What == policy.BudgetExecutions
 	})
 }
+
+// Manifest is that of the run; nil: it has none.
+func (g *Gate) Manifest() *Manifest {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.run.Manifest
+}

@@ -106,8 +106,8 @@ func (m *Manifest) denies(c *journal.Call) (v journal.Verdict, is bool) {
 		Hint:   fmt.Sprintf("add %q to %s of the manifest, if the program is to call it", nameOf(c), what)}, true
 }
 
-// Difference is what a program uses and does not declare, or declares and does not use.
-type Difference struct {
+// Deviation is what a program uses and does not declare, or declares and does not use.
+type Deviation struct {
 	What     string   `json:"what"`     // tools, models, hosts, packages, files.read or files.write
 	Missing  []string `json:"missing"`  // used, not declared
 	Unneeded []string `json:"unneeded"` // declared, not used
@@ -115,7 +115,7 @@ type Difference struct {
 
 // Compare compares a manifest with what a program uses: predicted, or observed. Lists that are not declared have no
 // differences.
-func (m *Manifest) Compare(used *Program) (all []Difference) {
+func (m *Manifest) Compare(used *Program) (all []Deviation) {
 	if m == nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (m *Manifest) Compare(used *Program) (all []Difference) {
 		if d.declared == nil {
 			continue
 		}
-		found := Difference{What: d.what, Missing: []string{}, Unneeded: []string{}}
+		found := Deviation{What: d.what, Missing: []string{}, Unneeded: []string{}}
 		for _, u := range d.used {
 			if !slices.ContainsFunc(d.declared, func(x string) bool { return d.match(x, u) }) {
 				found.Missing = append(found.Missing, u)

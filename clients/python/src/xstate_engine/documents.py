@@ -429,6 +429,12 @@ class Dependent(TypedDict):
     seconds: float
 
 
+class Deviation(TypedDict):
+    what: str
+    missing: list[str]
+    unneeded: list[str]
+
+
 Diff = TypedDict(
     "Diff",
     {
@@ -616,6 +622,7 @@ class Exec(TypedDict):
     settle_seconds: float
     exit_code: NotRequired[int]
     notices: NotRequired[list[str]]
+    loops: NotRequired[list[Loop]]
 
 
 class ExecBlock(TypedDict):
@@ -727,6 +734,15 @@ LogStep = TypedDict(
 )
 
 
+class Loop(TypedDict):
+    kind: str
+    block: str
+    times: int
+    steps: list[int]
+    calls: list[int]
+    advice: str
+
+
 class Lost(TypedDict):
     key: str
     by: str
@@ -836,6 +852,8 @@ class Plan(TypedDict):
     blocks: list[PlanBlock]
     edited_files: NotRequired[list[EditedFile]]
     stale: NotRequired[list[StaleCall]]
+    loops: NotRequired[list[Loop]]
+    manifest: NotRequired[list[Deviation]]
     lost: NotRequired[list[Lost]]
     fires: NotRequired[list[RepeatedEffect]]
 
@@ -1086,6 +1104,7 @@ class Run(TypedDict):
     ended_by: NotRequired[str]
     exit_code: NotRequired[int]
     private: NotRequired[PrivateRun]
+    loops: NotRequired[list[Loop]]
     calls: NotRequired[CallsSummary]
 
 

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// loopsOf returns the loops that a session is in, and tells people of them. They are a hint: where the history cannot
+// be read, there are none.
+func (a *app) loopsOf(ctx context.Context, h *query.History, calls bool) []query.Loop {
+	found, err := h.Loops(ctx)
+	if err == nil && calls {
+		var more []query.Loop
+		more, err = h.CallLoops(ctx)
+		found = append(found, more...)
+	}
+	if err != nil {
+		return nil
+	}
+	if !a.ui.json {
+		for _, l := range found {
+			a.ui.talk("%s", l.Advice)
+		}
+	}
+	return found
+}
