@@ -117,6 +117,9 @@ func (x *execution) stopCalls() {
 	f := kernel.Failure{Type: e.Type, Message: e.Message}
 	if was := x.seen.Failure; was != nil {
 		f.Line, f.Traceback = was.Line, was.Traceback
+		if n := len(f.Traceback); n > 0 && x.walk.e.cfg.Language.Interrupted(was.Type) { // see kernel.Recording
+			f.Traceback = append(slices.Clone(f.Traceback[:n-1]), fmt.Sprintf("%s: %s", e.Type, e.Message))
+		}
 	}
 	x.seen.Failure, x.seen.Ending = &f, nil
 }

@@ -236,7 +236,7 @@ func (x *execution) serves(c journal.Class) bool {
 	if w.speculative {
 		return c != journal.Pure
 	}
-	return !x.live || w.o.Discard || w.readOnly
+	return !x.live || w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
 }
 
 // sink records what the node puts out, and lets followers of the run see it as it happens, as far as it is recorded.

@@ -33,7 +33,8 @@ var unserved = []string{"age", "alt-svc", "cf-*", "connection", "content-length"
 var sealed = []string{"set-cookie", "authorization", "www-authenticate", "authentication-info"}
 
 // secretParameters are parameters of addresses that hold a secret, in lower case.
-var secretParameters = []string{"access_token", "api-key", "api_key", "apikey", "appid", "auth", "client_secret", "code",
+var secretParameters = []string{"access_token", "api-key", "api_key", "apikey", "appid", "auth", "client_secret",
+	"code",
 	"key", "password", "secret", "sig", "signature", "subscription-key", "token", "x-amz-credential",
 	"x-amz-security-token", "x-amz-signature", "x-goog-signature"}
 

@@ -29,8 +29,8 @@ type Arguments struct {
 	Identity string `json:"identity,omitempty"`
 }
 
-// Body is the body of a request or an answer, in the first of these forms that has all of it. Answers have no JSON: they
-// are served byte for byte.
+// Body is the body of a request or an answer, in the first of these forms that has all of it. Answers have no JSON:
+// they are served byte for byte.
 type Body struct {
 	JSON   json.RawMessage `json:"json,omitempty"`
 	Text   *string         `json:"text,omitempty"`

@@ -147,8 +147,9 @@ func TestClasses(t *testing.T) {
 func TestUsage(t *testing.T) {
 	s := New(Options{Models: map[string]policy.Model{"fast": {Model: "m", Input: 2, Output: 10}}})
 	for kind, body := range map[string]string{
-		"application/json":  `{"model":"m","usage":{"prompt_tokens":100,"completion_tokens":20}}`,
-		"text/event-stream": "data: {\"model\":\"m\",\"choices\":[]}\n\ndata: {\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":20}}\n\ndata: [DONE]\n\n",
+		"application/json": `{"model":"m","usage":{"prompt_tokens":100,"completion_tokens":20}}`,
+		"text/event-stream": "data: {\"model\":\"m\",\"choices\":[]}\n\n" +
+			"data: {\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":20}}\n\ndata: [DONE]\n\n",
 		"text/event-stream; charset=utf-8": "event: message_start\ndata: {\"message\":{\"model\":\"m\",\"usage\":" +
 			"{\"input_tokens\":100,\"output_tokens\":1}}}\n\ndata: {\"usage\":{\"output_tokens\":20}}\n\n",
 	} {

@@ -36,7 +36,8 @@ func (p *Proxy) Handle(h Handler) {
 	p.handler = h
 }
 
-// tunnel is what a connection that was joined by CONNECT leads to. The zero value is a connection with the proxy itself.
+// tunnel is what a connection that was joined by CONNECT leads to. The zero value is a connection with the proxy
+// itself.
 type tunnel struct{ scheme, address string }
 
 // converse answers the requests on one connection.

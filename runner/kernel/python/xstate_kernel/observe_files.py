@@ -387,7 +387,9 @@ class Files:
         self.active = True
 
     def _refuse(self, event, args):
-        """Raises an exception before an effect that cannot be undone."""
+        """Raises an exception before an effect that cannot be undone. Only the record answers recorded requests."""
+        if self.proxy is not None and proxy.meant(self.proxy, event, args):
+            return
         active, self.active = self.active, False
         try:
             what = guard.effect(event, args, self._guard)

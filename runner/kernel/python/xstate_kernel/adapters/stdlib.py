@@ -28,7 +28,7 @@ ADAPTERS = (
     _adapter("datetime", "fractions", "uuid", "pathlib", "zoneinfo", "ipaddress", "re", "operator", immutable=True),
     _adapter("threading", "_thread", opaque=True, keeps_time=True),
     _adapter("ssl", opaque=True, keeps_time=True),
-    _adapter("requests", "urllib3", keeps_time=True),
+    _adapter("urllib3", keeps_time=True),
     _adapter("openai", unseen_draws=("openai._base_client",)),
     _adapter("anthropic", unseen_draws=("anthropic._base_client",)),
     _adapter(
