@@ -110,10 +110,10 @@ func callUntilKilled(t *testing.T, dir string) {
 	fmt.Println("done")
 }
 
-// TestCallsKilled kills the engine at the moments of a call's life: when it is recorded as sent and has not happened, when
-// it has happened and is not recorded, and at random. What cannot be taken back happens at most once; after a person
-// has looked at what is uncertain, exactly once. What is repeated otherwise has the same idempotency key. XSTATE_KILLS
-// says how often.
+// TestCallsKilled kills the engine at the moments of a call's life: when it is recorded as sent and has not happened,
+// when it has happened and is not recorded, and at random. What cannot be taken back happens at most once; after a
+// person has looked at what is uncertain, exactly once. What is repeated otherwise has the same idempotency key.
+// XSTATE_KILLS says how often.
 func TestCallsKilled(t *testing.T) {
 	if dir := os.Getenv(callingUntilKilled); dir != "" {
 		callUntilKilled(t, dir)

@@ -120,9 +120,9 @@ func (w *world) take() map[string]int {
 	return called
 }
 
-// TestCalls gives the programs of testdata/calls, which call tools and models, to two judges after each step: a run from
-// scratch in a fresh folder, store and world, whose results must be equal, and the counts of the calls that happen,
-// which are goldens. Kept and restarted are the modes of TestPrograms.
+// TestCalls gives the programs of testdata/calls, which call tools and models, to two judges after each step: a run
+// from scratch in a fresh folder, store and world, whose results must be equal, and the counts of the calls that
+// happen, which are goldens. Kept and restarted are the modes of TestPrograms.
 func TestCalls(t *testing.T) {
 	files, err := filepath.Glob("testdata/calls/*.txtar")
 	if err != nil || len(files) < 12 {

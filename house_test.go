@@ -31,7 +31,6 @@ var limits = struct {
 		"runner/sandbox/keeper": 1,
 		"runner/sandbox/proxy":  1,
 		"runner":                37,
-		"runner/sandbox/proxy":  1,
 		"runner/suite":          7,
 		".":                     0,
 		"bench":                 7,

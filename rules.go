@@ -45,7 +45,8 @@ func manifestOf(program []state.ProgramBlock) (*rule.Manifest, error) {
 }
 
 // admit begins a run, unless a rule denies the program: then nothing starts.
-func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions, by state.Caller) error {
+func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions,
+	by state.Caller) error {
 	o.Caller = by
 	r, err := s.decides(program, by.Agent)
 	if err != nil {
@@ -74,8 +75,8 @@ func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *ru
 	return nil
 }
 
-// undeclared says how what a run was seen to use differs from the manifest: of tools, models, and files of the workspace.
-// Reused results count, for the program uses them.
+// undeclared says how what a run was seen to use differs from the manifest: of tools, models, and files of the
+// workspace. Reused results count, for the program uses them.
 func (s *Session) undeclared(ctx context.Context, m *rule.Manifest, o *Outcome) (notices []string, err error) {
 	if m == nil || o.Stopped != nil {
 		return nil, nil

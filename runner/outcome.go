@@ -26,8 +26,8 @@ type RunOptions struct {
 	// error ends the run there; it becomes Outcome.Stopped. It may be nil.
 	BeforeNode func(wall, cpu time.Duration) error
 
-	// Refresh makes calls of the program's results again before the walk, see journal.Refresh, which is given the calls;
-	// nil: none
+	// Refresh makes calls of the program's results again before the walk, see journal.Refresh, which is given the
+	// calls; nil: none
 	Refresh *journal.Refreshing
 
 	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and

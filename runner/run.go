@@ -28,8 +28,9 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 	}()
 	began := time.Now()
-	w := &walk{e: e, o: o, meter: newMeter(began, e.group()), ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{},
-		spent: map[int]float64{}, rebuilt: map[int]float64{}}
+	w := &walk{e: e, o: o, meter: newMeter(began, e.group()), ran: map[int]*state.StoredTrace{},
+		reasons: map[int]state.Reason{},
+		spent:   map[int]float64{}, rebuilt: map[int]float64{}}
 	e.baseState.Begin()
 	e.end = nil
 	if err := e.recoverFiles(); err != nil {

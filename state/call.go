@@ -51,7 +51,8 @@ type Call struct {
 	// Seconds that the last attempt took
 	Seconds  float64   `cbor:"seconds,omitempty"`
 	Attempts []Attempt `cbor:"attempts,omitempty"` // that were lost, oldest first
-	// Lifetime is how long the result is good, as the tool said; 0: for ever. Former are earlier outcomes, oldest first.
+	// Lifetime is how long the result is good, as the tool said; 0: for ever. Former are earlier outcomes, oldest
+	// first.
 	Lifetime time.Duration `cbor:"lifetime,omitempty"`
 	Former   []Outcome     `cbor:"former,omitempty"`
 
@@ -179,8 +180,8 @@ type Approval struct {
 // Decided reports whether a decision was made.
 func (a *Approval) Decided() bool { return a != nil && !a.At.IsZero() }
 
-// CallDecision is a step's record of what a person decided about a call, and on what evidence. The call's number holds in
-// the store where it was decided; key, place and arguments name the call everywhere.
+// CallDecision is a step's record of what a person decided about a call, and on what evidence. The call's number holds
+// in the store where it was decided; key, place and arguments name the call everywhere.
 type CallDecision struct {
 	Call     CallID `cbor:"call" json:"call"`
 	Key      Digest `cbor:"key" json:"key"`

@@ -75,7 +75,8 @@ func TestUpdateCall(t *testing.T) {
 	}
 	c := put(t, s, aCall(t, s, "{}"))
 	refused := errors.New("no")
-	if _, err := s.UpdateCall(ctx, c.ID, func(c *Call) error { c.State = CallLost; return refused }); !errors.Is(err, refused) {
+	if _, err := s.UpdateCall(ctx, c.ID, func(c *Call) error { c.State = CallLost; return refused }); !errors.Is(err,
+		refused) {
 		t.Errorf("UpdateCall = %v, want %v", err, refused)
 	}
 	if got, _ := s.Call(ctx, c.ID); got.State != CallSent {

@@ -29,7 +29,7 @@ func (a *app) approveVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve CALL…",
 		Short: "decide about calls that wait",
-		Long: `Approve decides about calls that wait: a call that a rule asks about, a question that the program asks, or
+		Long: `Approve decides about calls that wait: a call that a rule asks about, a question of the program, or
 a call that may have happened, because its answer was lost. Without --choice it says yes. --deny says no, or of a call
 that may have happened, that it failed.
 

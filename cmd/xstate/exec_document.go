@@ -37,7 +37,8 @@ func (x *execution) document(done *xstate.ExecResult) {
 	x.d = api.Exec{Version: api.Version, Session: x.o.session.Name(), Step: done.Step.Number, File: x.wrote,
 		Seconds: micro(out.Seconds), Saved: micro(out.Saved), ResultSeconds: micro(out.ResultSeconds),
 		SettleSeconds: micro(max(0, time.Since(x.started).Seconds()-out.ResultSeconds)),
-		Others:        []api.ExecBlock{}, Files: []api.ExecFile{}, Notices: append(x.noticesOf(x.o.store), out.Warnings...)}
+		Others:        []api.ExecBlock{}, Files: []api.ExecFile{},
+		Notices: append(x.noticesOf(x.o.store), out.Warnings...)}
 	if run := done.Step.Run; run != nil {
 		c := run.Blocks
 		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed

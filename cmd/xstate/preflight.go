@@ -221,7 +221,8 @@ func (p *preflighting) packages(ctx context.Context) (err error) {
 		p.host.Packages[name] = preflight.Package(where)
 	}
 	p.host.Packages["xstate"] = preflight.Standard // programs are offered it
-	of := []string{"__file__", "__builtins__", "__annotations__", "get_ipython", "display", "exit", "quit", "__xstate__"}
+	of := []string{"__file__", "__builtins__", "__annotations__", "get_ipython", "display", "exit", "quit",
+		"__xstate__"}
 	p.host.Builtin = func(name string) bool {
 		return slices.Contains(found.Builtins, name) || slices.Contains(of, name)
 	}

@@ -18,7 +18,7 @@ func (a *app) revertVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revert CALL…",
 		Short: "take the effects of calls back",
-		Long: `Revert takes the effects of calls back, in the order in which they are named, by the tools that undo them.
+		Long: `Revert takes the effects of calls back, in the order of their names, by the tools that undo them.
 Each of these is a call of its own: it is recorded, and rules decide about it. The first one that fails ends the rest,
 and revert says what is left.
 

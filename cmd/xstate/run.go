@@ -321,7 +321,8 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 
 // usual reports whether a run that has nothing to do needs to print only that.
 func (f *runFlags) usual() bool {
-	return !f.verify && !f.fresh && !f.refresh && !f.all && !f.merge && !f.expect.given && len(f.always)+len(f.never) == 0
+	return !f.verify && !f.fresh && !f.refresh && !f.all && !f.merge && !f.expect.given &&
+		len(f.always)+len(f.never) == 0
 }
 
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.

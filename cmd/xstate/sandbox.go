@@ -37,8 +37,9 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet, verb string) {
 
 // recordFlag adds --record-network to the flags of a verb.
 func (a *app) recordFlag(flags *pflag.FlagSet) {
-	flags.Var(&a.bounds.record, "record-network", "record the requests of the program over HTTP, and serve them again\n"+
-		"(default: as the last run, and as xstate.toml says)")
+	flags.Var(&a.bounds.record, "record-network",
+		"record the requests of the program over HTTP, and serve them again\n"+
+			"(default: as the last run, and as xstate.toml says)")
 	flags.Lookup("record-network").NoOptDefVal = "true"
 }
 

@@ -110,7 +110,8 @@ func (c *caller) definition(i uint32, around surroundings) {
 		inner.class = name + "."
 	case around.function == "":
 		inner = surroundings{function: around.class + name, class: around.class}
-		c.out.Functions = append(c.out.Functions, depgraph.Function{Name: inner.function, Line: c.line(c.nodes[i].Start)})
+		c.out.Functions = append(c.out.Functions,
+			depgraph.Function{Name: inner.function, Line: c.line(c.nodes[i].Start)})
 	}
 	for n := c.child(i); n < c.end(i); n = c.next(n) {
 		if c.sym(n) == p.Block {

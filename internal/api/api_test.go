@@ -17,14 +17,16 @@ import (
 
 // documents has a value of each type of this package.
 var documents = []any{
-	Approve{}, Approved{}, Call{}, CallAttempt{}, CallRow{}, CallToolCost{}, CallTotal{}, CallUndo{}, Calls{}, Effects{}, Reverted{}, Reverts{},
+	Approve{}, Approved{}, Call{}, CallAttempt{}, CallRow{}, CallToolCost{}, CallTotal{}, CallUndo{}, Calls{},
+	Effects{}, Reverted{}, Reverts{},
 	About{}, Answer{}, Artifact{}, Artifacts{}, Bisection{}, Blame{}, Block{}, Check{}, Credit{}, CreditRow{}, Diff{},
 	DiffPatch{}, Doctor{}, DoctorPython{}, Edit{}, Error{}, Evidence{}, Event{}, Exec{}, ExecBlock{}, ExecFile{},
 	Export{}, Failure{},
 	Figure{}, Figures{},
 	Apply{}, DiffFiles{}, FileChange{}, PrivateRun{}, Fork{}, Freed{}, Head{},
 	Import{}, Init{}, Log{},
-	LogGraph{}, CallTree{}, CallsSummary{}, RefreshedCall{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{},
+	LogGraph{}, CallTree{}, CallsSummary{}, RefreshedCall{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{},
+	Patch{},
 	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{},
 	LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Preflight{},
 	Problem{}, Query{}, QueryBlock{},

@@ -17,18 +17,19 @@ type Exec struct {
 	Block  state.BlockID `json:"block"`
 	Action string        `json:"action"` // append, replace, or unchanged: the block had this text already
 	// Decision says why the code replaces a block or is a new one; absent where the caller said so.
-	Decision *patch.Decision  `json:"decision,omitempty"`
-	Status   string           `json:"status"`            // of Block: ran, reused, failed, waiting, blocked or not-reached
-	Text     string           `json:"text"`              // what the code printed, its value and its error, for a reader
-	Result   *string          `json:"result"`            // text of the last expression of Block; null if there is none
-	Error    *state.ExecError `json:"error"`             // of Block; null if it did not fail
-	Denied   []state.Denial   `json:"denied,omitempty"`  // what the bounds forbade to the code
-	Sandbox  string           `json:"sandbox,omitempty"` // the level of the bounds
-	Others   []ExecBlock      `json:"others"`            // other blocks that this call executed, or that changed
-	Files    []ExecFile       `json:"files"`             // pictures, and texts that were clipped
-	Clipped  bool             `json:"clipped"`           // a text in this document is not the whole text
-	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
-	File     string           `json:"file,omitempty"`    // the session's file, if it was written
+	Decision *patch.Decision `json:"decision,omitempty"`
+	// of Block: ran, reused, failed, waiting, blocked or not-reached
+	Status  string           `json:"status"`
+	Text    string           `json:"text"`              // what the code printed, its value and its error, for a reader
+	Result  *string          `json:"result"`            // text of the last expression of Block; null if there is none
+	Error   *state.ExecError `json:"error"`             // of Block; null if it did not fail
+	Denied  []state.Denial   `json:"denied,omitempty"`  // what the bounds forbade to the code
+	Sandbox string           `json:"sandbox,omitempty"` // the level of the bounds
+	Others  []ExecBlock      `json:"others"`            // other blocks that this call executed, or that changed
+	Files   []ExecFile       `json:"files"`             // pictures, and texts that were clipped
+	Clipped bool             `json:"clipped"`           // a text in this document is not the whole text
+	Stopped string           `json:"stopped,omitempty"` // why the run ended early
+	File    string           `json:"file,omitempty"`    // the session's file, if it was written
 	// TakenBack: the code was interrupted, or it ended the program. It is not in the program, as after undo.
 	TakenBack bool `json:"taken_back,omitempty"`
 
@@ -38,7 +39,8 @@ type Exec struct {
 	Blocked    int `json:"blocked"`
 	NotReached int `json:"not_reached"`
 
-	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their blocks.
+	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their
+	// blocks.
 	Waiting   []state.WaitingCall `json:"waiting,omitempty"`
 	Suspended int                 `json:"suspended,omitempty"`
 

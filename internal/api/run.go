@@ -37,7 +37,8 @@ type Run struct {
 	Policy     state.Digest `json:"policy,omitempty"`
 	Unenforced []string     `json:"unenforced,omitempty"`
 
-	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their blocks.
+	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their
+	// blocks.
 	Waiting   []state.WaitingCall `json:"waiting,omitempty"`
 	Suspended int                 `json:"suspended,omitempty"`
 
@@ -89,10 +90,11 @@ type Edit struct {
 
 // Block is a block of a run.
 type Block struct {
-	ID      state.BlockID    `json:"id"`
-	Index   int              `json:"index"` // from 0
-	Title   string           `json:"title,omitempty"`
-	Status  string           `json:"status"` // ran, reused, failed, waiting, blocked or not-reached; new when interrupted
+	ID    state.BlockID `json:"id"`
+	Index int           `json:"index"` // from 0
+	Title string        `json:"title,omitempty"`
+	// ran, reused, failed, waiting, blocked or not-reached; new when interrupted
+	Status  string           `json:"status"`
 	Reason  state.Reason     `json:"reason"`
 	Stdout  string           `json:"stdout"`
 	Stderr  string           `json:"stderr"`

@@ -239,12 +239,14 @@ func (r *Run) startCall(c *state.Call, served bool) (s spanned) {
 
 // endCall describes a call, and ends its span.
 func (r *Run) endCall(span trace.Span, c *state.Call, served bool) {
-	span.SetAttributes(attribute.Int64("xstate.call.id", int64(c.ID)), attribute.String("xstate.call.key", string(c.Key)),
+	span.SetAttributes(attribute.Int64("xstate.call.id", int64(c.ID)),
+		attribute.String("xstate.call.key", string(c.Key)),
 		attribute.String("xstate.call.class", c.Class), attribute.String("xstate.call.state", string(c.State)),
 		attribute.Bool("xstate.call.served", served), attribute.Int("xstate.call.depth", c.Depth),
 		attribute.Float64("xstate.call.cost_usd", float64(c.Usage.MicroUSD)/1e6))
 	if journal.Kind(c.Kind) == journal.KindTool {
-		span.SetAttributes(semconv.GenAIToolCallID(strconv.FormatUint(uint64(c.ID), 10)), semconv.GenAIToolType("function"))
+		span.SetAttributes(semconv.GenAIToolCallID(strconv.FormatUint(uint64(c.ID), 10)),
+			semconv.GenAIToolType("function"))
 	}
 	if c.Usage.InputTokens+c.Usage.OutputTokens > 0 {
 		span.SetAttributes(semconv.GenAIUsageInputTokens(int(c.Usage.InputTokens)),

@@ -139,7 +139,8 @@ type tools struct {
 func (s *tools) Name() string { return "tools" }
 func (s *tools) Close() error { return nil }
 func (s *tools) Tools(context.Context) ([]journal.Tool, error) {
-	return []journal.Tool{{Name: "search", Class: journal.Read}, {Name: "small", Kind: journal.KindModel, Class: journal.Pure},
+	return []journal.Tool{{Name: "search", Class: journal.Read},
+		{Name: "small", Kind: journal.KindModel, Class: journal.Pure},
 		{Name: "broken", Class: journal.Pure}}, nil
 }
 

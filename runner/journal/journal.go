@@ -307,8 +307,9 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 			if c.Approved {
 				break
 			}
-			return j.wait(ctx, rec, state.Approval{Question: fmt.Sprintf("may %s be called?", cmp.Or(c.Def.Title, c.Tool)),
-				Choices: []string{ChoiceYes, ChoiceNo}, Why: v.Reason})
+			return j.wait(ctx, rec,
+				state.Approval{Question: fmt.Sprintf("may %s be called?", cmp.Or(c.Def.Title, c.Tool)),
+					Choices: []string{ChoiceYes, ChoiceNo}, Why: v.Reason})
 		}
 	}
 	return j.make(ctx, c, rec)

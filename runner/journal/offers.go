@@ -179,8 +179,9 @@ func (l *listing) tool(name string) (match, error) {
 	case 1:
 		return found[0], nil
 	default:
-		return match{}, &state.Error{Code: CodeNoTool, Message: fmt.Sprintf("%d sources have a tool %q", len(found), name),
-			Hint: fmt.Sprintf("name the source, too: %s.%s", found[0].tool.Source, name)}
+		return match{},
+			&state.Error{Code: CodeNoTool, Message: fmt.Sprintf("%d sources have a tool %q", len(found), name),
+				Hint: fmt.Sprintf("name the source, too: %s.%s", found[0].tool.Source, name)}
 	}
 }
 

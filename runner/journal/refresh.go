@@ -163,7 +163,8 @@ func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (*state.Ca
 		err = j.answered(c, &now, answer)
 	}
 	if err != nil {
-		now.State, now.Err = state.CallLost, &state.CallError{Code: CodeLost, Message: string(j.scrub([]byte(err.Error())))}
+		now.State, now.Err = state.CallLost,
+			&state.CallError{Code: CodeLost, Message: string(j.scrub([]byte(err.Error())))}
 		j.observed(ctx, &now, false)
 		return nil, fmt.Errorf("%s: %w", c.Tool, err)
 	}

@@ -50,7 +50,8 @@ func TestRefresh(t *testing.T) {
 	refresh := func(tool string) []Refreshed {
 		t.Helper()
 		made := len(s.calls)
-		ctx := WithTrace(t.Context(), Trace{OnCall: func(c state.Call, _ bool) { seen = append(seen, string(c.State)) }})
+		ctx := WithTrace(t.Context(),
+			Trace{OnCall: func(c state.Call, _ bool) { seen = append(seen, string(c.State)) }})
 		done, err := j.Refresh(ctx, Refreshing{Tool: tool, Calls: records(t, store)})
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +174,8 @@ func TestRefreshForgets(t *testing.T) {
 	}
 	for _, c := range records(t, store) {
 		if c.State != state.CallLost || len(c.Former) == 0 {
-			t.Errorf("call %d of %s is %s with %d former outcomes, want it forgotten", c.ID, c.Tool, c.State, len(c.Former))
+			t.Errorf("call %d of %s is %s with %d former outcomes, want it forgotten", c.ID, c.Tool, c.State,
+				len(c.Former))
 		}
 	}
 }

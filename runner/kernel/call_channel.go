@@ -264,7 +264,8 @@ func (n *callNode) leave(call *inCall) {
 	}
 }
 
-// hands notes whether a call hands a part of a text to the program. It reports whether it may: not after the node's end.
+// hands notes whether a call hands a part of a text to the program. It reports whether it may: not after the node's
+// end.
 func (n *callNode) hands(call *inCall, now bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -39,8 +39,9 @@ func newReporting(s *sandbox.Spec, environ []string) *reporting {
 	if home := Getenv(environ, "HOME"); cache == "" && filepath.IsAbs(home) {
 		cache = filepath.Join(home, ".cache")
 	}
-	return &reporting{records: s.Record != nil, folder: s.Folder, system: slices.Concat(sandbox.SystemFolders, s.System),
-		cache: real(cache), bound: map[string]bool{}}
+	return &reporting{records: s.Record != nil, folder: s.Folder,
+		system: slices.Concat(sandbox.SystemFolders, s.System),
+		cache:  real(cache), bound: map[string]bool{}}
 }
 
 func real(path string) string {

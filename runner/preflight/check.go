@@ -210,7 +210,8 @@ func (c *checker) rules(ctx context.Context) error {
 		if call.Kind == journal.KindAsk || call.Name == "" {
 			continue
 		}
-		j := journal.Call{Request: journal.Request{Kind: call.Kind, Tool: call.Name, Caller: state.Caller{Block: call.Block}}}
+		j := journal.Call{Request: journal.Request{Kind: call.Kind, Tool: call.Name,
+			Caller: state.Caller{Block: call.Block}}}
 		if tool := c.tool(call); tool != nil {
 			j.Def, j.Tool = *tool, tool.Name
 		}
@@ -220,7 +221,8 @@ func (c *checker) rules(ctx context.Context) error {
 		}
 		switch {
 		case v.Action == journal.Deny:
-			c.find(KindRule, Refuse, call.Place, fmt.Sprintf("the call of %s is denied: %s", call.Name, v.Reason), v.Hint)
+			c.find(KindRule, Refuse, call.Place, fmt.Sprintf("the call of %s is denied: %s", call.Name, v.Reason),
+				v.Hint)
 		case v.Action == journal.Ask:
 			call.Approval = cmp.Or(v.Rule, call.Approval)
 			c.find(KindRule, Ready, call.Place, fmt.Sprintf("the call of %s will ask: %s", call.Name, v.Reason), "")
@@ -249,12 +251,14 @@ func (c *checker) manifest() {
 			v, what = Refuse, "calls" // and would be denied
 		}
 		if len(d.Missing) > 0 {
-			c.find(KindUndeclared, v, Place{}, fmt.Sprintf("the program %s what its manifest does not declare: %s %s", what,
-				d.What, strings.Join(d.Missing, ", ")), "add it to "+m.At.String()+", if the program is to do that")
+			c.find(KindUndeclared, v, Place{},
+				fmt.Sprintf("the program %s what its manifest does not declare: %s %s", what,
+					d.What, strings.Join(d.Missing, ", ")), "add it to "+m.At.String()+", if the program is to do that")
 		}
 		if len(d.Unneeded) > 0 {
-			c.find(KindUnneeded, Ready, Place{}, fmt.Sprintf("the manifest declares what the program does not seem to use: "+
-				"%s %s", d.What, strings.Join(d.Unneeded, ", ")), "")
+			c.find(KindUnneeded, Ready, Place{},
+				fmt.Sprintf("the manifest declares what the program does not seem to use: "+
+					"%s %s", d.What, strings.Join(d.Unneeded, ", ")), "")
 		}
 	}
 }
@@ -293,8 +297,9 @@ func (c *checker) budgets() {
 			if b.Soft {
 				v = Ready
 			}
-			c.find(KindBudget, v, Place{}, fmt.Sprintf("by recorded runs the program takes %s=%s, more than %s (%s)", b.What,
-				b.Text(amount), b.Text(b.Amount), b.At), "")
+			c.find(KindBudget, v, Place{},
+				fmt.Sprintf("by recorded runs the program takes %s=%s, more than %s (%s)", b.What,
+					b.Text(amount), b.Text(b.Amount), b.At), "")
 		}
 	}
 }

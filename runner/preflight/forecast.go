@@ -29,7 +29,8 @@ func (t *tally) add(c *state.Call) {
 
 // Predict says what a run takes by the records of a store: of a block that ran before, what its last run with calls
 // took; of another, what each call that its text shows took on average.
-func (t *Text) Predict(ctx context.Context, store *state.Store, session string, plan []Planned) (f Forecast, err error) {
+func (t *Text) Predict(ctx context.Context, store *state.Store, session string, plan []Planned) (f Forecast,
+	err error) {
 	f.Unknown = []state.BlockID{}
 	type made struct {
 		block state.BlockID

@@ -127,7 +127,8 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 func (b *Box) setUp(cmd *exec.Cmd) error {
 	bounds := b.bounds
 	setup := keeper.Setup{
-		Path: cmd.Path, Args: cmd.Args, Env: b.recorder.environ(bounds.environ(cmd.Environ(), b.spec), b.spec), Dir: cmd.Dir,
+		Path: cmd.Path, Args: cmd.Args, Env: b.recorder.environ(bounds.environ(cmd.Environ(), b.spec), b.spec),
+		Dir:   cmd.Dir,
 		Files: 3 + len(cmd.ExtraFiles),
 		Group: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid, Bounds: bounds.setup(),
 	}

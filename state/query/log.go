@@ -91,7 +91,8 @@ func (h *History) StepsBefore(ctx context.Context, before state.StepNumber, limi
 func entryOf(step state.Step) Entry {
 	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
 		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified,
-		Repeated: step.Repeated, Tested: step.Tested, Applied: step.Applied, Placement: step.Placement, Decided: step.Decided}
+		Repeated: step.Repeated, Tested: step.Tested, Applied: step.Applied, Placement: step.Placement,
+		Decided: step.Decided}
 	if d := step.Declared; d != nil {
 		e.Artifact = &ArtifactChange{Name: d.Name, Dropped: true}
 		if a := d.Artifact(d.Name); a != nil {

@@ -83,9 +83,12 @@ func (h *History) failureLoops(ctx context.Context, steps []state.Step) (found [
 	}
 	for _, id := range order {
 		if f := now[id]; f != nil && len(f.runs) >= failuresOfLoop {
-			found = append(found, Loop{Kind: LoopFailure, Block: id, Times: len(f.runs), Steps: f.runs, Calls: []state.CallID{},
-				Advice: fmt.Sprintf("block %s failed in %d runs without a change; edit it, or what it reads: xstate why %s",
-					id, len(f.runs), id)})
+			found = append(found,
+				Loop{Kind: LoopFailure, Block: id, Times: len(f.runs), Steps: f.runs, Calls: []state.CallID{},
+					Advice: fmt.Sprintf("block %s failed in %d runs without a change; edit it, or what it reads: "+
+						"xstate "+
+						"why %s",
+						id, len(f.runs), id)})
 		}
 	}
 	return found, nil
@@ -142,7 +145,8 @@ func editLoops(steps []state.Step) (found []Loop) {
 	return found
 }
 
-// CallLoops finds, in the whole journal, calls of the last run that made any: equal ones, one after the other, with equal results.
+// CallLoops finds, in the whole journal, calls of the last run that made any: equal ones, one after the other, with
+// equal results.
 func (h *History) CallLoops(ctx context.Context) (found []Loop, err error) {
 	type same struct {
 		tool string
@@ -174,9 +178,11 @@ func (h *History) CallLoops(ctx context.Context) (found []Loop, err error) {
 	})
 	for _, key := range order {
 		if r := rows[key]; len(r.ids) >= callsOfLoop {
-			found = append(found, Loop{Kind: LoopCall, Block: r.block, Times: len(r.ids), Steps: []state.StepNumber{}, Calls: r.ids,
-				Advice: fmt.Sprintf("%s returned the same for the same arguments %d times in a row; wait for a change "+
-					"instead, or keep the first result", key.tool, len(r.ids))})
+			found = append(found,
+				Loop{Kind: LoopCall, Block: r.block, Times: len(r.ids), Steps: []state.StepNumber{}, Calls: r.ids,
+					Advice: fmt.Sprintf("%s returned the same for the same arguments %d times in a row; wait for a "+
+						"change "+
+						"instead, or keep the first result", key.tool, len(r.ids))})
 		}
 	}
 	return found, err

@@ -210,7 +210,8 @@ var tools = []*tool{
 	{
 		name: "approve", title: "Decide about a call",
 		about: "Decide about a call of the program that waits: a rule asks about it, the program asks a question, or " +
-			"its answer was lost. Only your user can know: ask first. Then run goes on; earlier calls are not repeated.",
+			"its answer was lost. Only your user can know: ask first. Then run goes on; earlier calls are not " +
+			"repeated.",
 		arguments: []argument{
 			{name: "call", kind: integer, required: true, about: "the number of the call, as the reply named it"},
 			{name: "choice", kind: text, about: "one of the choices (default: yes)"},
@@ -222,7 +223,8 @@ var tools = []*tool{
 		documents: []any{api.Approve{}},
 		request: func(in input) (request, *api.Error) {
 			args := append([]string{"approve"}, in.flags("choice", "deny", "result", "reason")...)
-			return request{args: append(args, "--json", "--", strconv.Itoa(in["call"].(int))), read: as(approveReply)}, nil
+			return request{args: append(args, "--json", "--", strconv.Itoa(in["call"].(int))), read: as(approveReply)},
+				nil
 		},
 	},
 	{

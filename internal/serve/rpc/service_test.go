@@ -154,7 +154,8 @@ func TestRequestsAreVerbs(t *testing.T) {
 		{v1.AuditServiceVerifyProcedure, &v1.VerifyRequest{Block: "b", Times: 2}, "verify --times=2" + end + " -- b"},
 		{v1.AuditServiceEvidenceProcedure, &v1.EvidenceRequest{Of: "x"}, "evidence" + end + " -- x"},
 	} {
-		c, err := verbs[test.procedure](test.request).call(t.Context(), &Service{Store: "/store", Folder: "/work"}, "json")
+		c, err := verbs[test.procedure](test.request).call(t.Context(), &Service{Store: "/store", Folder: "/work"},
+			"json")
 		if err != nil {
 			t.Errorf("%s: %v", test.procedure, err)
 		}

@@ -18,9 +18,9 @@
 //
 // # Budgets
 //
-// What a session spent is the sum of its records in the journal; what a run spent, of those that it added. A served call
-// costs nothing. Calls are counted before they are made, so parallel calls do not exceed a limit. Money and tokens are
-// known after: the call that exceeds a limit is the last one.
+// What a session spent is the sum of its records in the journal; what a run spent, of those that it added. A served
+// call costs nothing. Calls are counted before they are made, so parallel calls do not exceed a limit. Money and tokens
+// are known after: the call that exceeds a limit is the last one.
 //
 // # What it cannot see
 //

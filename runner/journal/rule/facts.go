@@ -71,7 +71,8 @@ func fullName(c *journal.Call) string {
 func callOf(c *journal.Call) (callRow, error) {
 	r := callRow{
 		Kind: string(c.Kind), Tool: nameOf(c), Class: string(c.Def.Class), Scope: c.Def.Scope, Source: c.Def.Source,
-		Sample: int64(c.Sample), Args: &structpb.Struct{}, Block: string(c.Caller.Block), Agent: c.Caller.Agent, Session: c.Caller.Session,
+		Sample: int64(c.Sample), Args: &structpb.Struct{}, Block: string(c.Caller.Block), Agent: c.Caller.Agent,
+		Session: c.Caller.Session,
 	}
 	return r, r.Args.UnmarshalJSON(c.Args)
 }

@@ -36,8 +36,8 @@ type Run struct {
 	Agent     string          // who runs
 }
 
-// NewGate returns a gate that allows everything, until Use or Begin says more. The records of store say what the session
-// has spent; nil: nothing.
+// NewGate returns a gate that allows everything, until Use or Begin says more. The records of store say what the
+// session has spent; nil: nothing.
 func NewGate(session string, store *state.Store) *Gate {
 	g := &Gate{session: session, store: store}
 	g.use(Run{})

@@ -114,7 +114,8 @@ func (p *purse) begin(ctx context.Context, store *state.Store, budgets []policy.
 // record adds what a recorded call spent, with its lost attempts.
 func (p *purse) record(scope string, c *state.Call) {
 	made := int64(len(c.Attempts))
-	decided := c.Approval != nil && (c.Approval.Choice == journal.ChoiceHappened || c.Approval.Choice == journal.ChoiceFailed)
+	decided := c.Approval != nil &&
+		(c.Approval.Choice == journal.ChoiceHappened || c.Approval.Choice == journal.ChoiceFailed)
 	if c.State == state.CallSent || c.State.Ended() && !decided {
 		made++
 	}

@@ -95,7 +95,8 @@ func TestMoneyAndTokens(t *testing.T) {
 	}
 	answer(100_000, 0, false)
 	answer(100_000, 0, false)
-	if w := g.Warnings(); len(w) != 1 || !strings.Contains(w[0], "soft budget usd=1 of the run is spent: 1 (x.toml:1:1)") {
+	if w := g.Warnings(); len(w) != 1 ||
+		!strings.Contains(w[0], "soft budget usd=1 of the run is spent: 1 (x.toml:1:1)") {
 		t.Errorf("warnings = %q, want one", w)
 	}
 	dear := search()
@@ -139,7 +140,8 @@ func TestSumsOfRecords(t *testing.T) {
 	begin(t, g, Run{Budgets: limits, Agent: "a"})
 	session, agent := g.purse.of(policy.ScopeSession), g.purse.of(policy.ScopeAgent+"a")
 	if session.calls != 3 || session.microUSD != 12 || agent.calls != 2 {
-		t.Errorf("session: %d calls, %d; agent: %d calls; want 3, 12 and 2", session.calls, session.microUSD, agent.calls)
+		t.Errorf("session: %d calls, %d; agent: %d calls; want 3, 12 and 2", session.calls, session.microUSD,
+			agent.calls)
 	}
 }
 
@@ -215,7 +217,8 @@ func TestForesee(t *testing.T) {
 		tool  string
 		class journal.Class
 		want  journal.Action
-	}{{"order", journal.Read, journal.Allow}, {"rm", journal.Read, journal.Deny}, {"order", journal.Irreversible, journal.Ask}} {
+	}{{"order", journal.Read, journal.Allow}, {"rm", journal.Read, journal.Deny},
+		{"order", journal.Irreversible, journal.Ask}} {
 		c := order("")
 		c.Tool, c.Def.Name, c.Def.Class = x.tool, x.tool, x.class
 		if v, err := set.Foresee(t.Context(), c, false); err != nil || v.Action != x.want {
@@ -240,7 +243,8 @@ func TestManifest(t *testing.T) {
 	if v, is := m.denies(order("{}")); !is || !strings.Contains(v.Reason, "p.py:2:1") {
 		t.Errorf("a tool that is not declared: %+v", v)
 	}
-	got := m.Compare(&Program{Tools: []string{"search", "order"}, Reads: []string{"data/a/b.csv", "x.csv"}, Hosts: []string{"h"}})
+	got := m.Compare(&Program{Tools: []string{"search", "order"}, Reads: []string{"data/a/b.csv", "x.csv"},
+		Hosts: []string{"h"}})
 	if len(got) != 2 || !slices.Equal(got[0].Missing, []string{"order"}) || len(got[0].Unneeded) != 0 ||
 		!slices.Equal(got[1].Missing, []string{"x.csv"}) {
 		t.Errorf("Compare = %+v", got)
@@ -266,7 +270,8 @@ func TestMatchPath(t *testing.T) {
 		want          bool
 	}{
 		{"data/**", "data/a/b.csv", true}, {"data", "data/a.csv", true}, {"data/*.csv", "data/a.csv", true},
-		{"data/*.csv", "data/b/a.csv", false}, {"**/a.csv", "x/y/a.csv", true}, {"a", "ab", false}, {"out/*.csv", "out", false},
+		{"data/*.csv", "data/b/a.csv", false}, {"**/a.csv", "x/y/a.csv", true}, {"a", "ab", false},
+		{"out/*.csv", "out", false},
 	} {
 		if got := MatchPath(x.pattern, x.name); got != x.want {
 			t.Errorf("MatchPath(%q, %q) = %t", x.pattern, x.name, got)

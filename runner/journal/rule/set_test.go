@@ -23,7 +23,8 @@ func order(args string) *journal.Call {
 func rules(texts ...string) (all []policy.Rule) {
 	for i, text := range texts {
 		parts := strings.SplitN(text, ": ", 3) // whose: then: when
-		rank := map[string]policy.Rank{"own": policy.Own, "folder": policy.Trusted, "stranger": policy.Stranger}[parts[0]]
+		rank := map[string]policy.Rank{"own": policy.Own, "folder": policy.Trusted,
+			"stranger": policy.Stranger}[parts[0]]
 		all = append(all, policy.Rule{Then: parts[1], When: parts[2], Rank: rank,
 			At: policy.Place{File: parts[0] + ".toml", Line: i + 1, Column: 8}})
 	}
@@ -43,24 +44,32 @@ func TestRules(t *testing.T) {
 	}{
 		{"no rule, own code", nil, `{}`, false, journal.Allow, ""},
 		{"no rule, generated code", nil, `{}`, true, journal.Ask, "cannot be undone"},
-		{"a rule settles the default", rules("own: allow: call.class == 'irreversible'"), `{}`, true, journal.Allow, ""},
+		{"a rule settles the default", rules("own: allow: call.class == 'irreversible'"), `{}`, true, journal.Allow,
+			""},
 		{"deny", rules("own: deny: " + dear), `{"amount": 101}`, false, journal.Deny, "(own.toml:1:8)"},
 		{"not so dear", rules("own: deny: " + dear), `{"amount": 100}`, false, journal.Allow, ""},
 		{"an amount that is a float", rules("own: deny: " + dear), `{"amount": 100.5}`, false, journal.Deny, ""},
-		{"deny wins over ask", rules("own: ask: true", "own: deny: true", "own: allow: true"), `{}`, false, journal.Deny, ""},
+		{"deny wins over ask", rules("own: ask: true", "own: deny: true", "own: allow: true"), `{}`, false,
+			journal.Deny, ""},
 		{"ask wins over allow", rules("own: allow: true", "own: ask: true"), `{}`, false, journal.Ask, ""},
 		{"the user's file wins", rules("folder: deny: true", "own: allow: true"), `{}`, false, journal.Allow, ""},
-		{"the user's file wins in any order", rules("own: allow: true", "folder: deny: true"), `{}`, false, journal.Allow, ""},
+		{"the user's file wins in any order", rules("own: allow: true", "folder: deny: true"), `{}`, false,
+			journal.Allow, ""},
 		{"a stranger narrows", rules("stranger: deny: true"), `{}`, false, journal.Deny, "(stranger.toml:1:8)"},
 		{"a stranger allows nothing", rules("stranger: allow: true"), `{}`, true, journal.Ask, ""},
-		{"a stranger against a trusted folder", rules("folder: allow: true", "stranger: ask: true"), `{}`, false, journal.Ask, ""},
-		{"who calls", rules(`own: deny: call.agent == "coder" && call.block == "b" && call.session == "s"`), `{}`, false,
+		{"a stranger against a trusted folder", rules("folder: allow: true", "stranger: ask: true"), `{}`, false,
+			journal.Ask, ""},
+		{"who calls", rules(`own: deny: call.agent == "coder" && call.block == "b" && call.session == "s"`), `{}`,
+			false,
 			journal.Deny, ""},
-		{"what it is", rules(`own: deny: call.kind == "tool" && call.source == "shop" && call.scope == "shop" && call.sample == 0`),
+		{"what it " +
+			"is", rules(`own: deny: call.kind == "tool" && call.source == "shop" && call.scope == "shop" &&` +
+				` call.sample == 0`),
 			`{}`, false, journal.Deny, ""},
 		{"a text is no number: deny holds", rules("own: deny: " + dear), `{"amount": "101"}`, false, journal.Deny,
 			"cannot be evaluated"},
-		{"a missing argument: deny holds", rules("own: deny: " + dear), `{}`, false, journal.Deny, "cannot be evaluated"},
+		{"a missing argument: deny holds", rules("own: deny: " + dear), `{}`, false, journal.Deny,
+			"cannot be evaluated"},
 		{"a missing argument: allow does not", rules("own: allow: " + dear), `{}`, true, journal.Ask, ""},
 		{"has", rules("own: deny: has(call.args.amount) && call.args.amount > 100"), `{}`, false, journal.Allow, ""},
 		{"nested", rules(`own: deny: call.args.to.exists(x, x.endsWith("@evil.example"))`),
@@ -83,7 +92,8 @@ func TestRules(t *testing.T) {
 
 func TestProgramRules(t *testing.T) {
 	set, err := Compile([]policy.Rule{{On: OnProgram, Then: "deny", Reason: "no shell",
-		When: `"subprocess" in program.imports || program.hosts.exists(h, h != "a.example")`, At: policy.Place{File: "x", Line: 1}}})
+		When: `"subprocess" in program.imports || program.hosts.exists(h, h != "a.example")`,
+		At:   policy.Place{File: "x", Line: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +121,8 @@ func TestRuleErrors(t *testing.T) {
 		{"call.tool", "it gives string"},
 		{"program.imports == []", "undeclared reference to 'program'"},
 	} {
-		_, err := Compile([]policy.Rule{{When: test.when, Then: "deny", At: policy.Place{File: "own.toml", Line: 7, Column: 8}}})
+		_, err := Compile([]policy.Rule{{When: test.when, Then: "deny",
+			At: policy.Place{File: "own.toml", Line: 7, Column: 8}}})
 		var e *state.Error
 		if !errors.As(err, &e) || e.Code != CodeInvalid || !strings.Contains(e.Message, test.want) || e.Hint == "" {
 			t.Errorf("Compile(%q) = %v, want %q", test.when, err, test.want)

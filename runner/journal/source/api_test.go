@@ -132,7 +132,8 @@ func TestOpenAPI(t *testing.T) {
 	if keys := s.header[3].Get("Idempotency-Key"); keys == "" || keys == s.header[1].Get("Idempotency-Key") {
 		t.Errorf("the idempotency keys are %q and %q", keys, s.header[1].Get("Idempotency-Key"))
 	}
-	wantAsked := []string{"GET /v1/pets/7?filter%5Bage%5D=3&ids=1%2C2&tags=a+b&tags=c ", `PUT /v1/pets/7 {"name":"Rex"}`,
+	wantAsked := []string{"GET /v1/pets/7?filter%5Bage%5D=3&ids=1%2C2&tags=a+b&tags=c ",
+		`PUT /v1/pets/7 {"name":"Rex"}`,
 		"DELETE /v1/pets/7 ", "POST /v1/pets name=Ada+%26+co"}
 	if d := cmp.Diff(wantAsked, s.asked); d != "" {
 		t.Errorf("requests (-want +got):\n%s", d)
@@ -185,7 +186,8 @@ func TestOpenAPIAnswers(t *testing.T) {
 			got.Call = waits.Call
 		}
 		if state.CodeOf(err) != x.code || got.Call.State != x.state || len(s.asked) != x.requests {
-			t.Errorf("%s: %v, %q after %d requests, want %q, %q after %d", x.what, err, got.Call.State, len(s.asked), x.code,
+			t.Errorf("%s: %v, %q after %d requests, want %q, %q after %d", x.what, err, got.Call.State, len(s.asked),
+				x.code,
 				x.state, x.requests)
 		}
 	}
@@ -243,7 +245,8 @@ func TestOpenAPIDocument(t *testing.T) {
 		_, _ = io.WriteString(w, q.URL.Path)
 	}))
 	t.Cleanup(relative.Close)
-	r = newRig(t, policy.Calls{OpenAPI: map[string]policy.OpenAPI{"far": {Document: relative.URL + "/doc/openapi.json"}}})
+	r = newRig(t,
+		policy.Calls{OpenAPI: map[string]policy.OpenAPI{"far": {Document: relative.URL + "/doc/openapi.json"}}})
 	r.wantJSON(t, "a", `{}`, `"/api/a"`)
 }
 

@@ -35,7 +35,8 @@ func (m *models) Close() error { return nil }
 const modelInput = `{"type":"object","additionalProperties":false,"required":["messages"],"properties":{` +
 	`"messages":{"type":"array","minItems":1,"items":{"type":"object","additionalProperties":false,` +
 	`"required":["role","content"],"properties":{"role":{"enum":["system","user","assistant"]},` +
-	`"content":{"type":["string","array"]}}}},"schema":{"type":["object","null"]},"options":{"type":["object","null"]}}}`
+	`"content":{"type":["string","array"]}}}},"schema":{"type":["object","null"]},` +
+	`"options":{"type":["object","null"]}}}`
 
 // Tools returns the models. A model is pure: it is asked once for each prompt and sample.
 func (m *models) Tools(context.Context) (all []journal.Tool, err error) {
@@ -46,7 +47,8 @@ func (m *models) Tools(context.Context) (all []journal.Tool, err error) {
 			version = scriptVersion(c.Script)
 		}
 		all = append(all, journal.Tool{Kind: journal.KindModel, Name: name, Version: version, Class: journal.Pure,
-			Description: "the model " + cmp.Or(c.Model, c.Script), Input: json.RawMessage(modelInput), Timeout: c.Timeout})
+			Description: "the model " + cmp.Or(c.Model, c.Script), Input: json.RawMessage(modelInput),
+			Timeout: c.Timeout})
 	}
 	return all, nil
 }

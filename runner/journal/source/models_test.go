@@ -84,7 +84,8 @@ const hello = `{"messages":[{"role":"system","content":"be brief"},{"role":"user
 const (
 	openAIAnswer = `{"id":"chatcmpl-1","object":"chat.completion","created":1741569952,"model":"big-1-0613",` +
 		`"choices":[{"index":0,"message":{"role":"assistant","content":%q,"refusal":null,"annotations":[]},` +
-		`"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,` +
+		`"logprobs":null,"finish_reason":"stop"}],` +
+		`"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,` +
 		`"prompt_tokens_details":{"cached_tokens":0}},"service_tier":"default"}`
 	openAIRefusal = `{"choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":"I will not"},` +
 		`"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":3}}`
@@ -102,7 +103,8 @@ const (
 	anthropicTool = `{"id":"msg_1","type":"message","role":"assistant","model":"big-1-0613","content":[` +
 		`{"type":"tool_use","id":"toolu_1","name":"answer","input":%s}],"stop_reason":"tool_use",` +
 		`"usage":{"input_tokens":19,"output_tokens":10}}`
-	anthropicStream = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":" +
+	anthropicStream = "event: message_start\ndata: " +
+		"{\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":" +
 		"\"message\",\"role\":\"assistant\",\"content\":[],\"model\":\"big-1-0613\",\"stop_reason\":null,\"usage\":" +
 		"{\"input_tokens\":19,\"output_tokens\":1}}}\n\n" +
 		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":" +
@@ -197,13 +199,15 @@ func TestEndlessStream(t *testing.T) {
 	t.Cleanup(s.Close)
 	r := newRig(t, policy.Calls{Models: map[string]policy.Model{
 		"m": {API: "openai", URL: s.URL, Model: "m", Timeout: 100 * time.Millisecond}}})
-	if _, err := r.ask(t, hello, func(string) {}); err == nil || !strings.Contains(err.Error(), "no answer within 100ms") {
+	if _, err := r.ask(t, hello, func(string) {}); err == nil ||
+		!strings.Contains(err.Error(), "no answer within 100ms") {
 		t.Errorf("an endless stream: %v", err)
 	}
 }
 
 func TestModelSchema(t *testing.T) {
-	const object = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
+	const object = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],` +
+		`"additionalProperties":false}`
 	prompt := func(schema string) string {
 		return `{"messages":[{"role":"user","content":"count"}],"schema":` + schema + `}`
 	}
@@ -239,7 +243,8 @@ func TestModelSchema(t *testing.T) {
 			}
 			if x.name == "no JSON" {
 				lost := got.Call.Attempts
-				if len(lost) != 1 || !strings.Contains(lost[0].Err.Message, "Sure! n is 3.") || lost[0].Usage.OutputTokens != 10 {
+				if len(lost) != 1 || !strings.Contains(lost[0].Err.Message, "Sure! n is 3.") ||
+					lost[0].Usage.OutputTokens != 10 {
 					t.Errorf("the record keeps %+v, want what the model said, and its cost", lost)
 				}
 			}
@@ -286,7 +291,8 @@ func TestModelRetry(t *testing.T) {
 		}
 		m := newMaker(t, answers...)
 		r := newRig(t, m.named("openai"), "MODEL_KEY="+modelKey)
-		if _, err := r.ask(t, hello, nil); err == nil || !strings.Contains(err.Error(), x.want) || len(m.bodies) != x.times {
+		if _, err := r.ask(t, hello, nil); err == nil || !strings.Contains(err.Error(), x.want) ||
+			len(m.bodies) != x.times {
 			t.Errorf("%+v: %v after %d requests, want %q after %d", x.answer, err, len(m.bodies), x.want, x.times)
 		}
 	}

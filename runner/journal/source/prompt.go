@@ -53,8 +53,9 @@ func (r *reply) json() (json.RawMessage, error) {
 		return json.RawMessage(r.text), nil
 	}
 	said := []rune(r.text)
-	return nil, &state.Error{Code: journal.CodeResult, Hint: "ask for another sample, or say in the prompt what to answer",
-		Message: fmt.Sprintf("the model answered no JSON: %q", string(said[:min(len(said), 2000)]))}
+	return nil,
+		&state.Error{Code: journal.CodeResult, Hint: "ask for another sample, or say in the prompt what to answer",
+			Message: fmt.Sprintf("the model answered no JSON: %q", string(said[:min(len(said), 2000)]))}
 }
 
 // objectSchema returns the schema of an object, as interfaces want one: an answer of another type is the member "value"

@@ -78,7 +78,8 @@ func TestMemoryServer(t *testing.T) {
 func everything(t *testing.T, c policy.MCP) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "script.jsonl")
-	if err := os.WriteFile(script, []byte(`{"match":"sing","reply":"la la","usage":{"input_tokens":3,"output_tokens":2}}`),
+	if err := os.WriteFile(script,
+		[]byte(`{"match":"sing","reply":"la la","usage":{"input_tokens":3,"output_tokens":2}}`),
 		0o666); err != nil {
 		t.Fatal(err)
 	}

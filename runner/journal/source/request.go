@@ -111,7 +111,8 @@ func (p *parameter) addQuery(query url.Values, v any) {
 			case p.explode:
 				query[name] = texts(v[name])
 			default:
-				query[p.name] = []string{strings.Join(append(query[p.name], name, strings.Join(texts(v[name]), ",")), ",")}
+				query[p.name] = []string{strings.Join(append(query[p.name], name, strings.Join(texts(v[name]), ",")),
+					",")}
 			}
 		}
 	case []any:

@@ -182,7 +182,8 @@ func (s *server) clientOptions(l *link) *mcp.ClientOptions {
 		},
 	}
 	if len(s.models.named) > 0 {
-		o.CreateMessageHandler = func(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+		o.CreateMessageHandler = func(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult,
+			error) {
 			return s.models.sample(ctx, r.Params, &l.samples)
 		}
 	}

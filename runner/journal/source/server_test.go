@@ -57,7 +57,9 @@ func badServer(how string) {
 		if output != "" {
 			tool.OutputSchema = json.RawMessage(output)
 		}
-		s.AddTool(tool, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return answer(ctx) })
+		s.AddTool(tool, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return answer(ctx)
+		})
 	}
 	text := func(s string) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}, nil
@@ -184,7 +186,8 @@ func TestBadStart(t *testing.T) {
 			r := newRig(t, bad(t, how))
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("it did not list its tools"))
 			defer cancel()
-			_, err := r.Prepare(ctx, journal.Request{Kind: journal.KindTool, Tool: "bad.pid", Args: json.RawMessage(`{}`)},
+			_, err := r.Prepare(ctx,
+				journal.Request{Kind: journal.KindTool, Tool: "bad.pid", Args: json.RawMessage(`{}`)},
 				func(string) state.Digest { return "" })
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("a server that %s: %v, want %q", how, err, want)
@@ -192,7 +195,8 @@ func TestBadStart(t *testing.T) {
 		})
 	}
 	r := newRig(t, policy.Calls{MCP: map[string]policy.MCP{"gone": {Command: []string{"no-such-program"}}}})
-	if _, err := r.call(t, "x", `{}`); err == nil || !strings.Contains(err.Error(), "no program no-such-program on PATH") {
+	if _, err := r.call(t, "x", `{}`); err == nil ||
+		!strings.Contains(err.Error(), "no program no-such-program on PATH") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }
@@ -282,7 +286,8 @@ func TestServerOverHTTP(t *testing.T) {
 		t.Errorf("a redirect: %v, and the other host got %q", err, elsewhere)
 	}
 	r = newRig(t, config("/mcp"))
-	if _, err = r.call(t, "pid", `{}`); err == nil || !strings.Contains(err.Error(), "the variable FAR_TOKEN is not set") {
+	if _, err = r.call(t, "pid", `{}`); err == nil ||
+		!strings.Contains(err.Error(), "the variable FAR_TOKEN is not set") {
 		t.Errorf("without the variable: %v", err)
 	}
 }

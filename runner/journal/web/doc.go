@@ -1,8 +1,8 @@
 // Package web makes journal calls of the requests that programs send over HTTP, whatever library they use.
 //
 // A proxy of the sandbox reads the requests; see packages sandbox and proxy. The Exchange of this package makes one
-// call of each, of the tool "http". The journal serves it from the record, or asks the Source of this package, which sends
-// the request on. What the program gets is the same in both cases.
+// call of each, of the tool "http". The journal serves it from the record, or asks the Source of this package, which
+// sends the request on. What the program gets is the same in both cases.
 //
 // # What names a request
 //

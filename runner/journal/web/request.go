@@ -78,7 +78,8 @@ func arguments(r *http.Request, body []byte, key []byte) Arguments {
 			}
 		}
 	}
-	if host := hostOf(r.URL); r.Host != "" && !strings.EqualFold(r.Host, host) && !strings.EqualFold(r.Host, r.URL.Host) {
+	if host := hostOf(r.URL); r.Host != "" && !strings.EqualFold(r.Host, host) &&
+		!strings.EqualFold(r.Host, r.URL.Host) {
 		a.Headers["host"] = []string{r.Host}
 	}
 	if len(identity) > 0 {

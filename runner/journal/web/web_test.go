@@ -277,7 +277,8 @@ func (v *visit) ask(t *testing.T, method, path, body string, headers ...string) 
 	if err != nil {
 		return fmt.Sprintf("%d broken after %q", reply.StatusCode, text)
 	}
-	return fmt.Sprintf("%d %s %s %s", reply.StatusCode, reply.Header.Get("Content-Type"), reply.Header.Get("Set-Cookie"),
+	return fmt.Sprintf("%d %s %s %s", reply.StatusCode, reply.Header.Get("Content-Type"),
+		reply.Header.Get("Set-Cookie"),
 		text)
 }
 

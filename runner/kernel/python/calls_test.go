@@ -261,7 +261,8 @@ func TestCallForms(t *testing.T) {
 		c := newCaller(t, i, nil)
 		for _, form := range []struct{ text, printed, request string }{
 			{"import xstate\nfrom xstate import tools, atools\nprint(tools.search(query='x', limit=2))",
-				"{'query': 'x', 'limit': 2}\n", `{"kind":"tool","tool":"search","args":{"query":"x","limit":2},"line":3}`},
+				"{'query': 'x', 'limit': 2}\n",
+				`{"kind":"tool","tool":"search","args":{"query":"x","limit":2},"line":3}`},
 			{"print(tools.search('y', 7))", "{'query': 'y', 'limit': 7}\n",
 				`{"kind":"tool","tool":"search","args":{"query":"y","limit":7},"line":1}`},
 			{"import inspect\nprint(dir(tools), inspect.signature(tools.search))",
@@ -269,7 +270,8 @@ func TestCallForms(t *testing.T) {
 			{"print(inspect.getdoc(tools.search))", "Finds things.\n\nquery: what to find\n", ""},
 			{"import pydoc\nprint('search(query: str, limit: int = 5)' in pydoc.plain(pydoc.render_doc(tools.search)))",
 				"True\n", ""},
-			{"print(tools['a b'](), tools.pay.out())", "{} {}\n", `{"kind":"tool","tool":"pay.out","args":{},"line":1}`},
+			{"print(tools['a b'](), tools.pay.out())", "{} {}\n",
+				`{"kind":"tool","tool":"pay.out","args":{},"line":1}`},
 			{"print(await atools.search('z'))", "{'query': 'z'}\n",
 				`{"kind":"tool","tool":"search","args":{"query":"z"},"line":1}`},
 			{"print(xstate.llm('hi', model='m', system='be short', temperature=0, sample=3))", "hello\n",
@@ -302,11 +304,13 @@ func TestCallForms(t *testing.T) {
 	})
 }
 
-// TestCallSteps: a step runs its function in the program, calls within it name it, and an edit makes another step of it.
+// TestCallSteps: a step runs its function in the program, calls within it name it, and an edit makes another step of
+// it.
 func TestCallSteps(t *testing.T) {
 	callers(t, func(t *testing.T, i Interpreter) {
 		c := newCaller(t, i, nil)
-		c.prints("import xstate\nlimit = 3\ndef cut(x): return x[:limit]\ndef load(path, n=1): return {'p': cut(path), 't': (n,)}",
+		c.prints("import xstate\nlimit = 3\ndef cut(x): return x[:limit]\ndef load(path, n=1): return {'p': "+
+			"cut(path), 't': (n,)}",
 			"")
 		version := func(text, printed string) string {
 			t.Helper()
@@ -318,7 +322,8 @@ func TestCallSteps(t *testing.T) {
 		if seen := c.prints(use, "{'p': 'abc', 't': [2]}\n"); !slices.Contains(seen.Names, "limit") {
 			t.Errorf("the node reads %q, want what the step uses: limit", seen.Names)
 		}
-		if r := c.calls.seen[0]; r.Tool != "load" || string(r.Args) != `{"args":["abcd"],"kwargs":{"n":2}}` || first == "" {
+		if r := c.calls.seen[0]; r.Tool != "load" || string(r.Args) != `{"args":["abcd"],"kwargs":{"n":2}}` ||
+			first == "" {
 			t.Errorf("the step is %q %q with %s", r.Tool, r.Version, r.Args)
 		}
 		c.prints("limit = 2", "")
@@ -512,7 +517,8 @@ await hurry()
 		}()
 		seen, printed, err := c.try(ctx, "try: xstate.tool('hang')\nexcept Exception as e: print('seen', e)")
 		if err == nil && (seen.Failure == nil || seen.Failure.Type != "KeyboardInterrupt") || printed != "" {
-			t.Errorf("an interrupted call ends with %v %+v and prints %q, want KeyboardInterrupt", err, seen.Failure, printed)
+			t.Errorf("an interrupted call ends with %v %+v and prints %q, want KeyboardInterrupt", err, seen.Failure,
+				printed)
 		}
 		ended("hang", "hang")
 		c.prints("print(xstate.tool('echo', n=1))", "{'n': 1}\n")
@@ -570,7 +576,8 @@ await ahead()
 	})
 }
 
-// TestCallGuarded: a program that is kept from effects outside its folder calls, because the engine decides about calls.
+// TestCallGuarded: a program that is kept from effects outside its folder calls, because the engine decides about
+// calls.
 func TestCallGuarded(t *testing.T) {
 	callers(t, func(t *testing.T, i Interpreter) {
 		c := newCaller(t, i, nil)

@@ -44,7 +44,8 @@ func groups(found []Setting) (all []group) {
 func checkGroups(found []Setting) error {
 	for _, g := range groups(found) {
 		if (g.table == "mcp" || g.table == "openapi") && !sourceName.MatchString(g.name) {
-			return g.settings[0].refuse(CodeInvalid, "write letters, digits, - and _", "%q is no name of a source", g.name)
+			return g.settings[0].refuse(CodeInvalid, "write letters, digits, - and _", "%q is no name of a source",
+				g.name)
 		}
 		if err := callTables[g.table](g); err != nil {
 			return err

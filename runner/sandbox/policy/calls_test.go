@@ -56,12 +56,15 @@ script = "~/answers.jsonl"
 	}
 	want := Calls{
 		MCP: map[string]MCP{
-			"here": {Command: []string{"server", "--root", "--root"}, Env: []string{"LANG"}, Headers: map[string]string{}},
-			"both": {Command: []string{"server"}, Folder: o.Folder, Headers: map[string]string{}, Timeout: 5 * time.Second},
+			"here": {Command: []string{"server", "--root", "--root"}, Env: []string{"LANG"},
+				Headers: map[string]string{}},
+			"both": {Command: []string{"server"}, Folder: o.Folder, Headers: map[string]string{},
+				Timeout: 5 * time.Second},
 			"far": {URL: "https://far.example/mcp", Folder: o.Folder,
 				Headers: map[string]string{"Authorization": "Bearer $TOKEN", "X-Version": "2"}},
 		},
-		OpenAPI: map[string]OpenAPI{"shop": {Document: filepath.Join(o.Folder, "shop.json"), Headers: map[string]string{}}},
+		OpenAPI: map[string]OpenAPI{"shop": {Document: filepath.Join(o.Folder, "shop.json"),
+			Headers: map[string]string{}}},
 		Models: map[string]Model{
 			"default": {API: "openai", Model: "m", Key: "MODEL_KEY", Input: 2.5, Output: 10},
 			"fake":    {API: "script", Script: filepath.Join(o.Home, "answers.jsonl")},
@@ -80,7 +83,8 @@ script = "~/answers.jsonl"
 	above := filepath.Dir(o.Folder)
 	wantRemarks := []string{
 		above + "/xstate.toml:3:12: [mcp.stranger] has no effect: the folder " + above + " is not trusted",
-		above + "/xstate.toml:6:9: tools.\"here.write\".price \"9\" has no effect: the folder " + above + " is not trusted",
+		above + "/xstate.toml:6:9: tools.\"here.write\".price \"9\" has no effect: the folder " + above +
+			" is not trusted",
 	}
 	if d := cmp.Diff(wantRemarks, p.Remarks()); d != "" {
 		t.Errorf("Remarks (-want +got):\n%s", d)
@@ -98,7 +102,8 @@ func TestCallErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"[mcp.a]": "x:1:2: [mcp.a] says nothing; " +
 			"the keys of [mcp.a] are command, env, headers.NAME, timeout, url",
-		"[mcp.a]\ncomand = [\"x\"]":                  "x:2:1: there is no key mcp.a.comand; did you mean mcp.a.command?",
+		"[mcp.a]\ncomand = [\"x\"]": "x:2:1: there is no key mcp.a.comand; did you mean " +
+			"mcp.a.command?",
 		"[[mcp]]\nurl = \"x\"":                       "x:1:3: [[mcp]] is a list of tables; write [mcp] once",
 		"[mcp.a]\nurl = \"http://a\"\nenv = [\"A\"]": "x:3:8: mcp.a.env has no meaning beside url; remove it",
 		"[mcp.a]\ntimeout = \"5s\"": "x:2:11: [mcp.a] lacks it: command; write command = [\"…\"], " +
@@ -107,7 +112,8 @@ func TestCallErrors(t *testing.T) {
 			"openapi.a.headers.Authorization seems to hold a secret, which files do not hold; " + headerHint,
 		"[models.a]\napi = \"gpt\"": "x:2:7: models.a.api \"gpt\": there is no such word; " +
 			"write one of openai, anthropic, script",
-		"[models.a]\napi = \"openai\"\nmodel = \"m\"\nprice.input = \"2\"": "x:4:15: models.a.price.input is a number; " +
+		"[models.a]\napi = \"openai\"\nmodel = \"m\"\nprice.input = \"2\"": "x:4:15: models.a.price.input is a " +
+			"number; " +
 			"write input = 0.25",
 		"tools.\"a b\".clas = \"read\"": "x:1:1: there is no key tools.\"a b\".clas; did you mean tools.\"a b\".class?",
 		"[mcp.a]\nurl = \"http://me:pw@a\"": "x:2:7: mcp.a.url is no address, or holds a " +

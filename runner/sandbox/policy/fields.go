@@ -172,7 +172,8 @@ const (
 	BudgetExecutions = "executions"
 )
 
-const budgetHint = `write such as usd = 1.50, tokens = 100000, calls = 50, "calls.search" = 10, wall = "10m", cpu = "5m", ` +
+const budgetHint = `write such as usd = 1.50, tokens = 100000, calls = 50, "calls.search" = 10, wall = "10m", ` +
+	`cpu = "5m", ` +
 	`executions = 200; in [budget.soft] what only warns`
 
 // withBudgets adds the fields of budgets. Time and executions are those of a run alone.
@@ -186,7 +187,8 @@ func withBudgets(all map[string]field) map[string]field {
 		BudgetWall: {duration, checkDuration, timeHint}, BudgetCPU: {duration, checkDuration, timeHint},
 		BudgetExecutions: {kind: count},
 	})
-	for table, limits := range map[string]map[string]field{"budget": run, "budget.session": calls, "budget.agent.*": calls} {
+	tables := map[string]map[string]field{"budget": run, "budget.session": calls, "budget.agent.*": calls}
+	for table, limits := range tables {
 		for name, f := range limits {
 			all[table+"."+name], all[table+".soft."+name] = f, f
 		}

@@ -70,7 +70,8 @@ func budgetTable(scope string, table map[string]any, at Place) (all []Budget, er
 		}
 		b, err := ParseBudget(name, fmt.Sprint(value))
 		if err != nil {
-			return nil, &state.Error{Code: CodeInvalid, Message: fmt.Sprintf("%s: %s: %v", at, name, err), Hint: budgetHint}
+			return nil,
+				&state.Error{Code: CodeInvalid, Message: fmt.Sprintf("%s: %s: %v", at, name, err), Hint: budgetHint}
 		}
 		b.Scope, b.At = scope, at
 		all = append(all, b)

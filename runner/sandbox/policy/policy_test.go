@@ -234,7 +234,8 @@ func TestSchema(t *testing.T) {
 		"mcp.a.comand = [\"x\"]":                          false,
 		"openapi.a.document = \"a.json\"":                 true,
 		"openapi.a.base = \"http://a\"":                   false,
-		"models.\"gpt-9.1\" = {api = \"openai\", model = \"gpt-9.1\", key = \"K\", price = {input = 2.5, output = 1}}": true,
+		"models.\"gpt-9.1\" = {api = \"openai\", model = \"gpt-9.1\", key = \"K\", price = {input = 2.5, output = " +
+			"1}}": true,
 		"models.a = {api = \"openai\"}":                                       false,
 		"models.a = {api = \"script\", script = \"a.jsonl\"}":                 true,
 		"models.a = {api = \"script\", model = \"m\"}":                        false,

@@ -26,7 +26,8 @@ func checkRules(found []Setting) error {
 	}
 	for n, has := range said {
 		if !has[fieldRuleWhen] || !has[fieldRuleThen] {
-			return first[n].refuse(CodeInvalid, `write when = "…" and then = "deny"`, "[[rule]] number %s lacks when or then", n)
+			return first[n].refuse(CodeInvalid, `write when = "…" and then = "deny"`,
+				"[[rule]] number %s lacks when or then", n)
 		}
 	}
 	return nil

@@ -100,7 +100,8 @@ func (p *Proxy) take(w http.ResponseWriter, r *http.Request, t tunnel) {
 	h := p.handler
 	p.mu.Unlock()
 	if h == nil {
-		http.Error(w, "no code of the program runs: the network is recorded, and a request belongs to a block that runs",
+		http.Error(w,
+			"no code of the program runs: the network is recorded, and a request belongs to a block that runs",
 			http.StatusServiceUnavailable)
 		return
 	}
