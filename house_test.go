@@ -26,6 +26,7 @@ var limits = struct {
 		"patch":                 4,
 		"depgraph/python":       14,
 		"state":                 21,
+		"runner/journal":        1,
 		"runner/kernel":         2,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
@@ -34,7 +35,8 @@ var limits = struct {
 		"runner/suite":          7,
 		".":                     0,
 		"bench":                 7,
-		"cmd/xstate":            6,
+		"internal/serve/mcp":    1,
+		"cmd/xstate":            7,
 	},
 }
 

@@ -146,8 +146,8 @@ func dump(t *testing.T, s *Store) string {
 var laterFields = regexp.MustCompile(
 	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Applied:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|` +
 		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\]|` +
-		`Decided:<nil>|Waiting:0|NotReached:0|Sandbox:|Policy:|Unenforced:\[\]|Arguments:\[\]|`+
-			`Stdin:|Observed:|Ended:<nil>|Interrupted:false)`,
+		`Decided:<nil>|Waiting:0|NotReached:0|Sandbox:|Policy:|Unenforced:\[\]|Arguments:\[\]|` +
+		`Stdin:|Observed:|Ended:<nil>|Interrupted:false)`,
 )
 
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {

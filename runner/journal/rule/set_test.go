@@ -64,7 +64,7 @@ func TestRules(t *testing.T) {
 			journal.Deny, ""},
 		{"what it " +
 			"is", rules(`own: deny: call.kind == "tool" && call.source == "shop" && call.scope == "shop" &&` +
-				` call.sample == 0`),
+			` call.sample == 0`),
 			`{}`, false, journal.Deny, ""},
 		{"a text is no number: deny holds", rules("own: deny: " + dear), `{"amount": "101"}`, false, journal.Deny,
 			"cannot be evaluated"},

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 servers of today ask for samples in this way
+
 package source
 
 import (
