@@ -114,6 +114,8 @@ def _version_of(function):
     try:
         first = printer.of(function)
         lines, seen, todo = [_text(function, first)], set(), sorted(first.deps)
+        # the function may import any module that is loaded
+        lines += ["module %s %s" % (name, _kernel.workspace.digest(name)) for name, _ in _kernel.workspace.loaded()]
         while todo:
             name = todo.pop()
             if name in seen or name not in space:
