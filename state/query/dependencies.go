@@ -81,8 +81,8 @@ func observed(n *NodeView) depgraph.Access {
 	a := depgraph.Access{Reads: []depgraph.Key{}, Writes: []depgraph.Key{}}
 	for _, r := range n.Reads {
 		a.Reads = append(a.Reads, r.Key)
-		if r.tool != "" {
-			a.Reads = append(a.Reads, keyTool(r.tool))
+		if r.Tool != "" {
+			a.Reads = append(a.Reads, keyTool(r.Tool))
 		}
 	}
 	for _, w := range n.Writes {

@@ -64,7 +64,7 @@ type AccessView struct {
 	// Of a read: the node that wrote it last; "" for the workspace or a builtin
 	By string `json:"by,omitempty"`
 
-	tool string // of a call
+	Tool string // of a call
 }
 
 // At returns the program after step n with everything that is recorded of it. It executes nothing and needs no
@@ -247,7 +247,7 @@ func (h *History) nodeView(
 			read.Value, read.By = w.Value, w.By
 		}
 		if read.Value == nil {
-			read.Value, read.tool = h.callValue(ctx, a.Key, a.Digest)
+			read.Value, read.Tool = h.callValue(ctx, a.Key, a.Digest)
 		}
 		v.Reads = append(v.Reads, read)
 	}
