@@ -490,6 +490,7 @@ func (s *Session) newJournal(ctx context.Context) (*journal.Journal, error) {
 	o := journal.Options{Lineage: lineage, Gate: s.gate, OnCall: s.gate.Record}
 	if s.secrets != nil {
 		o.Scrub = func(text []byte) []byte { return []byte(s.secrets.Scrub(string(text))) }
+		o.Secret = s.secrets.Digest
 	}
 	if s.options.Policy != nil {
 		o.Sources = source.Of(s.options.Policy.Calls, source.Options{Environ: s.options.Environ,

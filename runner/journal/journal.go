@@ -29,6 +29,9 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 	// Scrub takes secrets out of a text before it is recorded. It may be nil.
 	Scrub func([]byte) []byte
+	// Secret names a text that holds a secret by a digest that does not tell it; ok is false for other texts. It may be
+	// nil.
+	Secret func(text string) (digest string, ok bool)
 }
 
 // Journal makes and remembers the calls of one session. Its methods may be called at the same time.
@@ -111,7 +114,13 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 	if c.Def.Class == Read && r.Kind == KindTool {
 		c.After = after(c.Def.Scope)
 	}
-	c.Key = Key(r.Kind, c.Def, c.Args, r.Sample, c.After)
+	named := c.Args
+	if j.o.Secret != nil {
+		if d, secret := j.o.Secret(string(c.Args)); secret {
+			named = []byte("secret " + d)
+		}
+	}
+	c.Key = Key(r.Kind, c.Def, named, r.Sample, c.After)
 	return c, nil
 }
 

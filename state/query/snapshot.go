@@ -64,7 +64,7 @@ type AccessView struct {
 	// Of a read: the node that wrote it last; "" for the workspace or a builtin
 	By string `json:"by,omitempty"`
 
-	Tool string // of a call
+	Tool string `json:"-"` // of a call
 }
 
 // At returns the program after step n with everything that is recorded of it. It executes nothing and needs no
