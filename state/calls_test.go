@@ -43,7 +43,11 @@ var large = strconv.Quote(strings.Repeat("long ", inlineContent))
 
 func TestCallsSurviveEverythingThatFreesResults(t *testing.T) {
 	dir := storeDir(t)
-	s := checkedOpen(t, dir, Options{})
+	s, err := Open(ctx, dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	c := put(t, s, aCall(t, s, large))
 	if c.Args.Inline != nil {
 		t.Fatal("the content is inline, want a file")

@@ -60,7 +60,7 @@ func fullBlock() Block {
 	reason := Reason{Code: "input-changed", Key: "var:x", Was: was, Now: "lineage", By: "b1", Limit: 5}
 	return Block{
 		ID: "b", Title: "load", Dialect: python.IPython, Version: DigestOf([]byte("text")),
-		Edited: 1, Status: StatusFailed, RanAt: 2,
+		Edited: 1, Status: StatusFailed, RanAt: 2, Waiting: true,
 		Nodes: []NodeResult{
 			{
 				Code:    DigestOf([]byte("c")),

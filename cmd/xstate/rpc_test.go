@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,6 +88,10 @@ func TestAPI(t *testing.T) {
 		{"RunService/Exec", `{"session":"p.py","code":"print(total)\ntotal + 1","append":true,"budget":1000}`},
 		{"RunService/Exec", `{"code":"1/0","environ":{"B":"2"}}`},
 		{"RunService/ExecStream", `{"code":"print('hi')"}`},
+		{"RunService/Exec", `{"session":"ask","code":"import xstate\nxstate.ask('go on?', ['yes', 'no'])"}`},
+		{"CallService/ListCalls", `{"session":"ask","waiting":true}`},
+		{"CallService/GetCall", `{"call":1}`},
+		{"CallService/Approve", `{"call":1,"choice":"no","reason":"late","by":"ada"}`},
 		{"SessionService/List", `{}`},
 		{"SessionService/Get", `{"session":"main"}`},
 		{"EditService/Edit", `{"session":"p.py","block":"total","patch":"total = max(prices)\nprint(total)\n",
@@ -136,7 +141,8 @@ func TestAPI(t *testing.T) {
 		s := v1.File_xstate_v1_services_proto.Services().Get(i)
 		for j := range s.Methods().Len() {
 			name := string(s.Name()) + "/" + string(s.Methods().Get(j).Name())
-			if !called[name] && name != "RunService/Interrupt" && name != "RunService/ListRuns" {
+			if !called[name] && !slices.Contains([]string{"RunService/Interrupt", "RunService/ListRuns",
+				"CallService/AnswerCall"}, name) { // the Python client calls them while a program runs
 				t.Errorf("%s was not called", name)
 			}
 		}

@@ -53,23 +53,32 @@ type failing struct {
 func (h *History) failureLoops(ctx context.Context, steps []state.Step) (found []Loop, err error) {
 	now := map[state.BlockID]*failing{}
 	var order []state.BlockID
+	edited := false // since the last run
 	for i := range steps {
-		if steps[i].Kind == state.KindRollback || steps[i].Kind == state.KindFork {
+		switch steps[i].Kind {
+		case state.KindRollback, state.KindFork:
 			clear(now)
 			continue
-		}
-		if steps[i].Kind != state.KindRun {
+		case state.KindAppend, state.KindPatch, state.KindMove, state.KindDelete:
+			edited = true
+			continue
+		case state.KindRun:
+		default:
 			continue
 		}
 		step, err := h.store.Step(ctx, h.name, steps[i].Number) // with its changes
 		if err != nil {
 			return nil, err
 		}
+		ran := map[state.BlockID]bool{}
 		for _, c := range step.Changes {
 			b := c.Block
 			if b == nil {
 				continue
 			}
+			ran[b.ID] = slices.ContainsFunc(b.Nodes, func(n state.NodeResult) bool {
+				return n.Reason.Code != state.ReasonReused
+			})
 			how := h.failureOf(b)
 			if how == "" {
 				delete(now, b.ID)
@@ -77,18 +86,19 @@ func (h *History) failureLoops(ctx context.Context, steps []state.Step) (found [
 				now[b.ID], order = &failing{how: how}, AppendNew(order, b.ID)
 			}
 		}
-		for _, f := range now { // a run that changed nothing failed as before
-			f.runs = append(f.runs, step.Number)
+		for id, f := range now {
+			if ran[id] || !edited { // else somebody works elsewhere
+				f.runs = append(f.runs, step.Number)
+			}
 		}
+		edited = false
 	}
 	for _, id := range order {
 		if f := now[id]; f != nil && len(f.runs) >= failuresOfLoop {
 			found = append(found,
 				Loop{Kind: LoopFailure, Block: id, Times: len(f.runs), Steps: f.runs, Calls: []state.CallID{},
-					Advice: fmt.Sprintf("block %s failed in %d runs without a change; edit it, or what it reads: "+
-						"xstate "+
-						"why %s",
-						id, len(f.runs), id)})
+					Advice: fmt.Sprintf("block %s failed in %d runs in the same way; edit it, or what it reads", id,
+						len(f.runs))})
 		}
 	}
 	return found, nil
@@ -138,8 +148,7 @@ func editLoops(steps []state.Step) (found []Loop) {
 			continue
 		}
 		slices.Reverse(l.Steps)
-		l.Advice = fmt.Sprintf("the edits of block %s go back and forth between two versions; both were tried: "+
-			"xstate diff %d %d", id, l.Steps[0]-1, l.Steps[0])
+		l.Advice = fmt.Sprintf("the edits of block %s go back and forth between two versions; both were tried", id)
 		found = append(found, l)
 	}
 	return found
@@ -181,8 +190,7 @@ func (h *History) CallLoops(ctx context.Context) (found []Loop, err error) {
 			found = append(found,
 				Loop{Kind: LoopCall, Block: r.block, Times: len(r.ids), Steps: []state.StepNumber{}, Calls: r.ids,
 					Advice: fmt.Sprintf("%s returned the same for the same arguments %d times in a row; wait for a "+
-						"change "+
-						"instead, or keep the first result", key.tool, len(r.ids))})
+						"change instead, or keep the first result", key.tool, len(r.ids))})
 		}
 	}
 	return found, err

@@ -33,7 +33,8 @@ type Interpreter struct {
 	Machine        string `json:"machine"`
 	Major          int    `json:"major"`
 	Minor          int    `json:"minor"`
-	Prefix         string `json:"prefix"` // of the environment: two of them may hold different packages
+	Prefix         string `json:"prefix"`      // of the environment: two of them may hold different packages
+	BasePrefix     string `json:"base_prefix"` // where the standard library lies
 }
 
 // String returns the text that people see: "cpython 3.12.1".
@@ -92,7 +93,8 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 
 // probe imports nothing that Python does not import when it starts: platform and json would take as long as the start.
 const probe = `import os, sys
-print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sys.prefix, sep="\n")`
+print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sep="\n")
+print(sys.prefix, sys.base_prefix, sep="\n")`
 
 // Identify returns the interpreter at path. The answer is cached, in the user's cache or else in folder, for as long as
 // the file at path stays the same; where that is only a launcher, also what the launcher decides by. So a command that
@@ -105,7 +107,7 @@ func Identify(ctx context.Context, folder, path, workspace string, environ []str
 	memo := filepath.Join(folder, "python-"+string(key[:16]))
 	if data, err := os.ReadFile(memo); err == nil {
 		found := Interpreter{}
-		if json.Unmarshal(data, &found) == nil && found.Major > 0 {
+		if json.Unmarshal(data, &found) == nil && found.BasePrefix != "" {
 			found.Path = path
 			return found, found.check()
 		}
@@ -128,7 +130,6 @@ func Identify(ctx context.Context, folder, path, workspace string, environ []str
 			&found.Major,
 			&found.Minor,
 		)
-		found.Prefix = kernel.LastLine(stdout.String())
 	}
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
@@ -136,7 +137,8 @@ func Identify(ctx context.Context, folder, path, workspace string, environ []str
 		}
 		return found, broken(path, err, stderr.String())
 	}
-	found.Path = path
+	lines := strings.Split(strings.TrimSuffix(stdout.String(), "\n"), "\n")
+	found.Path, found.Prefix, found.BasePrefix = path, lines[len(lines)-2], lines[len(lines)-1]
 	if err := found.check(); err != nil {
 		return found, err
 	}
@@ -164,15 +166,6 @@ func (i Interpreter) check() error {
 		}
 	}
 	return nil
-}
-
-// basePrefix is where the standard library lies: beside the file that the path of the interpreter leads to.
-func (i Interpreter) basePrefix() string {
-	path, err := filepath.EvalSymlinks(i.Path)
-	if err != nil || i.Launched() {
-		return i.Prefix
-	}
-	return filepath.Dir(filepath.Dir(path))
 }
 
 // Launched reports whether a script starts the interpreter, such as one of pyenv's.

@@ -203,7 +203,7 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string
 			s.System = append(s.System, real)
 		}
 	}
-	for _, prefix := range []string{i.Prefix, i.basePrefix()} {
+	for _, prefix := range []string{i.Prefix, i.BasePrefix} {
 		for _, name := range []string{"bin", "lib", "lib64", "include", "share", "pyvenv.cfg"} {
 			add(filepath.Join(prefix, name))
 		}
