@@ -48,7 +48,7 @@ var layers = []layer{
 		"runner/sandbox/secret"}},
 	{folder: "runner/journal", imports: []string{"state"}},
 	{folder: "runner/journal/source", imports: []string{"state", "runner/sandbox/policy", "runner/journal"}},
-	{folder: "runner/journal/rule", imports: []string{"state", "runner/sandbox/policy", "runner/journal"}},
+	{folder: "runner/journal/rule", imports: []string{"depgraph", "state", "runner/sandbox/policy", "runner/journal"}},
 	{folder: "runner/preflight", imports: []string{"depgraph", "depgraph/python", "state", "runner/sandbox/policy",
 		"runner/journal", "runner/journal/rule"}},
 	{folder: "runner/kernel", imports: []string{"depgraph", "state", "runner/sandbox"}},

@@ -21,7 +21,7 @@ var limits = struct {
 	doorFiles, doorNames int
 	back                 map[string]int
 }{
-	doorFiles: 11, doorNames: 81,
+	doorFiles: 10, doorNames: 81,
 	back: map[string]int{
 		"patch":                 4,
 		"depgraph/python":       14,

@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -174,6 +178,104 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	}
 	outcome.TotalSeconds = time.Since(began).Seconds()
 	return outcome, step, err
+}
+
+// decides returns what decides about a run of the program: rules, its manifest, budgets.
+func (s *Session) decides(program []state.ProgramBlock, agent string) (r rule.Run, err error) {
+	r.Agent = agent
+	if r.Manifest, err = rule.ManifestIn(s.options.File); r.Manifest == nil && err == nil {
+		r.Manifest, err = manifestOf(program)
+	}
+	if err != nil {
+		return r, err
+	}
+	if p := s.options.Policy; p != nil {
+		if r.Rules, err = rule.Compile(p.Rules); err != nil {
+			return r, err
+		}
+		r.Generated = p.Generated
+		r.Budgets = p.Budgets
+	}
+	r.Budgets = rule.Limits(r.Budgets, s.options.Budgets, r.Manifest)
+	return r, nil
+}
+
+func manifestOf(program []state.ProgramBlock) (*rule.Manifest, error) {
+	return rule.ManifestOf(func(yield func(name, text string) bool) {
+		for _, b := range program {
+			if !yield("block "+string(b.ID), b.Source) {
+				return
+			}
+		}
+	})
+}
+
+// admit begins a run, unless a rule denies the program: then nothing starts.
+func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *runner.RunOptions,
+	by state.Caller) error {
+	o.Caller = by
+	r, err := s.decides(program, by.Agent)
+	if err != nil {
+		return err
+	}
+	if r.Rules.About(rule.OnProgram) {
+		text, err := preflight.Read(program)
+		if err != nil {
+			return err
+		}
+		v, err := r.Rules.Program(ctx, &text.Uses)
+		if err != nil {
+			return err
+		}
+		if v.Action != journal.Allow {
+			return &Error{Code: rule.CodeDenied, Message: "the program is not run: " + v.Reason,
+				Hint: "xstate preflight shows what it would use"}
+		}
+	}
+	if err := s.gate.Begin(ctx, r); err != nil {
+		return err
+	}
+	if rule.BoundsNodes(r.Budgets) {
+		o.BeforeNode = s.gate.BeforeNode
+	}
+	return nil
+}
+
+// Revert takes the effect of a call back, by the tool that its record names, and returns that tool's call. Rules and
+// budgets decide about it, and not what the program declares that it needs. A program that still makes the reverted
+// call makes it again.
+func (s *Session) Revert(ctx context.Context, id state.CallID, origin Origin) (*state.Call, error) {
+	r, err := s.decides(nil, origin.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.gate.Begin(ctx, r); err != nil {
+		return nil, err
+	}
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	return s.journal.Revert(ctx, id, state.Caller{Session: s.name, Step: head, Agent: origin.Agent})
+}
+
+// undeclared says how what a run was seen to use differs from the manifest. Reused results count, for the program uses
+// them.
+func (s *Session) undeclared(ctx context.Context, m *rule.Manifest, o *Outcome) ([]string, error) {
+	if m == nil || o.Stopped != nil {
+		return nil, nil
+	}
+	var results []*state.Trace
+	for i := range o.Blocks {
+		for j := range o.Blocks[i].Nodes {
+			t := o.Blocks[i].Nodes[j].Result()
+			if t == nil {
+				return nil, nil // what the program uses is not known
+			}
+			results = append(results, t)
+		}
+	}
+	return m.Undeclared(results, func(k Key) (*state.Call, error) { return s.history.Call(ctx, k) })
 }
 
 // record commits a run. Edits that were committed during the run stay. The outcomes of blocks that these edits did not
@@ -435,6 +537,17 @@ func (s *Session) putUpToDate(r *upToDateRecord) error {
 		return err
 	}
 	return s.store.state.PutMemo("settled", s.loaded.key, text)
+}
+
+// rulesText is what of the rules decides whether a program may run as it is.
+func (s *Session) rulesText() string {
+	var b strings.Builder
+	if p := s.options.Policy; p != nil {
+		for _, r := range p.Rules {
+			b.WriteString(r.Then + " " + r.On + " " + r.When + "\n")
+		}
+	}
+	return b.String()
 }
 
 // upToDateOptions returns the options of the session that a run records.

@@ -23,7 +23,6 @@ import (
 
 // Spaces of these keys.
 const (
-	spaceCall   = "call"
 	spaceCount  = "count"
 	spaceEffect = "effect"
 	spaceScope  = "scope"
@@ -36,15 +35,6 @@ func toolKey(r journal.Request) depgraph.Key {
 		return ""
 	}
 	return depgraph.Key(fmt.Sprintf("%s:%s/%s", spaceTool, r.Kind, r.Tool))
-}
-
-// callKey returns the key of a recorded call; state.CallPlaceOf takes it apart.
-func callKey(c *journal.Call) depgraph.Key {
-	sign := "#"
-	if c.Def.Class.Effects() {
-		sign = "!"
-	}
-	return depgraph.Key(fmt.Sprintf("%s:%s%s%d", spaceCall, c.Key, sign, c.Number))
 }
 
 // countKey returns the key that counts the calls equal to c; "" where they are not counted.
@@ -111,7 +101,7 @@ func recordedCalls(j *journal.Journal) func(depgraph.Key) state.Digest {
 			return j.ToolDigest(context.Background(), journal.Kind(kind), name)
 		}
 		at, _ := state.CallPlaceOf(k)
-		d, err := j.Digest(context.Background(), at.Key, at.Effects, at.Number)
+		d, err := j.Digest(context.Background(), at)
 		if err != nil {
 			return unknown // whoever needs it calls, and gets the error
 		}

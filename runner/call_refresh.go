@@ -58,7 +58,7 @@ func (e *Engine) readCalls(ctx context.Context, reads []state.Access, found map[
 		if !ok {
 			continue
 		}
-		c, err := e.cfg.Journal.Recorded(ctx, at.Key, at.Effects, at.Number)
+		c, err := e.cfg.Journal.Recorded(ctx, at)
 		if err != nil {
 			return err
 		}

@@ -244,7 +244,7 @@ func (c *calls) reads(found map[depgraph.Key]state.Digest, renew func(depgraph.K
 		if k := countKey(call); k != "" {
 			found[k] = c.pos.get(k).digest
 		}
-		k := callKey(call)
+		k := call.Place().TraceKey()
 		renew(k)
 		found[k] = c.pos.get(k).digest
 	}

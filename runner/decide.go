@@ -410,7 +410,7 @@ func (e *Engine) callText(k depgraph.Key) string {
 	if !ok || e.cfg.Journal == nil {
 		return ""
 	}
-	c, err := e.cfg.Journal.Recorded(context.Background(), at.Key, at.Effects, at.Number)
+	c, err := e.cfg.Journal.Recorded(context.Background(), at)
 	if err != nil || c == nil {
 		return "" // a reason without the name of the call is one, too
 	}

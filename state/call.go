@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +86,19 @@ type CallPlace struct {
 	Number  int
 }
 
-// CallPlaceOf returns the place that a key names: call:KEY#NUMBER, or call:KEY!NUMBER of a tool with effects.
+// Place returns where the program makes the call.
+func (c *Call) Place() CallPlace { return CallPlace{c.Key, c.Within != 0, c.Number} }
+
+// TraceKey returns the key that a trace has for the call: call:KEY#NUMBER, or call:KEY!NUMBER of a tool with effects.
+func (p CallPlace) TraceKey() depgraph.Key {
+	sign := "#"
+	if p.Effects {
+		sign = "!"
+	}
+	return depgraph.Key(fmt.Sprintf("call:%s%s%d", p.Key, sign, p.Number))
+}
+
+// CallPlaceOf takes a key of a trace apart.
 func CallPlaceOf(k depgraph.Key) (p CallPlace, ok bool) {
 	name := k.Name()
 	at := strings.IndexAny(name, "#!")

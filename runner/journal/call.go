@@ -23,14 +23,13 @@ const (
 
 // Request is a call as a program makes it.
 type Request struct {
-	Kind   Kind
-	Tool   string
-	Args   json.RawMessage
-	Sample int
-	Caller state.Caller
-	Parent state.CallID
-	// Version and Class are those of a step: the digest of its function, and Read. Of other kinds the tool says so.
-	Version  string
+	Kind     Kind
+	Tool     string
+	Args     json.RawMessage
+	Sample   int
+	Caller   state.Caller
+	Parent   state.CallID
+	Version  string          // of KindStep: the digest of its function
 	Question *state.Approval // of KindAsk
 }
 
@@ -51,6 +50,14 @@ type Call struct {
 	// ServeOnly: only a record may answer. Replays and speculative executions must not make calls.
 	ServeOnly bool
 }
+
+// Place returns where the program makes the call.
+func (c *Call) Place() state.CallPlace {
+	return state.CallPlace{Key: c.Key, Effects: c.Def.Class.Effects(), Number: c.Number}
+}
+
+// title returns the name of the tool for people.
+func (c *Call) title() string { return cmp.Or(c.Def.Title, c.Tool) }
 
 // pieces hands parts of a text on, and measures them.
 func (c *Call) pieces() (sizes *[]int, onPiece func(string)) {

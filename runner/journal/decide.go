@@ -18,9 +18,9 @@ const (
 )
 
 // uncertain is the question about a call that may have happened.
-func uncertain(tool string) state.Approval {
+func (c *Call) uncertain() state.Approval {
 	return state.Approval{
-		Question: fmt.Sprintf("did the call of %s happen?", tool),
+		Question: fmt.Sprintf("did the call of %s happen?", c.title()),
 		Choices:  []string{ChoiceAgain, ChoiceHappened, ChoiceFailed},
 		Why:      "no answer came, and it must not happen twice",
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,6 +11,8 @@ import (
 // Gate decides whether a call may happen. Serving a record needs no decision.
 type Gate interface {
 	Decide(ctx context.Context, c *Call) (Verdict, error)
+	// Rules names all that decides by itself: what it denied stays denied under the same.
+	Rules() state.Digest
 }
 
 // Action is what a gate decides.
@@ -31,33 +34,11 @@ type Verdict struct {
 	Hint   string
 }
 
-// Gates asks gates in order. The strictest verdict counts; of equal ones, the first.
-func Gates(gates ...Gate) Gate { return all(gates) }
-
-type all []Gate
-
-func (gates all) Decide(ctx context.Context, c *Call) (Verdict, error) {
-	var found Verdict
-	for _, g := range gates {
-		v, err := g.Decide(ctx, c)
-		if err != nil {
-			return v, err
-		}
-		if v.Action > found.Action {
-			found = v
-		}
-	}
-	return found, nil
-}
-
 func denied(tool, why string) error {
 	return &state.Error{Code: CodeDenied, Message: fmt.Sprintf("the call of %s is denied: %s", tool, why)}
 }
 
 func deniedBy(tool string, v Verdict) error {
-	code := v.Code
-	if code == "" {
-		code = CodeDenied
-	}
-	return &state.Error{Code: code, Message: fmt.Sprintf("the call of %s is denied: %s", tool, v.Reason), Hint: v.Hint}
+	return &state.Error{Code: cmp.Or(v.Code, CodeDenied), Hint: v.Hint,
+		Message: fmt.Sprintf("the call of %s is denied: %s", tool, v.Reason)}
 }

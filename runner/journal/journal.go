@@ -21,9 +21,6 @@ type Options struct {
 	Lineage uint64
 	// Gate decides before a call happens; nil allows everything.
 	Gate Gate
-	// Rules names the rules of the gate: what they denied stays denied under the same. A gate with a method Rules says
-	// so itself.
-	Rules state.Digest
 	// OnCall follows records as they change: sent, answered, refused, lost, waiting, denied. It may be nil.
 	OnCall func(c state.Call, served bool)
 	Now    func() time.Time // nil: time.Now
@@ -43,14 +40,7 @@ type Journal struct {
 	own      offers                           // of Options.Sources
 	mu       sync.Mutex
 	lent     offers // see Offer
-	inflight map[place]chan struct{}
-}
-
-// place is where the record of a call is.
-type place struct {
-	key    state.Digest
-	within uint64
-	number int
+	inflight map[state.CallPlace]chan struct{}
 }
 
 // New returns a journal on a store. Sources are asked for their tools when a call needs them.
@@ -58,7 +48,7 @@ func New(store *state.Store, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Journal{store: store, o: o, own: newOffers(store, o.Sources), inflight: map[place]chan struct{}{}}
+	return &Journal{store: store, o: o, own: newOffers(store, o.Sources), inflight: map[state.CallPlace]chan struct{}{}}
 }
 
 // Close closes the sources.
@@ -171,33 +161,29 @@ func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.
 	}
 }
 
-// within returns the lineage that shares a call.
-func (j *Journal) within(c *Call) uint64 {
-	if c.Def.Class.Effects() {
+// within returns the lineage that shares the call of a place.
+func (j *Journal) within(at state.CallPlace) uint64 {
+	if at.Effects {
 		return j.o.Lineage
 	}
 	return 0
 }
 
-// Recorded returns the record of a call; nil where there is none. effects: the tool has effects.
-func (j *Journal) Recorded(ctx context.Context, key state.Digest, effects bool, number int) (*state.Call, error) {
-	within := uint64(0)
-	if effects {
-		within = j.o.Lineage
-	}
-	return j.store.CallAt(ctx, key, within, number)
+// Recorded returns the record of a call; nil where there is none.
+func (j *Journal) Recorded(ctx context.Context, at state.CallPlace) (*state.Call, error) {
+	return j.store.CallAt(ctx, at.Key, j.within(at), at.Number)
 }
 
-// Digest names the outcome of a recorded call, for the key call:KEY#N. effects: the tool has effects. It is Absent
-// where there is no outcome, and differs for each call that waits for a decision.
-func (j *Journal) Digest(ctx context.Context, key state.Digest, effects bool, number int) (state.Digest, error) {
-	rec, err := j.Recorded(ctx, key, effects, number)
+// Digest names the outcome of a recorded call, for its key in a trace. It is Absent where there is no outcome, and
+// differs for each call that waits for a decision.
+func (j *Journal) Digest(ctx context.Context, at state.CallPlace) (state.Digest, error) {
+	rec, err := j.Recorded(ctx, at)
 	if err != nil || rec == nil {
 		return state.Absent, err
 	}
 	was, waited := j.then(rec)
 	if waited {
-		return j.past[state.CallPlace{Key: key, Effects: effects, Number: number}], nil
+		return j.past[at], nil
 	}
 	return j.outcomeDigest(was), nil
 }
@@ -207,7 +193,7 @@ func (j *Journal) outcomeDigest(rec *state.Call) state.Digest {
 	switch {
 	case rec.State.Ended():
 		return rec.OutcomeDigest()
-	case rec.State == state.CallDenied && rec.Rules != "" && rec.Rules == j.rules():
+	case rec.State == state.CallDenied && rec.Rules != "" && j.o.Gate != nil && rec.Rules == j.o.Gate.Rules():
 		return state.Digest("denied:" + rec.Rules)
 	case rec.State == state.CallWaiting && !rec.Approval.Decided():
 		return state.Digest(fmt.Sprintf("waiting:%d", rec.ID))
@@ -227,31 +213,25 @@ type Result struct {
 // Do serves a call from its record, or makes it. The error is a *Suspended, or a *state.Error; with one of the code
 // tool-refused, the result has what the tool said.
 func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
-	at := place{c.Key, j.within(c), c.Number}
+	at := c.Place()
 	release, err := j.turn(ctx, at)
 	if err != nil {
 		return Result{}, err
 	}
 	defer release()
-	rec, err := j.store.CallAt(ctx, at.key, at.within, at.number)
-	if err != nil {
+	rec, err := j.Recorded(ctx, at)
+	switch {
+	case err != nil:
 		return Result{}, err
-	}
-	if j.past != nil {
+	case j.past != nil:
 		return j.answer(ctx, c, rec)
-	}
-	if rec != nil && rec.State.Ended() && rec.Again == "" {
+	case c.ServeOnly:
+		return j.serveOnly(ctx, c, rec)
+	case rec != nil && rec.State.Ended() && rec.Again == "":
 		return j.serve(ctx, rec)
 	}
-	if rec != nil && rec.Again != "" && c.ServeOnly && c.Run != nil { // the record has what it has
-		answer, err := c.Run(ctx, rec)
-		return Result{Call: *rec, JSON: answer.Result, Served: true}, err
-	}
-	if c.ServeOnly {
-		return Result{}, unrecorded(c)
-	}
 	if rec == nil {
-		rec = &state.Call{Key: c.Key, Number: c.Number, Within: at.within, Kind: string(c.Kind), Tool: c.Tool,
+		rec = &state.Call{Key: c.Key, Number: c.Number, Within: j.within(at), Kind: string(c.Kind), Tool: c.Tool,
 			Version: c.Def.Version, Class: string(c.Def.Class), Scope: c.Def.Scope, After: c.After, Sample: c.Sample}
 		if rec.Args, err = j.store.ContentOf(j.scrub(c.Args)); err != nil {
 			return Result{}, err
@@ -267,8 +247,17 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 	return j.proceed(ctx, c, rec)
 }
 
-func unrecorded(c *Call) error {
-	return &state.Error{Code: CodeUnrecorded,
+// serveOnly serves a call from its record and never makes it. A record does not have all that some steps did: the
+// function of such a step runs.
+func (j *Journal) serveOnly(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
+	switch {
+	case rec != nil && rec.Again != "" && c.Run != nil:
+		answer, err := c.Run(ctx, rec)
+		return Result{Call: *rec, JSON: answer.Result, Served: true}, err
+	case rec != nil && rec.State.Ended():
+		return j.serve(ctx, rec)
+	}
+	return Result{}, &state.Error{Code: CodeUnrecorded,
 		Message: fmt.Sprintf("the journal has no result of this call of %s", c.Tool)}
 }
 
@@ -288,7 +277,7 @@ func (j *Journal) depth(ctx context.Context, parent state.CallID) (int, error) {
 func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
 	switch {
 	case rec.State == state.CallSent && !c.Def.Class.Repeatable():
-		return j.wait(ctx, rec, uncertain(cmp.Or(c.Def.Title, c.Tool)))
+		return j.wait(ctx, rec, c.uncertain())
 	case rec.State == state.CallWaiting && !rec.Approval.Decided():
 		return Result{}, &Suspended{*rec}
 	case rec.State == state.CallWaiting && rec.Approval.Choice == ChoiceNo:
@@ -304,7 +293,7 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 		}
 		switch v.Action {
 		case Deny:
-			if rec.State, rec.Rules = state.CallDenied, j.rules(); v.Code == CodeBudget {
+			if rec.State, rec.Rules = state.CallDenied, j.o.Gate.Rules(); v.Code == CodeBudget {
 				rec.Rules = "" // a later run may have more to spend
 			}
 			rec.Err = &state.CallError{Code: cmp.Or(v.Code, CodeDenied), Message: v.Reason, Hint: v.Hint}
@@ -317,19 +306,11 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 				break
 			}
 			return j.wait(ctx, rec,
-				state.Approval{Question: fmt.Sprintf("may %s be called?", cmp.Or(c.Def.Title, c.Tool)),
+				state.Approval{Question: fmt.Sprintf("may %s be called?", c.title()),
 					Choices: []string{ChoiceYes, ChoiceNo}, Why: v.Reason})
 		}
 	}
 	return j.make(ctx, c, rec)
-}
-
-// rules names the rules of the gate as they are now.
-func (j *Journal) rules() state.Digest {
-	if g, is := j.o.Gate.(interface{ Rules() state.Digest }); is {
-		return g.Rules()
-	}
-	return j.o.Rules
 }
 
 // make makes a call and records its outcome.
@@ -339,10 +320,6 @@ func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, e
 		return Result{}, err
 	}
 	answer, err := j.attempt(ctx, c, rec)
-	rec.Seconds = j.o.Now().Sub(rec.Began).Seconds()
-	if err == nil {
-		err = j.check(c, &answer)
-	}
 	if err != nil {
 		return j.lost(ctx, c, rec, answer.Usage, err)
 	}
@@ -378,8 +355,18 @@ func (j *Journal) answered(c *Call, rec *state.Call, a Answer) (err error) {
 	return nil
 }
 
-// attempt makes one attempt within the tool's time.
+// attempt makes one attempt, and checks its answer. The record gets its duration.
 func (j *Journal) attempt(ctx context.Context, c *Call, rec *state.Call) (Answer, error) {
+	answer, err := j.send(ctx, c, rec)
+	rec.Seconds = j.o.Now().Sub(rec.Began).Seconds()
+	if err == nil {
+		err = j.check(c, &answer)
+	}
+	return answer, err
+}
+
+// send makes one attempt within the tool's time.
+func (j *Journal) send(ctx context.Context, c *Call, rec *state.Call) (Answer, error) {
 	limit := cmp.Or(c.Def.Timeout, DefaultTimeout)
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -447,7 +434,7 @@ func (j *Journal) lost(ctx context.Context, c *Call, rec *state.Call, spent stat
 	rec.Err = &e
 	keep := context.WithoutCancel(ctx)
 	if !c.Def.Class.Repeatable() && c.Kind == KindTool && !errors.Is(why, ErrNotSent) {
-		return j.wait(keep, rec, uncertain(cmp.Or(c.Def.Title, c.Tool)))
+		return j.wait(keep, rec, c.uncertain())
 	}
 	rec.State = state.CallLost
 	if err := j.put(keep, rec); err != nil {
@@ -526,7 +513,7 @@ func (j *Journal) scrub(text []byte) []byte {
 }
 
 // turn lets one of equal calls that are in flight through, and the others wait for its outcome.
-func (j *Journal) turn(ctx context.Context, at place) (release func(), err error) {
+func (j *Journal) turn(ctx context.Context, at state.CallPlace) (release func(), err error) {
 	for {
 		j.mu.Lock()
 		busy, is := j.inflight[at]

@@ -183,7 +183,7 @@ func TestAsk(t *testing.T) {
 		t.Fatalf("an open question: %v", err)
 	}
 	c, _ := j.Prepare(t.Context(), Request{Kind: KindAsk, Tool: "ask", Args: json.RawMessage(`{"q":1}`)}, nil)
-	before, _ := j.Digest(t.Context(), c.Key, true, 0)
+	before, _ := j.Digest(t.Context(), c.Place())
 	if _, _, err := Decide(t.Context(), j.store, Decision{Call: waits.Call.ID, Choice: "maybe"}); err == nil {
 		t.Error("a choice that the question does not have was taken")
 	}
@@ -194,7 +194,7 @@ func TestAsk(t *testing.T) {
 	if r, err := ask(); err != nil || string(r.JSON) != `"now"` {
 		t.Errorf("the answer = %s, %v", r.JSON, err)
 	}
-	if after, _ := j.Digest(t.Context(), c.Key, true, 0); after == before || before == "" {
+	if after, _ := j.Digest(t.Context(), c.Place()); after == before || before == "" {
 		t.Errorf("digests before and after the decision: %q, %q", before, after)
 	}
 }

@@ -10,7 +10,8 @@ import (
 // Past returns a journal that only answers, as this one did when the calls of a run had these outcomes, by their
 // digests. A call whose outcome differs from what is recorded now is served the earlier one. Nobody closes it.
 func (j *Journal) Past(outcomes map[state.CallPlace]state.Digest) *Journal {
-	return &Journal{store: j.store, o: j.o, own: j.offers(), past: outcomes, inflight: map[place]chan struct{}{}}
+	return &Journal{store: j.store, o: j.o, own: j.offers(), past: outcomes,
+		inflight: map[state.CallPlace]chan struct{}{}}
 }
 
 // then returns a record as it was in the past of the journal, and whether the call waited for a decision then.
@@ -18,21 +19,15 @@ func (j *Journal) then(rec *state.Call) (was *state.Call, waited bool) {
 	if j.past == nil || rec == nil {
 		return rec, false
 	}
-	d := j.past[state.CallPlace{Key: rec.Key, Effects: rec.Within != 0, Number: rec.Number}]
+	d := j.past[rec.Place()]
 	return rec.AsOf(d, 0), strings.HasPrefix(string(d), "waiting:") && rec.Approval != nil
 }
 
 // answer answers a call from the past.
 func (j *Journal) answer(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
 	was, waited := j.then(rec)
-	switch {
-	case waited:
+	if waited {
 		return Result{Call: *was}, &Suspended{*was}
-	case was != nil && was.Again != "" && c.Run != nil: // the record does not have all that the step did
-		answer, err := c.Run(ctx, was)
-		return Result{Call: *was, JSON: answer.Result, Served: true}, err
-	case was != nil && was.State.Ended():
-		return j.serve(ctx, was)
 	}
-	return Result{}, unrecorded(c)
+	return j.serveOnly(ctx, c, was)
 }

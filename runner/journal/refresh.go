@@ -93,7 +93,7 @@ func (j *Journal) again(ctx context.Context, r *Refreshed, by state.Caller) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	release, err := j.turn(ctx, place{r.Call.Key, r.Call.Within, r.Call.Number})
+	release, err := j.turn(ctx, r.Call.Place())
 	if err != nil {
 		return err
 	}
@@ -155,10 +155,6 @@ func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (*state.Ca
 	now.State, now.Began, now.Lifetime = state.CallSent, j.o.Now().UTC(), c.Def.lifetime()
 	j.observed(ctx, &now, false)
 	answer, err := j.attempt(ctx, c, &now)
-	now.Seconds = j.o.Now().Sub(now.Began).Seconds()
-	if err == nil {
-		err = j.check(c, &answer)
-	}
 	if err == nil {
 		err = j.answered(c, &now, answer)
 	}

@@ -41,7 +41,7 @@ func TestRefresh(t *testing.T) {
 	}
 	digest := func() state.Digest {
 		t.Helper()
-		d, err := j.Digest(t.Context(), records(t, store)[0].Key, false, 0)
+		d, err := j.Digest(t.Context(), records(t, store)[0].Place())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,6 +128,7 @@ func TestRefreshFails(t *testing.T) {
 type verdict Verdict
 
 func (v verdict) Decide(context.Context, *Call) (Verdict, error) { return Verdict(v), nil }
+func (verdict) Rules() state.Digest                              { return "rules" }
 
 // A tool that was replaced, and a step that holds what changed, have no result: their nodes make them again.
 func TestRefreshForgets(t *testing.T) {

@@ -57,8 +57,10 @@ func (j *Journal) Revert(ctx context.Context, id state.CallID, by state.Caller) 
 // revertNumber returns the number of the first equal call that has no outcome yet. It may be one that was lost or that
 // waits: then this goes on with it.
 func (j *Journal) revertNumber(ctx context.Context, c *Call) (int, error) {
+	at := c.Place()
 	for n := revertNumbers; ; n++ {
-		rec, err := j.store.CallAt(ctx, c.Key, j.within(c), n)
+		at.Number = n
+		rec, err := j.Recorded(ctx, at)
 		if err != nil || rec == nil || !rec.State.Ended() {
 			return n, err
 		}

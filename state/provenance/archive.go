@@ -290,7 +290,7 @@ func (a *archiver) calls(ctx context.Context, info *ArchiveInfo) error {
 	}
 	bad := error(nil)
 	err = a.store.Calls(ctx, 1, func(c *state.Call) bool {
-		place := state.CallPlace{Key: c.Key, Effects: c.Within != 0, Number: c.Number}
+		place := c.Place()
 		if !a.called[place] && !info.made(c) || c.Within != 0 && c.Within != lineage {
 			return true
 		}

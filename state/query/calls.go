@@ -42,7 +42,7 @@ func (h *History) Calls(ctx context.Context, f CallFilter) ([]CallView, error) {
 	err = h.store.Calls(ctx, 1, func(c *state.Call) bool {
 		v := CallView{Call: *c, Served: c.Caller.Session != h.name}
 		if c.Within == 0 || c.Within == lineage {
-			v.Used = used[state.CallPlace{Key: c.Key, Effects: c.Within != 0, Number: c.Number}]
+			v.Used = used[c.Place()]
 		}
 		if (v.Used || !v.Served) && f.wants(c) {
 			found = append(found, v)
