@@ -15,10 +15,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Marks of nodes whose calls have no result that counts.
-const (
-	markCallLost = "call-lost" // the program went on without it
-)
+// markCallLost marks a node that went on without the result of a call.
+const markCallLost = "call-lost"
 
 // errUncalled says that a speculative execution would have to make a call that may only be made in its turn.
 var errUncalled = errors.New("it makes a call")
