@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -19,7 +20,8 @@ func writeFile(path string, data []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.OpenFile(path+".xstate-tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	// a name of its own: another process may write the same file now
+	f, err := os.OpenFile(fmt.Sprintf("%s.%x.xstate-tmp", path, rand.Uint64()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return unwritten(path, err)
 	}
