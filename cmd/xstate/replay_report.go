@@ -187,7 +187,7 @@ func replayedText(x *replay.Report) string {
 	}
 	if c := x.Calls; c != nil && c.Made+c.Served > 0 {
 		text += fmt.Sprintf("; %s made again, %d served", plural(c.Made, "call"), c.Served)
-		if usd := dollars(c.Spent.MicroUSD); usd != "" {
+		if usd := c.Spent.Dollars(); usd != "" {
 			text += ", " + usd
 		}
 	}

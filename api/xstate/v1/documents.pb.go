@@ -5100,6 +5100,7 @@ type Exec struct {
 	ExitCode      *int32                 `protobuf:"varint,25,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
 	Notices       []string               `protobuf:"bytes,26,rep,name=notices,proto3" json:"notices,omitempty"`
 	Loops         []*Loop                `protobuf:"bytes,32,rep,name=loops,proto3" json:"loops,omitempty"`
+	Calls         *CallsSummary          `protobuf:"bytes,33,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5354,6 +5355,13 @@ func (x *Exec) GetNotices() []string {
 func (x *Exec) GetLoops() []*Loop {
 	if x != nil {
 		return x.Loops
+	}
+	return nil
+}
+
+func (x *Exec) GetCalls() *CallsSummary {
+	if x != nil {
+		return x.Calls
 	}
 	return nil
 }
@@ -12323,7 +12331,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xfd\a\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xac\b\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12359,7 +12367,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x0esettle_seconds\x18\x18 \x01(\x01R\rsettleSeconds\x12 \n" +
 	"\texit_code\x18\x19 \x01(\x05H\x01R\bexitCode\x88\x01\x01\x12\x18\n" +
 	"\anotices\x18\x1a \x03(\tR\anotices\x12%\n" +
-	"\x05loops\x18  \x03(\v2\x0f.xstate.v1.LoopR\x05loopsB\t\n" +
+	"\x05loops\x18  \x03(\v2\x0f.xstate.v1.LoopR\x05loops\x12-\n" +
+	"\x05calls\x18! \x01(\v2\x17.xstate.v1.CallsSummaryR\x05callsB\t\n" +
 	"\a_resultB\f\n" +
 	"\n" +
 	"_exit_code\"\xbe\x01\n" +
@@ -13189,115 +13198,116 @@ var file_xstate_v1_documents_proto_depIdxs = []int32{
 	53,  // 91: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
 	124, // 92: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
 	60,  // 93: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
-	91,  // 94: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	52,  // 95: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	34,  // 96: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	124, // 97: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	57,  // 98: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	56,  // 99: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	59,  // 100: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	128, // 101: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	102, // 102: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	56,  // 103: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	118, // 104: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	111, // 105: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 106: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	96,  // 107: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	108, // 108: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 109: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	7,   // 110: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	116, // 111: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	122, // 112: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	91,  // 113: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	116, // 114: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	116, // 115: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	91,  // 116: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 117: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 118: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	127, // 119: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
-	126, // 120: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	70,  // 121: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	72,  // 122: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	94,  // 123: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	100, // 124: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	73,  // 125: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	43,  // 126: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	90,  // 127: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	110, // 128: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 129: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	76,  // 130: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	74,  // 131: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	41,  // 132: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	106, // 133: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	60,  // 134: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	36,  // 135: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	61,  // 136: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	95,  // 137: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	91,  // 138: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	52,  // 139: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	75,  // 140: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	91,  // 141: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	110, // 142: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	43,  // 143: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	14,  // 144: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	43,  // 145: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	14,  // 146: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	14,  // 147: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	35,  // 148: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	71,  // 149: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	109, // 150: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	109, // 151: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	14,  // 152: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	32,  // 153: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	121, // 154: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	123, // 155: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	14,  // 156: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	13,  // 157: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	43,  // 158: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	91,  // 159: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	101, // 160: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	39,  // 161: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	62,  // 162: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	25,  // 163: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	19,  // 164: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	19,  // 165: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	98,  // 166: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	40,  // 167: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	11,  // 168: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	119, // 169: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	124, // 170: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	77,  // 171: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	60,  // 172: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	26,  // 173: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	103, // 174: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	39,  // 175: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	31,  // 176: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	31,  // 177: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	42,  // 178: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	43,  // 179: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	43,  // 180: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	104, // 181: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	116, // 182: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	113, // 183: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	12,  // 184: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	19,  // 185: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	19,  // 186: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	98,  // 187: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	116, // 188: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	116, // 189: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	38,  // 190: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	38,  // 191: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	117, // 192: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	105, // 193: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	128, // 194: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	65,  // 195: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	65,  // 196: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	52,  // 197: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	198, // [198:198] is the sub-list for method output_type
-	198, // [198:198] is the sub-list for method input_type
-	198, // [198:198] is the sub-list for extension type_name
-	198, // [198:198] is the sub-list for extension extendee
-	0,   // [0:198] is the sub-list for field type_name
+	26,  // 94: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
+	91,  // 95: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	52,  // 96: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	34,  // 97: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	124, // 98: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	57,  // 99: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	56,  // 100: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	59,  // 101: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	128, // 102: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	102, // 103: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	56,  // 104: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	118, // 105: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	111, // 106: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 107: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	96,  // 108: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	108, // 109: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 110: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	7,   // 111: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	116, // 112: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	122, // 113: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	91,  // 114: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	116, // 115: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	116, // 116: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	91,  // 117: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 118: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 119: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	127, // 120: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	126, // 121: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	70,  // 122: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	72,  // 123: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	94,  // 124: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	100, // 125: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	73,  // 126: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	43,  // 127: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	90,  // 128: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	110, // 129: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 130: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	76,  // 131: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	74,  // 132: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	41,  // 133: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	106, // 134: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	60,  // 135: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	36,  // 136: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	61,  // 137: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	95,  // 138: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	91,  // 139: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	52,  // 140: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	75,  // 141: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	91,  // 142: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	110, // 143: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	43,  // 144: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	14,  // 145: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	43,  // 146: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	14,  // 147: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	14,  // 148: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	35,  // 149: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	71,  // 150: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	109, // 151: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	109, // 152: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	14,  // 153: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	32,  // 154: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	121, // 155: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	123, // 156: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	14,  // 157: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	13,  // 158: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	43,  // 159: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	91,  // 160: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	101, // 161: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	39,  // 162: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	62,  // 163: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	25,  // 164: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	19,  // 165: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	19,  // 166: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	98,  // 167: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	40,  // 168: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	11,  // 169: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	119, // 170: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	124, // 171: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	77,  // 172: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	60,  // 173: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	26,  // 174: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	103, // 175: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	39,  // 176: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	31,  // 177: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	31,  // 178: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	42,  // 179: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	43,  // 180: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	43,  // 181: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	104, // 182: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	116, // 183: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	113, // 184: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	12,  // 185: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	19,  // 186: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	19,  // 187: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	98,  // 188: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	116, // 189: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	116, // 190: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	38,  // 191: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	38,  // 192: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	117, // 193: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	105, // 194: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	128, // 195: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	65,  // 196: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	65,  // 197: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	52,  // 198: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	199, // [199:199] is the sub-list for method output_type
+	199, // [199:199] is the sub-list for method input_type
+	199, // [199:199] is the sub-list for extension type_name
+	199, // [199:199] is the sub-list for extension extendee
+	0,   // [0:199] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }

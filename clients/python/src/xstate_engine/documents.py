@@ -630,6 +630,7 @@ class Exec(TypedDict):
     exit_code: NotRequired[int]
     notices: NotRequired[list[str]]
     loops: NotRequired[list[Loop]]
+    calls: NotRequired[CallsSummary]
 
 
 class ExecBlock(TypedDict):
