@@ -14,7 +14,9 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/preflight"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -131,6 +133,30 @@ func (s *Session) blockNow(ctx context.Context, id BlockID) (state.ProgramBlock,
 	return b.WithSource(source), err
 }
 
+// Subject returns the session in the form that package replay takes.
+func (s *Session) Subject() *replay.Subject {
+	return &replay.Subject{
+		History: s.history,
+		Named:   s.options.Python != "" || kernel.Getenv(s.options.Environ, "XSTATE_PYTHON") != "",
+		Chosen:  s.options.Python != "",
+		Config: func(ctx context.Context, any bool) (runner.Config, error) {
+			own := *s
+			if any {
+				own.options.Python = AnyPython
+			}
+			return own.config(ctx)
+		},
+		Engine: func(ctx context.Context) (*runner.Engine, func(), error) {
+			own, release, err := s.withOwnEngine(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			return own.engine, release, nil
+		},
+		BeginCalls: func(ctx context.Context) error { return s.beginCalls(ctx, "") },
+	}
+}
+
 // Run brings every block up to date and records the run as a step. It executes only the affected nodes. If ctx stops
 // the run, Run records the finished part, and Outcome.Stopped holds the reason.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
@@ -241,15 +267,20 @@ func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *ru
 	return nil
 }
 
-// Revert takes the effect of a call back, by the tool that its record names, and returns that tool's call. Rules and
-// budgets decide about it, and not what the program declares that it needs. A program that still makes the reverted
-// call makes it again.
-func (s *Session) Revert(ctx context.Context, id state.CallID, origin Origin) (*state.Call, error) {
-	r, err := s.decides(nil, origin.Agent)
+// beginCalls begins calls that no program makes. Rules and budgets decide about them, and not what the program declares
+// that it needs.
+func (s *Session) beginCalls(ctx context.Context, agent string) error {
+	r, err := s.decides(nil, agent)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.gate.Begin(ctx, r); err != nil {
+	return s.gate.Begin(ctx, r)
+}
+
+// Revert takes the effect of a call back, by the tool that its record names, and returns that tool's call. A program
+// that still makes the reverted call makes it again.
+func (s *Session) Revert(ctx context.Context, id state.CallID, origin Origin) (*state.Call, error) {
+	if err := s.beginCalls(ctx, origin.Agent); err != nil {
 		return nil, err
 	}
 	head, _, err := s.store.state.Head(ctx, s.name)

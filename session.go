@@ -23,7 +23,6 @@ import (
 	"github.com/xstate-engine/xstate/runner/journal/web"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
-	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
@@ -86,29 +85,6 @@ func (s *Session) Python() python.Interpreter { return s.python }
 
 // History returns the recorded history of the session, for questions.
 func (s *Session) History() *query.History { return s.history }
-
-// Subject returns the session in the form that package replay takes.
-func (s *Session) Subject() *replay.Subject {
-	return &replay.Subject{
-		History: s.history,
-		Named:   s.options.Python != "" || kernel.Getenv(s.options.Environ, "XSTATE_PYTHON") != "",
-		Chosen:  s.options.Python != "",
-		Config: func(ctx context.Context, any bool) (runner.Config, error) {
-			own := *s
-			if any {
-				own.options.Python = AnyPython
-			}
-			return own.config(ctx)
-		},
-		Engine: func(ctx context.Context) (*runner.Engine, func(), error) {
-			own, release, err := s.withOwnEngine(ctx)
-			if err != nil {
-				return nil, nil, err
-			}
-			return own.engine, release, nil
-		},
-	}
-}
 
 // Close stores values that took long to compute and are not stored yet. This may take a tenth of the time spent
 // executing. Close then ends the session's interpreter if one was started, and the sources of its tools.

@@ -142,6 +142,22 @@ func (u *Usage) Add(o Usage) {
 	u.MicroUSD += o.MicroUSD
 }
 
+// Tokens is how many tokens were spent, as people read it; "" if none.
+func (u Usage) Tokens() string {
+	if u.InputTokens+u.OutputTokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d+%d tokens", u.InputTokens, u.OutputTokens)
+}
+
+// Dollars is how many US dollars were spent, as people read it; "" if none.
+func (u Usage) Dollars() string {
+	if u.MicroUSD == 0 {
+		return ""
+	}
+	return "$" + strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.6f", float64(u.MicroUSD)/1e6), "0"), ".")
+}
+
 // CallError is why a call has no result.
 type CallError struct {
 	Code    Code   `cbor:"code" json:"code"`

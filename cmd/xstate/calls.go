@@ -99,7 +99,7 @@ func (a *app) printCalls(d *api.Calls) {
 	var rows [][]string
 	if d.Costs != nil {
 		for _, c := range d.Costs {
-			rows = append(rows, []string{c.Tool, plural(c.Calls, "call"), tokens(c.Usage), dollars(c.MicroUSD),
+			rows = append(rows, []string{c.Tool, plural(c.Calls, "call"), c.Tokens(), c.Dollars(),
 				seconds(c.Seconds)})
 		}
 	} else {
@@ -109,7 +109,7 @@ func (a *app) printCalls(d *api.Calls) {
 	}
 	a.ui.table(withoutEmpty(rows))
 	text := plural(d.Total.Calls, "call") + ", " + seconds(d.Total.Seconds)
-	for _, part := range []string{tokens(d.Total.Usage), dollars(d.Total.MicroUSD)} {
+	for _, part := range []string{d.Total.Tokens(), d.Total.Dollars()} {
 		if part != "" {
 			text += ", " + part
 		}
@@ -140,7 +140,7 @@ func callRow(c *api.CallRow) []string {
 		by = "served"
 	}
 	return []string{fmt.Sprintf("call %d", c.Call), c.State, c.Tool, shortJSON(c.Arguments), callOutcome(c), c.Class,
-		tokens(c.Usage), dollars(c.MicroUSD), seconds(c.Seconds), callPlace(c), by}
+		c.Tokens(), c.Dollars(), seconds(c.Seconds), callPlace(c), by}
 }
 
 // callOutcome is what came of a call, on one line.
@@ -164,21 +164,6 @@ func callPlace(c *api.CallRow) string {
 		return string(c.Block)
 	}
 	return fmt.Sprintf("%s:%d", c.Block, c.Line)
-}
-
-func tokens(u state.Usage) string {
-	if u.InputTokens+u.OutputTokens == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d+%d tokens", u.InputTokens, u.OutputTokens)
-}
-
-// dollars renders millionths of a US dollar.
-func dollars(micro int64) string {
-	if micro == 0 {
-		return ""
-	}
-	return "$" + strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.6f", float64(micro)/1e6), "0"), ".")
 }
 
 func (a *app) showCall(ctx context.Context, which string) error {
@@ -220,7 +205,7 @@ func (a *app) printCall(d *api.Call) {
 	if !d.Began.IsZero() {
 		add("began", d.Began.In(a.zone()).Format(timeFormat)+", "+seconds(d.Seconds))
 	}
-	add("spent", strings.TrimSpace(tokens(d.Usage)+" "+dollars(d.MicroUSD)))
+	add("spent", strings.TrimSpace(d.Tokens()+" "+d.Dollars()))
 	add("arguments", string(d.Arguments))
 	add("result", string(d.Result))
 	if e := d.Error; e != nil {

@@ -21,7 +21,7 @@ type execFlags struct {
 	code    optionalText
 	replace string
 	append  bool
-	budget  byteSize
+	text    byteSize
 	timeout time.Duration
 	python  string
 	origin  xstate.Origin
@@ -40,8 +40,30 @@ func (o *optionalText) Type() string          { return "string" }
 // execSession is the session of exec where none is named.
 const execSession = "main"
 
-// execBudget is the number of bytes of text that exec shows where --budget does not say it.
-const execBudget = 16_000
+// execText is the number of bytes of text that exec shows where --budget does not say it.
+const execText = 16_000
+
+// execBudget is --budget of exec: a size bounds the text, and what has a name what is spent.
+type execBudget struct {
+	text   *byteSize
+	limits *budgetFlag
+}
+
+func (f *execBudget) Set(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		set := f.limits.Set
+		if !strings.Contains(part, "=") {
+			set = f.text.Set
+		}
+		if err := set(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *execBudget) String() string { return "" }
+func (f *execBudget) Type() string   { return "budget" }
 
 func (a *app) execVerb() *cobra.Command {
 	var f execFlags
@@ -76,7 +98,8 @@ the code failed.`,
 	a.completeSessions(cmd)
 	flags.StringVar(&f.replace, "replace", "", "the code replaces this `BLOCK`")
 	flags.BoolVar(&f.append, "append", false, "the code is a new block, whatever it resembles")
-	flags.Var(&f.budget, "budget", "print at most this `SIZE` of text, such as 16kB (the default)")
+	flags.Var(&execBudget{&f.text, &a.bounds.budgets}, "budget", "`LIMITS` as for run, such as usd=1.50,calls=50; and "+
+		"the SIZE of text that\nis printed, such as 8kB (default 16kB)")
 	flags.DurationVar(
 		&f.timeout,
 		"timeout",
@@ -128,9 +151,9 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		return err
 	}
 	defer end()
-	x := &execution{app: a, o: o, budget: int(f.budget.most()), started: started}
+	x := &execution{app: a, o: o, budget: int(f.text.most()), started: started}
 	if x.budget == 0 {
-		x.budget = execBudget
+		x.budget = execText
 	}
 	err = x.execute(ctx, code, f)
 	a.notices(o.store)
@@ -273,6 +296,9 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 		if done != nil {
 			return x.app.unrecorded(err, len(done.Edits), 0)
 		}
+		return err
+	}
+	if x.calls, err = run.callsOf(ctx, x.o.session, done.Step.Number, nil); err != nil {
 		return err
 	}
 	return x.print(ctx, done)

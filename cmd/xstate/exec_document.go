@@ -28,6 +28,7 @@ type execution struct {
 	blocks []xstate.BlockID // that the code became
 	shown  *clipper         // what they put out, as it comes
 	line   string           // of it: a line that has not ended
+	calls  *api.CallsSummary
 	d      api.Exec
 }
 
@@ -37,7 +38,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 	x.d = api.Exec{Version: api.Version, Session: x.o.session.Name(), Step: done.Step.Number, File: x.wrote,
 		Seconds: micro(out.Seconds), Saved: micro(out.Saved), ResultSeconds: micro(out.ResultSeconds),
 		SettleSeconds: micro(max(0, time.Since(x.started).Seconds()-out.ResultSeconds)),
-		Others:        []api.ExecBlock{}, Files: []api.ExecFile{},
+		Calls:         x.calls, Others: []api.ExecBlock{}, Files: []api.ExecFile{},
 		Notices: append(x.noticesOf(x.o.store), out.Warnings...)}
 	if run := done.Step.Run; run != nil {
 		c := run.Blocks

@@ -81,13 +81,14 @@ func (x *execution) ended() {
 func (x *execution) print(ctx context.Context, done *xstate.ExecResult) error {
 	x.places.python = x.o.session.Python()
 	x.document(done)
-	x.d.Loops = x.app.loopsOf(ctx, x.o.session.History(), true)
+	x.d.Loops = x.app.loopsOf(ctx, x.o.session.History(), x.calls != nil)
 	if x.ui.json {
 		if err := x.ui.document(&x.d); err != nil {
 			return err
 		}
 	} else {
 		x.talk(done)
+		x.printCallsSummary(x.calls)
 	}
 	switch {
 	case x.d.Stopped == "" && x.d.Status == state.StatusWaiting:

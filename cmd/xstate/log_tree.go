@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
@@ -82,7 +80,7 @@ func branchRows(c query.CallBranch, margin string) [][]string {
 	if c.Served {
 		how = "served"
 	}
-	row := []string{margin + c.Text, fmt.Sprintf("call %d", c.ID), how, spentText(c.Sum), "→ " + oneLine(c.Result)}
+	row := []string{margin + c.Text, fmt.Sprintf("call %d", c.ID), how, c.Sum.SpentText(), "→ " + oneLine(c.Result)}
 	if by := approvalText(c.Approval); by != "" {
 		row = append(row, by)
 	}
@@ -130,22 +128,8 @@ func sumText(s query.CallSum) string {
 	if s.Made > 0 {
 		text += ", " + seconds(s.Seconds)
 	}
-	if spent := spentText(s); spent != "" {
+	if spent := s.SpentText(); spent != "" {
 		text += ", " + spent
 	}
 	return text
-}
-
-// spentText says what calls cost, and what their records saved.
-func spentText(s query.CallSum) string {
-	var parts []string
-	for _, text := range []string{tokens(s.Spent), dollars(s.Spent.MicroUSD)} {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	if text := cmp.Or(dollars(s.Saved.MicroUSD), tokens(s.Saved)); text != "" {
-		parts = append(parts, text+" saved")
-	}
-	return strings.Join(parts, ", ")
 }

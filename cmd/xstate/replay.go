@@ -21,9 +21,15 @@ import (
 type replayFlags struct {
 	from, to, step optionalStep
 	block, report  string
-	python         string
+	python, calls  string
 	o              replay.Options
 }
+
+// What --calls says: calls are served, or those of tools without effects are made again, too.
+const (
+	callsServe = "serve"
+	callsAgain = "again"
+)
 
 func (a *app) replayVerb() *cobra.Command {
 	var f replayFlags
@@ -39,9 +45,14 @@ rest is tested, too. Code that changed between runs is no divergence: each run h
 Replay records nothing and writes no file of the workspace. Parts that used the network, started processes or changed
 files elsewhere are not executed; they get the recorded results. Files are the recorded ones where the store has them
 (up to 1 MB each, and all that the program writes to), otherwise those that are there now. A part is executed once for
-each code and inputs, however many runs have it.`,
+each code and inputs, however many runs have it.
+
+Calls of tools and models are served from the record. With --calls again, tools of the classes pure and read are also
+called again, with the recorded arguments. Another answer is a divergence of the cause call; the program still gets the
+recorded one. A tool that cannot be asked is named. Rules and budgets hold.`,
 		Example: `  xstate replay
   xstate replay --step 14 --report replay.html
+  xstate replay --step 14 --calls again
   xstate replay --from 20 --until-divergence --jobs 4
   xstate replay --block report --json`,
 		Args: takes(0, 0, ""),
@@ -54,12 +65,16 @@ each code and inputs, however many runs have it.`,
 	flags.Var(&f.step, "step", "replay the run that is this `STEP`")
 	flags.StringVar(&f.block, "block", "", "replay this `BLOCK` with everything it needs, in the last of the runs")
 	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: verify the digests of the record")
+	flags.StringVar(&f.calls, "calls", callsServe, "`HOW` calls are answered: serve, or again, which makes those "+
+		"without effects\nagain and compares the answers")
 	flags.BoolVar(&f.o.UntilDivergence, "until-divergence", false, "stop after the first run that diverged")
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html (with code, data and agents) or .md")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
 	a.completeBlockFlags(cmd, "block")
+	_ = cmd.RegisterFlagCompletionFunc("calls",
+		cobra.FixedCompletions([]string{callsServe, callsAgain}, cobra.ShellCompDirectiveNoFileComp))
 	return a.ofSession(cmd)
 }
 
@@ -76,6 +91,12 @@ func (f *replayFlags) check() error {
 		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate replay --jobs 4"}
 	case f.o.Timeout < 0:
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate replay --timeout 30s"}
+	case f.calls != callsServe && f.calls != callsAgain:
+		return &usageError{err: fmt.Errorf("--calls is serve or again, not %q", f.calls),
+			hint: "xstate replay --calls again"}
+	case f.calls == callsAgain && f.o.Cached:
+		return &usageError{err: errors.New("--cached executes nothing, and --calls again makes calls"),
+			hint: "use one of them"}
 	case f.report != "" && reportFormat(f.report) == "":
 		return &usageError{
 			err:  fmt.Errorf("a report is .html or .md, not %q", f.report),
@@ -100,6 +121,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	f.o.CallAgain = f.calls == callsAgain
 	f.o.From, f.o.To, f.o.Step, f.o.Block = f.from.n, f.to.n, f.step.n, xstate.BlockID(f.block)
 	o, err := a.openToPlan(ctx, f.python)
 	if err != nil {

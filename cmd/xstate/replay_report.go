@@ -134,6 +134,9 @@ func missingText(m replay.Missing) string {
 	if name, is := strings.CutPrefix(m.What, "module:"); is {
 		m.What = "package " + name
 	}
+	if name, is := strings.CutPrefix(m.What, "tool:"); is {
+		return fmt.Sprintf("not called again: %s: %s", name, m.Why)
+	}
 	if m.Step != 0 {
 		return fmt.Sprintf("step %d, missing %s: %s", m.Step, m.What, m.Why)
 	}
@@ -181,6 +184,12 @@ func replayedText(x *replay.Report) string {
 	}
 	if !x.Cached {
 		text += fmt.Sprintf("; %s executed, %s, with %s", plural(executed, "node"), seconds(x.Seconds), x.Interpreter)
+	}
+	if c := x.Calls; c != nil && c.Made+c.Served > 0 {
+		text += fmt.Sprintf("; %s made again, %d served", plural(c.Made, "call"), c.Served)
+		if usd := c.Spent.Dollars(); usd != "" {
+			text += ", " + usd
+		}
 	}
 	return text
 }

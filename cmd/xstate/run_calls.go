@@ -52,11 +52,11 @@ func (a *app) printCallsSummary(d *api.CallsSummary) {
 	var parts []string
 	if d.Made > 0 {
 		parts = append(parts, strings.TrimSuffix(plural(d.Made, "call")+" made, "+
-			spentText(query.CallSum{Spent: d.Spent}), ", "))
+			query.CallSum{Spent: d.Spent}.SpentText(), ", "))
 	}
 	if d.Served > 0 {
 		parts = append(parts, strings.TrimSuffix(plural(d.Served, "call")+" served, "+
-			spentText(query.CallSum{Saved: d.Saved}), ", "))
+			query.CallSum{Saved: d.Saved}.SpentText(), ", "))
 	}
 	if len(parts) > 0 {
 		a.ui.talk("%s", strings.Join(parts, "; "))

@@ -51,7 +51,8 @@ type Exec struct {
 	ExitCode      *int     `json:"exit_code,omitempty"`
 	Notices       []string `json:"notices,omitempty"` // what the user should know of the store
 
-	Loops []query.Loop `json:"loops,omitempty"` // as of run
+	Loops []query.Loop  `json:"loops,omitempty"` // as of run
+	Calls *CallsSummary `json:"calls,omitempty"` // as of run
 }
 
 // ExecBlock is a block that a call of exec affected, though the code is not that block.

@@ -323,17 +323,18 @@ func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, e
 	if err != nil {
 		return j.lost(ctx, c, rec, answer.Usage, err)
 	}
-	if err := j.answered(c, rec, answer); err != nil {
+	text := j.answered(c, rec, answer)
+	if err := j.keep(c, rec, text); err != nil {
 		return Result{}, err
 	}
 	if err := j.put(context.WithoutCancel(ctx), rec); err != nil {
 		return Result{}, err
 	}
-	return result(rec, j.scrub(answer.Result), false) // as it will be served
+	return result(rec, text, false) // as it will be served
 }
 
-// answered puts an answer into the record of a call.
-func (j *Journal) answered(c *Call, rec *state.Call, a Answer) (err error) {
+// answered puts an answer into the record of a call, and returns the result as it is recorded. See keep.
+func (j *Journal) answered(c *Call, rec *state.Call, a Answer) (result []byte) {
 	rec.State, rec.Usage, rec.Again = state.CallAnswered, a.Usage, a.Again
 	if rec.Usage.MicroUSD == 0 {
 		rec.Usage.MicroUSD = c.Def.Price
@@ -341,12 +342,16 @@ func (j *Journal) answered(c *Call, rec *state.Call, a Answer) (err error) {
 	if a.Refused {
 		rec.State = state.CallRefused
 	}
-	text := j.scrub(a.Result)
-	if rec.Result, err = j.store.ContentOf(text); err != nil {
+	return j.scrub(a.Result)
+}
+
+// keep puts the result of an answered call into its record, and large contents into the store.
+func (j *Journal) keep(c *Call, rec *state.Call, result []byte) (err error) {
+	if rec.Result, err = j.store.ContentOf(result); err != nil {
 		return err
 	}
 	if c.Def.Undo != "" && rec.State == state.CallAnswered {
-		args, err := j.store.ContentOf(fmt.Appendf(nil, `{"arguments":%s,"result":%s}`, j.scrub(c.Args), text))
+		args, err := j.store.ContentOf(fmt.Appendf(nil, `{"arguments":%s,"result":%s}`, j.scrub(c.Args), result))
 		if err != nil {
 			return err
 		}

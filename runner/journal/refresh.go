@@ -45,7 +45,7 @@ type Refreshing struct {
 // named tool is one.
 func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error) {
 	var due []state.Call
-	var effects error
+	var err error
 	now := j.o.Now()
 	for _, c := range o.Calls {
 		_, stale := c.Age(now)
@@ -53,30 +53,21 @@ func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error
 		case !c.State.Ended() || o.Tool != "" && c.Tool != o.Tool || o.Tool == "" && !stale:
 			continue
 		case Class(c.Class).Effects():
-			effects = &state.Error{Code: CodeEffects,
-				Message: fmt.Sprintf("call %d of %s has an effect, which would happen again", c.ID, c.Tool),
-				Hint:    "xstate run --refresh"}
+			err = effects(&c)
 			continue
 		}
 		due = append(due, c)
 	}
-	if len(due) == 0 && effects != nil { // otherwise some of the tool's calls read, and those are meant
-		return nil, effects
+	if len(due) == 0 && err != nil { // otherwise some of the tool's calls read, and those are meant
+		return nil, err
 	}
+	err = nil
 	done := make([]Refreshed, len(due))
-	places := make(chan struct{}, refreshing)
-	var all sync.WaitGroup
-	for i := range due {
+	atOnce(len(due), func(i int) {
 		age, _ := due[i].Age(now)
 		done[i] = Refreshed{Call: due[i], Age: age}
-		all.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			done[i].Err = j.again(ctx, &done[i], o.Caller)
-		})
-	}
-	all.Wait()
-	var err error
+		done[i].Err = j.again(ctx, &done[i], o.Caller)
+	})
 	for i := range done {
 		if done[i].Changed {
 			err = errors.Join(err, j.forgetSteps(context.WithoutCancel(ctx), done[i].Call.Parent))
@@ -85,8 +76,27 @@ func (j *Journal) Refresh(ctx context.Context, o Refreshing) ([]Refreshed, error
 	return done, errors.Join(err, ctx.Err())
 }
 
+// atOnce does n things, some at the same time.
+func atOnce(n int, do func(i int)) {
+	places := make(chan struct{}, refreshing)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			do(i)
+		})
+	}
+	all.Wait()
+}
+
 // CodeEffects is the code of the error about a tool that must not be called only to look.
 const CodeEffects state.Code = "tool-effects"
+
+func effects(c *state.Call) error {
+	return &state.Error{Code: CodeEffects, Hint: "xstate run --refresh",
+		Message: fmt.Sprintf("call %d of %s has an effect, which would happen again", c.ID, c.Tool)}
+}
 
 // again makes one call again.
 func (j *Journal) again(ctx context.Context, r *Refreshed, by state.Caller) error {
@@ -102,70 +112,80 @@ func (j *Journal) again(ctx context.Context, r *Refreshed, by state.Caller) erro
 	if err != nil || !rec.State.Ended() {
 		return err
 	}
-	c, err := j.recorded(ctx, rec)
+	c, why, err := j.recorded(ctx, rec)
 	if err != nil {
 		return err
 	}
-	if c == nil {
+	if why != "" {
 		r.Changed = true
 		return j.forget(ctx, rec)
 	}
-	if j.o.Gate != nil {
-		v, err := j.o.Gate.Decide(ctx, c)
-		if err != nil {
-			return err
-		}
-		if v.Action != Allow {
-			return deniedBy(c.Tool, v)
-		}
-	}
-	now, err := j.anew(ctx, c, rec)
+	now, text, err := j.anew(ctx, c, rec)
 	if err != nil {
 		return err
 	}
+	if err := j.keep(c, now, text); err != nil {
+		return err
+	}
+	now.Former = former(rec)
 	now.Caller.Session, now.Caller.Step, now.Caller.Agent = by.Session, by.Step, by.Agent
 	r.Changed = now.State != rec.State || now.Result.Digest != rec.Result.Digest
 	r.Call = *now
 	return j.put(context.WithoutCancel(ctx), now)
 }
 
-// recorded returns the call of a record. It is nil where the program would make another one now, or must make it
-// itself: the tool has another version, a secret is not in the record, the tool is Live, or the call is a step.
-func (j *Journal) recorded(ctx context.Context, rec *state.Call) (*Call, error) {
+// recorded returns the call of a record. why is not empty where the program would make another one now, or must make it
+// itself.
+func (j *Journal) recorded(ctx context.Context, rec *state.Call) (c *Call, why string, err error) {
 	if Kind(rec.Kind) == KindStep {
-		return nil, nil
+		return nil, "it is a function of the program", nil
 	}
 	args, err := j.store.Read(rec.Args)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	c, err := j.Prepare(ctx, Request{Kind: Kind(rec.Kind), Tool: rec.Tool, Args: args, Sample: rec.Sample,
+	c, err = j.Prepare(ctx, Request{Kind: Kind(rec.Kind), Tool: rec.Tool, Args: args, Sample: rec.Sample,
 		Caller: rec.Caller, Parent: rec.Parent}, func(string) state.Digest { return rec.After })
-	if err != nil || c.Key != rec.Key || c.Def.Live {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, "", err
+	case c.Def.Class.Effects(): // it had none when it was called
+		return nil, "", effects(rec)
+	case c.Def.Live:
+		return nil, "the record does not have all that the program sent", nil
+	case c.Def.Version != rec.Version:
+		return nil, "the tool has another version", nil
+	case c.Key != rec.Key:
+		return nil, "the record does not have all of its arguments", nil
 	}
 	c.Number = rec.Number
-	return c, nil
+	return c, "", nil
 }
 
-// anew makes a call that has a record, and returns the record with the new outcome. An attempt without an answer
-// changes nothing.
-func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (*state.Call, error) {
-	now := *rec
-	now.State, now.Began, now.Lifetime = state.CallSent, j.o.Now().UTC(), c.Def.lifetime()
-	j.observed(ctx, &now, false)
-	answer, err := j.attempt(ctx, c, &now)
-	if err == nil {
-		err = j.answered(c, &now, answer)
+// anew makes a call that has a record, if the gate allows it. It returns the record with the new outcome, and the
+// result, which it does not keep. An attempt without an answer changes nothing.
+func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (now *state.Call, result []byte, err error) {
+	if j.o.Gate != nil {
+		v, err := j.o.Gate.Decide(ctx, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if v.Action != Allow {
+			return nil, nil, deniedBy(c.Tool, v)
+		}
 	}
+	next := *rec
+	now = &next
+	now.State, now.Began, now.Lifetime = state.CallSent, j.o.Now().UTC(), c.Def.lifetime()
+	j.observed(ctx, now, false)
+	answer, err := j.attempt(ctx, c, now)
 	if err != nil {
 		now.State, now.Err = state.CallLost,
 			&state.CallError{Code: CodeLost, Message: string(j.scrub([]byte(err.Error())))}
-		j.observed(ctx, &now, false)
-		return nil, fmt.Errorf("%s: %w", c.Tool, err)
+		j.observed(ctx, now, false)
+		return nil, nil, fmt.Errorf("%s: %w", c.Tool, err)
 	}
-	now.Former = former(rec)
-	return &now, nil
+	return now, j.answered(c, now, answer), nil
 }
 
 // former returns the earlier outcomes of a call, with the present one. What is dropped stays in the cost of the oldest.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate/state"
 )
@@ -178,5 +181,65 @@ func TestRefreshForgets(t *testing.T) {
 			t.Errorf("call %d of %s is %s with %d former outcomes, want it forgotten", c.ID, c.Tool, c.State,
 				len(c.Former))
 		}
+	}
+}
+
+// A comparison makes calls without effects again, and records nothing of it. What a tool is today decides, too.
+func TestCompare(t *testing.T) {
+	store := openStore(t, filepath.Join(t.TempDir(), ".xstate"))
+	s := newShop()
+	answer := Answer{Result: json.RawMessage(`"old"`), Usage: state.Usage{MicroUSD: 5}}
+	s.reply = func(Attempt) (Answer, error) { return answer, nil }
+	j := New(store, Options{Sources: []Source{s}, Lineage: 1})
+	for _, tool := range []string{"look", "hash", "order"} {
+		if _, err := do(t, j, tool, `{}`, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := records(t, store)
+	compare := func(j *Journal) (now []string) {
+		t.Helper()
+		for i, c := range j.Compare(t.Context(), before) {
+			switch {
+			case c.Err != nil:
+				now = append(now, before[i].Tool+" is not made")
+			case c.Now.OutcomeDigest() == before[i].OutcomeDigest():
+				now = append(now, "equal")
+			default:
+				now = append(now, string(c.Now.State)+" "+string(c.Now.Result.Inline))
+			}
+		}
+		if diff := cmp.Diff(before, records(t, store)); diff != "" {
+			t.Errorf("a comparison changed the record (-before +after):\n%s", diff)
+		}
+		return now
+	}
+	check := func(j *Journal, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, compare(j)); diff != "" {
+			t.Errorf("Compare (-want +got):\n%s", diff)
+		}
+	}
+	check(j, "equal", "equal", "order is not made")
+	answer.Refused = true
+	check(j, `refused "old"`, `refused "old"`, "order is not made")
+	answer = Answer{Result: json.RawMessage(`"` + strings.Repeat("new ", 1<<14) + `"`)}
+	if c := j.Compare(t.Context(), before[:1])[0]; c.Now.Result.Size != int64(len(answer.Result)) {
+		t.Errorf("a large answer has %d bytes, want %d: %v", c.Now.Result.Size, len(answer.Result), c.Err)
+	}
+	check(New(store, Options{Sources: []Source{s}, Gate: verdict{Action: Deny}}),
+		"look is not made", "hash is not made", "order is not made")
+	made := len(s.calls)
+	for i := range s.tools {
+		s.tools[i].Class = Irreversible
+	}
+	j = New(store, Options{Sources: []Source{s}, Lineage: 1})
+	check(j, "look is not made", "hash is not made", "order is not made")
+	done, err := j.Refresh(t.Context(), Refreshing{Tool: "look", Calls: before})
+	if err != nil || len(done) != 1 || state.CodeOf(done[0].Err) != CodeEffects {
+		t.Errorf("refresh of a tool that has effects now: %+v, %v, want %s", done, err, CodeEffects)
+	}
+	if len(s.calls) != made {
+		t.Errorf("%d calls of a tool with effects were made", len(s.calls)-made)
 	}
 }

@@ -7,11 +7,11 @@
 // # What it promises
 //
 // Run and Bisect record nothing in the session and leave every file of the workspace unchanged. Run fires no effect
-// that cannot be undone. Run executes the program of each recorded run in a clean interpreter and a copy of the
-// workspace made from the record, in a store of its own that falls back to the session's. A run is the whole program at
-// its step, so that its reused results are tested, too. The store of the replay makes a node execute once for each code
-// and inputs, however many runs have it. That is no less a proof: equal inputs, observed again, name the same
-// execution.
+// that cannot be undone; tools without effects are called if Options.CallAgain says so. Run executes the program of
+// each recorded run in a clean interpreter and a copy of the workspace made from the record, in a store of its own that
+// falls back to the session's. A run is the whole program at its step, so that its reused results are tested, too. The
+// store of the replay makes a node execute once for each code and inputs, however many runs have it. That is no less a
+// proof: equal inputs, observed again, name the same execution.
 //
 // # Why the simple way fails
 //

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -25,6 +26,14 @@ type replayer struct {
 
 	mu      sync.Mutex
 	stopped atomic.Bool
+	again   callsAgain
+}
+
+// callsAgain are calls that were made again.
+type callsAgain struct {
+	mu   sync.Mutex
+	done map[state.CallID]journal.Compared
+	kept map[state.CallID]bool // that were not made
 }
 
 func (r *replayer) miss(m Missing) {

@@ -36,6 +36,12 @@ func Run(ctx context.Context, s *Subject, o Options) (*Report, error) {
 			Missing: []Missing{},
 		},
 	}
+	if o.CallAgain {
+		r.found.Calls = &CallsAgain{}
+		if err := s.BeginCalls(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !o.Cached {
 		err = r.execute(ctx, steps)
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -16,6 +17,7 @@ type Options struct {
 	UntilDivergence bool             // stop after the first run that diverged
 	Jobs            int              // runs at once; 0: one
 	Timeout         time.Duration    // for one node; 0 means none
+	CallAgain       bool             // make calls of tools without effects again, and compare their answers
 
 	OnRun func(done *RunReport, of int) // called when a run is done, one at a time; may be nil
 }
@@ -29,7 +31,15 @@ type Report struct {
 	Runs        []RunReport `json:"runs"`                  // in order
 	First       *Divergence `json:"first"`
 	Missing     []Missing   `json:"missing"` // what was recorded and is gone
+	Calls       *CallsAgain `json:"calls,omitempty"`
 	Seconds     float64     `json:"seconds"`
+}
+
+// CallsAgain is what Options.CallAgain did, each call counted once.
+type CallsAgain struct {
+	Made   int         `json:"made"`
+	Served int         `json:"served"` // with effects, of models and people, steps, and those that could not be made
+	Spent  state.Usage `json:"spent"`
 }
 
 // The results of a replay. A partial replay found no divergence but could not test everything.
@@ -98,15 +108,17 @@ const (
 	CauseProcess     Cause = "process"    // its id, addresses and the like differ between processes
 	CauseRace        Cause = "race"       // the same code and inputs produce different results
 	CauseRecord      Cause = "record"     // the record is damaged, or its code produces something else
+	CauseCall        Cause = "call"       // a tool answers a call otherwise, which was made again
 )
 
-// Divergence is a node that produced something different from its record, for a cause of its own.
+// Divergence is a node that produced something different from its record, for a cause of its own; or a call that has
+// another answer, at the first node that reads it.
 type Divergence struct {
 	Step  state.StepNumber `json:"step"`
 	Node  string           `json:"node"`
 	Block state.BlockID    `json:"block"`
 	Line  int              `json:"line,omitempty"` // of the node in its block
-	// What is status, output, error, "value NAME", "file NAME", "read KEY" or record.
+	// What is status, output, error, "value NAME", "file NAME", "read KEY", "call NUMBER" or record.
 	What     string       `json:"what"`
 	Recorded string       `json:"recorded"`
 	Replayed string       `json:"replayed"`
@@ -114,4 +126,15 @@ type Divergence struct {
 	Key      depgraph.Key `json:"key,omitempty"` // what the cause is about: file:data.csv, module:numpy
 	Detail   string       `json:"detail"`        // one sentence
 	Marks    []string     `json:"marks,omitempty"`
+	Call     *OtherAnswer `json:"call,omitempty"` // of the cause call
+}
+
+// OtherAnswer is a call that a tool answers otherwise than was recorded.
+type OtherAnswer struct {
+	Call      state.CallID    `json:"call"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Was       state.Digest    `json:"was"` // the digest of the result
+	Now       state.Digest    `json:"now"`
+	Nodes     []string        `json:"nodes"` // that read it
 }

@@ -73,6 +73,9 @@ func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 			return nil, err
 		}
 		if !again || len(x.found.Divergences) >= maxRoots {
+			if err := x.callAgain(ctx); err != nil {
+				return nil, err
+			}
 			x.count(out)
 			return x.found, nil
 		}

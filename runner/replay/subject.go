@@ -20,4 +20,6 @@ type Subject struct {
 	Chosen bool
 	// Engine locks the session for the caller and returns its own engine, until the caller calls release.
 	Engine func(ctx context.Context) (own *runner.Engine, release func(), err error)
+	// BeginCalls begins calls that no program makes: rules and budgets of the session decide about them.
+	BeginCalls func(ctx context.Context) error
 }

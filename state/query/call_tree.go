@@ -1,9 +1,11 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/xstate-engine/xstate/state"
 )
@@ -15,6 +17,20 @@ type CallSum struct {
 	Seconds float64     `json:"seconds"`
 	Spent   state.Usage `json:"spent"`
 	Saved   state.Usage `json:"saved"` // recorded cost of the calls served
+}
+
+// SpentText says what calls cost, and what their records saved.
+func (s CallSum) SpentText() string {
+	var parts []string
+	for _, text := range []string{s.Spent.Tokens(), s.Spent.Dollars()} {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if text := cmp.Or(s.Saved.Dollars(), s.Saved.Tokens()); text != "" {
+		parts = append(parts, text+" saved")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (s *CallSum) add(o CallSum) {

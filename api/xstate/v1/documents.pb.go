@@ -2798,6 +2798,66 @@ func (x *Calls) GetCosts() []*CallToolCost {
 	return nil
 }
 
+type CallsAgain struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Made          int32                  `protobuf:"varint,1,opt,name=made,proto3" json:"made,omitempty"`
+	Served        int32                  `protobuf:"varint,2,opt,name=served,proto3" json:"served,omitempty"`
+	Spent         *Usage                 `protobuf:"bytes,3,opt,name=spent,proto3" json:"spent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallsAgain) Reset() {
+	*x = CallsAgain{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallsAgain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallsAgain) ProtoMessage() {}
+
+func (x *CallsAgain) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallsAgain.ProtoReflect.Descriptor instead.
+func (*CallsAgain) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *CallsAgain) GetMade() int32 {
+	if x != nil {
+		return x.Made
+	}
+	return 0
+}
+
+func (x *CallsAgain) GetServed() int32 {
+	if x != nil {
+		return x.Served
+	}
+	return 0
+}
+
+func (x *CallsAgain) GetSpent() *Usage {
+	if x != nil {
+		return x.Spent
+	}
+	return nil
+}
+
 type CallsSummary struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Made          int32                  `protobuf:"varint,1,opt,name=made,proto3" json:"made,omitempty"`
@@ -2812,7 +2872,7 @@ type CallsSummary struct {
 
 func (x *CallsSummary) Reset() {
 	*x = CallsSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2824,7 +2884,7 @@ func (x *CallsSummary) String() string {
 func (*CallsSummary) ProtoMessage() {}
 
 func (x *CallsSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2837,7 +2897,7 @@ func (x *CallsSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallsSummary.ProtoReflect.Descriptor instead.
 func (*CallsSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CallsSummary) GetMade() int32 {
@@ -2893,7 +2953,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +2965,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +2978,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Candidate) GetLine() int32 {
@@ -2961,7 +3021,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2973,7 +3033,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2986,7 +3046,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CheckView) GetId() string {
@@ -3078,7 +3138,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3090,7 +3150,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3103,7 +3163,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -3146,7 +3206,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3158,7 +3218,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3171,7 +3231,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -3216,7 +3276,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3228,7 +3288,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3241,7 +3301,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -3302,7 +3362,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3314,7 +3374,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3327,7 +3387,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -3399,7 +3459,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3411,7 +3471,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3424,7 +3484,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Decision) GetBlock() string {
@@ -3473,7 +3533,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3485,7 +3545,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3498,7 +3558,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Denial) GetAction() string {
@@ -3536,7 +3596,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3548,7 +3608,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3561,7 +3621,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -3617,7 +3677,7 @@ type Deviation struct {
 
 func (x *Deviation) Reset() {
 	*x = Deviation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3629,7 +3689,7 @@ func (x *Deviation) String() string {
 func (*Deviation) ProtoMessage() {}
 
 func (x *Deviation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3642,7 +3702,7 @@ func (x *Deviation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deviation.ProtoReflect.Descriptor instead.
 func (*Deviation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Deviation) GetWhat() string {
@@ -3680,7 +3740,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +3752,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +3765,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -3763,7 +3823,7 @@ type Difference struct {
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3775,7 +3835,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3788,7 +3848,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Difference) GetBlock() string {
@@ -3839,13 +3899,14 @@ type Divergence struct {
 	Key           string                 `protobuf:"bytes,9,opt,name=key,proto3" json:"key,omitempty"`
 	Detail        string                 `protobuf:"bytes,10,opt,name=detail,proto3" json:"detail,omitempty"`
 	Marks         []string               `protobuf:"bytes,11,rep,name=marks,proto3" json:"marks,omitempty"`
+	Call          *OtherAnswer           `protobuf:"bytes,12,opt,name=call,proto3" json:"call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3857,7 +3918,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3870,7 +3931,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -3950,6 +4011,13 @@ func (x *Divergence) GetMarks() []string {
 	return nil
 }
 
+func (x *Divergence) GetCall() *OtherAnswer {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
 type Edit struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -3961,7 +4029,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3973,7 +4041,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3986,7 +4054,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -4020,7 +4088,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4032,7 +4100,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4045,7 +4113,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *EditedFile) GetName() string {
@@ -4072,7 +4140,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4084,7 +4152,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4097,7 +4165,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Ended) GetBy() string {
@@ -4143,7 +4211,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4155,7 +4223,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4168,7 +4236,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -4331,7 +4399,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +4411,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4424,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Error) GetCode() string {
@@ -4415,7 +4483,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4427,7 +4495,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4440,7 +4508,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -4562,7 +4630,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4574,7 +4642,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4587,7 +4655,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -4742,7 +4810,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4754,7 +4822,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4767,7 +4835,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -4819,7 +4887,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4831,7 +4899,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4844,7 +4912,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -4949,7 +5017,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4961,7 +5029,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4974,7 +5042,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -5032,13 +5100,14 @@ type Exec struct {
 	ExitCode      *int32                 `protobuf:"varint,25,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
 	Notices       []string               `protobuf:"bytes,26,rep,name=notices,proto3" json:"notices,omitempty"`
 	Loops         []*Loop                `protobuf:"bytes,32,rep,name=loops,proto3" json:"loops,omitempty"`
+	Calls         *CallsSummary          `protobuf:"bytes,33,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5050,7 +5119,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5063,7 +5132,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -5290,6 +5359,13 @@ func (x *Exec) GetLoops() []*Loop {
 	return nil
 }
 
+func (x *Exec) GetCalls() *CallsSummary {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
 type ExecBlock struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         string                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
@@ -5304,7 +5380,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5316,7 +5392,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5329,7 +5405,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -5391,7 +5467,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5403,7 +5479,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5416,7 +5492,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ExecError) GetType() string {
@@ -5495,7 +5571,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +5583,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +5596,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -5574,7 +5650,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5586,7 +5662,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5599,7 +5675,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Exercised) GetFile() string {
@@ -5674,7 +5750,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5686,7 +5762,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5699,7 +5775,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -5769,7 +5845,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5781,7 +5857,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5794,7 +5870,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -5831,7 +5907,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5843,7 +5919,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5856,7 +5932,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Frame) GetFile() string {
@@ -5906,7 +5982,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5918,7 +5994,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5931,7 +6007,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -5992,7 +6068,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6004,7 +6080,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6017,7 +6093,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -6188,7 +6264,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6200,7 +6276,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6213,7 +6289,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Loop) GetKind() string {
@@ -6269,7 +6345,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6281,7 +6357,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6294,7 +6370,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Lost) GetKey() string {
@@ -6329,7 +6405,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6341,7 +6417,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6354,7 +6430,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -6389,7 +6465,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6401,7 +6477,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6414,7 +6490,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Need) GetArtifact() string {
@@ -6448,7 +6524,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6460,7 +6536,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6473,7 +6549,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -6504,7 +6580,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6516,7 +6592,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6529,7 +6605,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -6591,7 +6667,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6603,7 +6679,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6616,7 +6692,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *NodeView) GetNode() string {
@@ -6682,6 +6758,90 @@ func (x *NodeView) GetWrites() []*AccessView {
 	return nil
 }
 
+type OtherAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          int32                  `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
+	Tool          string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	Arguments     *structpb.Value        `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Was           string                 `protobuf:"bytes,4,opt,name=was,proto3" json:"was,omitempty"`
+	Now           string                 `protobuf:"bytes,5,opt,name=now,proto3" json:"now,omitempty"`
+	Nodes         []string               `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OtherAnswer) Reset() {
+	*x = OtherAnswer{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OtherAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OtherAnswer) ProtoMessage() {}
+
+func (x *OtherAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OtherAnswer.ProtoReflect.Descriptor instead.
+func (*OtherAnswer) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *OtherAnswer) GetCall() int32 {
+	if x != nil {
+		return x.Call
+	}
+	return 0
+}
+
+func (x *OtherAnswer) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *OtherAnswer) GetArguments() *structpb.Value {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
+func (x *OtherAnswer) GetWas() string {
+	if x != nil {
+		return x.Was
+	}
+	return ""
+}
+
+func (x *OtherAnswer) GetNow() string {
+	if x != nil {
+		return x.Now
+	}
+	return ""
+}
+
+func (x *OtherAnswer) GetNodes() []string {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
 type Output struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -6694,7 +6854,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6706,7 +6866,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6719,7 +6879,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Output) GetKind() string {
@@ -6770,7 +6930,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6782,7 +6942,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6795,7 +6955,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -6894,7 +7054,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6906,7 +7066,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6919,7 +7079,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -6965,7 +7125,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6977,7 +7137,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6990,7 +7150,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -7058,7 +7218,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7070,7 +7230,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7083,7 +7243,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Placement) GetBlock() string {
@@ -7168,7 +7328,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7180,7 +7340,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7193,7 +7353,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -7339,7 +7499,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7351,7 +7511,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7364,7 +7524,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -7442,7 +7602,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7454,7 +7614,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7467,7 +7627,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -7511,7 +7671,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7523,7 +7683,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7536,7 +7696,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -7585,7 +7745,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7597,7 +7757,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7610,7 +7770,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -7649,7 +7809,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7661,7 +7821,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7674,7 +7834,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -7739,7 +7899,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7751,7 +7911,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7764,7 +7924,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -7814,7 +7974,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7826,7 +7986,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7839,7 +7999,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -7884,7 +8044,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7896,7 +8056,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7909,7 +8069,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -7965,7 +8125,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7977,7 +8137,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7990,7 +8150,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -8026,7 +8186,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8038,7 +8198,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8051,7 +8211,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -8096,7 +8256,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8108,7 +8268,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8121,7 +8281,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -8179,7 +8339,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8191,7 +8351,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8204,7 +8364,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -8261,7 +8421,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8273,7 +8433,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8286,7 +8446,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -8377,7 +8537,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8389,7 +8549,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8402,7 +8562,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -8438,7 +8598,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8450,7 +8610,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8463,7 +8623,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -8510,7 +8670,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8522,7 +8682,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8535,7 +8695,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -8605,7 +8765,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8617,7 +8777,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8630,7 +8790,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -8669,7 +8829,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8681,7 +8841,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8694,7 +8854,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Reason) GetCode() string {
@@ -8763,7 +8923,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8775,7 +8935,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8788,7 +8948,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -8868,7 +9028,7 @@ type RefreshedCall struct {
 
 func (x *RefreshedCall) Reset() {
 	*x = RefreshedCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8880,7 +9040,7 @@ func (x *RefreshedCall) String() string {
 func (*RefreshedCall) ProtoMessage() {}
 
 func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8893,7 +9053,7 @@ func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
 func (*RefreshedCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *RefreshedCall) GetCall() int32 {
@@ -8949,7 +9109,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8961,7 +9121,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8974,7 +9134,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -9010,7 +9170,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9022,7 +9182,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9035,7 +9195,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -9076,7 +9236,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9088,7 +9248,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9101,7 +9261,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -9128,6 +9288,7 @@ type Replay struct {
 	Runs          []*RunReport           `protobuf:"bytes,6,rep,name=runs,proto3" json:"runs,omitempty"`
 	First         *Divergence            `protobuf:"bytes,7,opt,name=first,proto3" json:"first,omitempty"`
 	Missing       []*Missing             `protobuf:"bytes,8,rep,name=missing,proto3" json:"missing,omitempty"`
+	Calls         *CallsAgain            `protobuf:"bytes,10,opt,name=calls,proto3" json:"calls,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,9,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -9135,7 +9296,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9147,7 +9308,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9160,7 +9321,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -9219,6 +9380,13 @@ func (x *Replay) GetMissing() []*Missing {
 	return nil
 }
 
+func (x *Replay) GetCalls() *CallsAgain {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
 func (x *Replay) GetSeconds() float64 {
 	if x != nil {
 		return x.Seconds
@@ -9237,7 +9405,7 @@ type Reverted struct {
 
 func (x *Reverted) Reset() {
 	*x = Reverted{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9249,7 +9417,7 @@ func (x *Reverted) String() string {
 func (*Reverted) ProtoMessage() {}
 
 func (x *Reverted) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9262,7 +9430,7 @@ func (x *Reverted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
 func (*Reverted) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Reverted) GetCall() int32 {
@@ -9302,7 +9470,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9314,7 +9482,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9327,7 +9495,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -9422,7 +9590,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9434,7 +9602,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9447,7 +9615,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -9664,7 +9832,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9676,7 +9844,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9689,7 +9857,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -9783,7 +9951,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9795,7 +9963,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9808,7 +9976,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -9913,7 +10081,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9925,7 +10093,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9938,7 +10106,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -9978,7 +10146,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9990,7 +10158,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10003,7 +10171,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -10072,7 +10240,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10084,7 +10252,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10097,7 +10265,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -10128,7 +10296,7 @@ type StaleCall struct {
 
 func (x *StaleCall) Reset() {
 	*x = StaleCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10140,7 +10308,7 @@ func (x *StaleCall) String() string {
 func (*StaleCall) ProtoMessage() {}
 
 func (x *StaleCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10153,7 +10321,7 @@ func (x *StaleCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
 func (*StaleCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *StaleCall) GetCall() int32 {
@@ -10210,7 +10378,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10222,7 +10390,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10235,7 +10403,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -10281,7 +10449,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10293,7 +10461,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10306,7 +10474,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -10370,7 +10538,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10382,7 +10550,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10395,7 +10563,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -10437,7 +10605,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10449,7 +10617,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10462,7 +10630,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -10500,7 +10668,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10512,7 +10680,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10525,7 +10693,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -10588,7 +10756,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10600,7 +10768,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10613,7 +10781,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -10699,7 +10867,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10711,7 +10879,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10724,7 +10892,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -10773,7 +10941,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10785,7 +10953,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10798,7 +10966,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Usage) GetInputTokens() float64 {
@@ -10835,7 +11003,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10847,7 +11015,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10860,7 +11028,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -10910,7 +11078,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10922,7 +11090,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10935,7 +11103,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -10978,7 +11146,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10990,7 +11158,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11003,7 +11171,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *Variation) GetNode() string {
@@ -11046,7 +11214,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11058,7 +11226,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11071,7 +11239,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -11115,7 +11283,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11127,7 +11295,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11140,7 +11308,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -11195,7 +11363,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11207,7 +11375,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11220,7 +11388,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -11298,7 +11466,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11310,7 +11478,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11323,7 +11491,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -11364,7 +11532,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11376,7 +11544,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11389,7 +11557,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *Via) GetFrom() string {
@@ -11418,7 +11586,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11430,7 +11598,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11443,7 +11611,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -11487,7 +11655,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11499,7 +11667,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11512,7 +11680,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -11569,7 +11737,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11581,7 +11749,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11594,7 +11762,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -11954,7 +12122,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
 	"\x05calls\x18\x03 \x03(\v2\x12.xstate.v1.CallRowR\x05calls\x12*\n" +
 	"\x05total\x18\x04 \x01(\v2\x14.xstate.v1.CallTotalR\x05total\x12-\n" +
-	"\x05costs\x18\x05 \x03(\v2\x17.xstate.v1.CallToolCostR\x05costs\"\xee\x01\n" +
+	"\x05costs\x18\x05 \x03(\v2\x17.xstate.v1.CallToolCostR\x05costs\"`\n" +
+	"\n" +
+	"CallsAgain\x12\x12\n" +
+	"\x04made\x18\x01 \x01(\x05R\x04made\x12\x16\n" +
+	"\x06served\x18\x02 \x01(\x05R\x06served\x12&\n" +
+	"\x05spent\x18\x03 \x01(\v2\x10.xstate.v1.UsageR\x05spent\"\xee\x01\n" +
 	"\fCallsSummary\x12\x12\n" +
 	"\x04made\x18\x01 \x01(\x05R\x04made\x12\x16\n" +
 	"\x06served\x18\x02 \x01(\x05R\x06served\x12&\n" +
@@ -12040,7 +12213,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12\x12\n" +
 	"\x04have\x18\x03 \x01(\tR\x04have\x12\x12\n" +
 	"\x04want\x18\x04 \x01(\tR\x04want\x12\x14\n" +
-	"\x05marks\x18\x05 \x03(\tR\x05marks\"\x80\x02\n" +
+	"\x05marks\x18\x05 \x03(\tR\x05marks\"\xac\x02\n" +
 	"\n" +
 	"Divergence\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
@@ -12054,7 +12227,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x03key\x18\t \x01(\tR\x03key\x12\x16\n" +
 	"\x06detail\x18\n" +
 	" \x01(\tR\x06detail\x12\x14\n" +
-	"\x05marks\x18\v \x03(\tR\x05marks\"D\n" +
+	"\x05marks\x18\v \x03(\tR\x05marks\x12*\n" +
+	"\x04call\x18\f \x01(\v2\x16.xstate.v1.OtherAnswerR\x04call\"D\n" +
 	"\x04Edit\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -12157,7 +12331,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xfd\a\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xac\b\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12193,7 +12367,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x0esettle_seconds\x18\x18 \x01(\x01R\rsettleSeconds\x12 \n" +
 	"\texit_code\x18\x19 \x01(\x05H\x01R\bexitCode\x88\x01\x01\x12\x18\n" +
 	"\anotices\x18\x1a \x03(\tR\anotices\x12%\n" +
-	"\x05loops\x18  \x03(\v2\x0f.xstate.v1.LoopR\x05loopsB\t\n" +
+	"\x05loops\x18  \x03(\v2\x0f.xstate.v1.LoopR\x05loops\x12-\n" +
+	"\x05calls\x18! \x01(\v2\x17.xstate.v1.CallsSummaryR\x05callsB\t\n" +
 	"\a_resultB\f\n" +
 	"\n" +
 	"_exit_code\"\xbe\x01\n" +
@@ -12318,7 +12493,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05trace\x18\x06 \x01(\tR\x05trace\x12\x12\n" +
 	"\x04lost\x18\a \x01(\bR\x04lost\x12+\n" +
 	"\x05reads\x18\b \x03(\v2\x15.xstate.v1.AccessViewR\x05reads\x12-\n" +
-	"\x06writes\x18\t \x03(\v2\x15.xstate.v1.AccessViewR\x06writes\"\xb4\x01\n" +
+	"\x06writes\x18\t \x03(\v2\x15.xstate.v1.AccessViewR\x06writes\"\xa5\x01\n" +
+	"\vOtherAnswer\x12\x12\n" +
+	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x12\n" +
+	"\x04tool\x18\x02 \x01(\tR\x04tool\x124\n" +
+	"\targuments\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\targuments\x12\x10\n" +
+	"\x03was\x18\x04 \x01(\tR\x03was\x12\x10\n" +
+	"\x03now\x18\x05 \x01(\tR\x03now\x12\x14\n" +
+	"\x05nodes\x18\x06 \x03(\tR\x05nodes\"\xb4\x01\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12/\n" +
@@ -12536,7 +12718,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"Repetition\x12\x14\n" +
 	"\x05times\x18\x01 \x01(\x05R\x05times\x12\x18\n" +
-	"\adiffers\x18\x02 \x03(\tR\adiffers\"\xad\x02\n" +
+	"\adiffers\x18\x02 \x03(\tR\adiffers\"\xda\x02\n" +
 	"\x06Replay\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x16\n" +
@@ -12545,7 +12727,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06result\x18\x05 \x01(\tR\x06result\x12(\n" +
 	"\x04runs\x18\x06 \x03(\v2\x14.xstate.v1.RunReportR\x04runs\x12+\n" +
 	"\x05first\x18\a \x01(\v2\x15.xstate.v1.DivergenceR\x05first\x12,\n" +
-	"\amissing\x18\b \x03(\v2\x12.xstate.v1.MissingR\amissing\x12\x18\n" +
+	"\amissing\x18\b \x03(\v2\x12.xstate.v1.MissingR\amissing\x12+\n" +
+	"\x05calls\x18\n" +
+	" \x01(\v2\x15.xstate.v1.CallsAgainR\x05calls\x12\x18\n" +
 	"\aseconds\x18\t \x01(\x01R\aseconds\"K\n" +
 	"\bReverted\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x05R\x04call\x12\x17\n" +
@@ -12787,7 +12971,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -12814,309 +12998,316 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*CallTotal)(nil),       // 22: xstate.v1.CallTotal
 	(*CallUndo)(nil),        // 23: xstate.v1.CallUndo
 	(*Calls)(nil),           // 24: xstate.v1.Calls
-	(*CallsSummary)(nil),    // 25: xstate.v1.CallsSummary
-	(*Candidate)(nil),       // 26: xstate.v1.Candidate
-	(*CheckView)(nil),       // 27: xstate.v1.CheckView
-	(*Clash)(nil),           // 28: xstate.v1.Clash
-	(*Conflict)(nil),        // 29: xstate.v1.Conflict
-	(*Counts)(nil),          // 30: xstate.v1.Counts
-	(*Coverage)(nil),        // 31: xstate.v1.Coverage
-	(*Decision)(nil),        // 32: xstate.v1.Decision
-	(*Denial)(nil),          // 33: xstate.v1.Denial
-	(*Dependent)(nil),       // 34: xstate.v1.Dependent
-	(*Deviation)(nil),       // 35: xstate.v1.Deviation
-	(*Diff)(nil),            // 36: xstate.v1.Diff
-	(*Difference)(nil),      // 37: xstate.v1.Difference
-	(*Divergence)(nil),      // 38: xstate.v1.Divergence
-	(*Edit)(nil),            // 39: xstate.v1.Edit
-	(*EditedFile)(nil),      // 40: xstate.v1.EditedFile
-	(*Ended)(nil),           // 41: xstate.v1.Ended
-	(*Entry)(nil),           // 42: xstate.v1.Entry
-	(*Error)(nil),           // 43: xstate.v1.Error
-	(*Event)(nil),           // 44: xstate.v1.Event
-	(*Evidence)(nil),        // 45: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 46: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 47: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 48: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 49: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 50: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 51: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 52: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 53: xstate.v1.Exercised
-	(*Fork)(nil),            // 54: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 55: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 56: xstate.v1.Frame
-	(*Log)(nil),             // 57: xstate.v1.Log
-	(*LogStep)(nil),         // 58: xstate.v1.LogStep
-	(*Loop)(nil),            // 59: xstate.v1.Loop
-	(*Lost)(nil),            // 60: xstate.v1.Lost
-	(*Missing)(nil),         // 61: xstate.v1.Missing
-	(*Need)(nil),            // 62: xstate.v1.Need
-	(*NodeCounts)(nil),      // 63: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 64: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 65: xstate.v1.NodeView
-	(*Output)(nil),          // 66: xstate.v1.Output
-	(*Patch)(nil),           // 67: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 68: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 69: xstate.v1.PatchView
-	(*Placement)(nil),       // 70: xstate.v1.Placement
-	(*Plan)(nil),            // 71: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 72: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 73: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 74: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 75: xstate.v1.PrivateRun
-	(*Query)(nil),           // 76: xstate.v1.Query
-	(*QueryBlock)(nil),      // 77: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 78: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 79: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 80: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 81: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 82: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 83: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 84: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 85: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 86: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 87: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 88: xstate.v1.RanBlock
-	(*Reason)(nil),          // 89: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 90: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),   // 91: xstate.v1.RefreshedCall
-	(*Repeat)(nil),          // 92: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 93: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 94: xstate.v1.Repetition
-	(*Replay)(nil),          // 95: xstate.v1.Replay
-	(*Reverted)(nil),        // 96: xstate.v1.Reverted
-	(*Rollback)(nil),        // 97: xstate.v1.Rollback
-	(*Run)(nil),             // 98: xstate.v1.Run
-	(*RunReport)(nil),       // 99: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 100: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 101: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 102: xstate.v1.SessionStatus
-	(*Span)(nil),            // 103: xstate.v1.Span
-	(*StaleCall)(nil),       // 104: xstate.v1.StaleCall
-	(*Status)(nil),          // 105: xstate.v1.Status
-	(*StepPlacement)(nil),   // 106: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 107: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 108: xstate.v1.Symbols
-	(*Testing)(nil),         // 109: xstate.v1.Testing
-	(*Undo)(nil),            // 110: xstate.v1.Undo
-	(*UndoStep)(nil),        // 111: xstate.v1.UndoStep
-	(*Usage)(nil),           // 112: xstate.v1.Usage
-	(*ValueChange)(nil),     // 113: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 114: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 115: xstate.v1.Variation
-	(*Verification)(nil),    // 116: xstate.v1.Verification
-	(*Verified)(nil),        // 117: xstate.v1.Verified
-	(*Verify)(nil),          // 118: xstate.v1.Verify
-	(*VersionView)(nil),     // 119: xstate.v1.VersionView
-	(*Via)(nil),             // 120: xstate.v1.Via
-	(*Volatile)(nil),        // 121: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 122: xstate.v1.WaitingCall
-	(*Why)(nil),             // 123: xstate.v1.Why
-	nil,                     // 124: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 125: google.protobuf.Value
-	(*structpb.Struct)(nil), // 126: google.protobuf.Struct
+	(*CallsAgain)(nil),      // 25: xstate.v1.CallsAgain
+	(*CallsSummary)(nil),    // 26: xstate.v1.CallsSummary
+	(*Candidate)(nil),       // 27: xstate.v1.Candidate
+	(*CheckView)(nil),       // 28: xstate.v1.CheckView
+	(*Clash)(nil),           // 29: xstate.v1.Clash
+	(*Conflict)(nil),        // 30: xstate.v1.Conflict
+	(*Counts)(nil),          // 31: xstate.v1.Counts
+	(*Coverage)(nil),        // 32: xstate.v1.Coverage
+	(*Decision)(nil),        // 33: xstate.v1.Decision
+	(*Denial)(nil),          // 34: xstate.v1.Denial
+	(*Dependent)(nil),       // 35: xstate.v1.Dependent
+	(*Deviation)(nil),       // 36: xstate.v1.Deviation
+	(*Diff)(nil),            // 37: xstate.v1.Diff
+	(*Difference)(nil),      // 38: xstate.v1.Difference
+	(*Divergence)(nil),      // 39: xstate.v1.Divergence
+	(*Edit)(nil),            // 40: xstate.v1.Edit
+	(*EditedFile)(nil),      // 41: xstate.v1.EditedFile
+	(*Ended)(nil),           // 42: xstate.v1.Ended
+	(*Entry)(nil),           // 43: xstate.v1.Entry
+	(*Error)(nil),           // 44: xstate.v1.Error
+	(*Event)(nil),           // 45: xstate.v1.Event
+	(*Evidence)(nil),        // 46: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 47: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 48: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 49: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 50: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 51: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 52: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 53: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 54: xstate.v1.Exercised
+	(*Fork)(nil),            // 55: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 56: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 57: xstate.v1.Frame
+	(*Log)(nil),             // 58: xstate.v1.Log
+	(*LogStep)(nil),         // 59: xstate.v1.LogStep
+	(*Loop)(nil),            // 60: xstate.v1.Loop
+	(*Lost)(nil),            // 61: xstate.v1.Lost
+	(*Missing)(nil),         // 62: xstate.v1.Missing
+	(*Need)(nil),            // 63: xstate.v1.Need
+	(*NodeCounts)(nil),      // 64: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 65: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 66: xstate.v1.NodeView
+	(*OtherAnswer)(nil),     // 67: xstate.v1.OtherAnswer
+	(*Output)(nil),          // 68: xstate.v1.Output
+	(*Patch)(nil),           // 69: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 70: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 71: xstate.v1.PatchView
+	(*Placement)(nil),       // 72: xstate.v1.Placement
+	(*Plan)(nil),            // 73: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 74: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 75: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 76: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 77: xstate.v1.PrivateRun
+	(*Query)(nil),           // 78: xstate.v1.Query
+	(*QueryBlock)(nil),      // 79: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 80: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 81: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 82: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 83: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 84: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 85: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 86: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 87: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 88: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 89: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 90: xstate.v1.RanBlock
+	(*Reason)(nil),          // 91: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 92: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),   // 93: xstate.v1.RefreshedCall
+	(*Repeat)(nil),          // 94: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 95: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 96: xstate.v1.Repetition
+	(*Replay)(nil),          // 97: xstate.v1.Replay
+	(*Reverted)(nil),        // 98: xstate.v1.Reverted
+	(*Rollback)(nil),        // 99: xstate.v1.Rollback
+	(*Run)(nil),             // 100: xstate.v1.Run
+	(*RunReport)(nil),       // 101: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 102: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 103: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 104: xstate.v1.SessionStatus
+	(*Span)(nil),            // 105: xstate.v1.Span
+	(*StaleCall)(nil),       // 106: xstate.v1.StaleCall
+	(*Status)(nil),          // 107: xstate.v1.Status
+	(*StepPlacement)(nil),   // 108: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 109: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 110: xstate.v1.Symbols
+	(*Testing)(nil),         // 111: xstate.v1.Testing
+	(*Undo)(nil),            // 112: xstate.v1.Undo
+	(*UndoStep)(nil),        // 113: xstate.v1.UndoStep
+	(*Usage)(nil),           // 114: xstate.v1.Usage
+	(*ValueChange)(nil),     // 115: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 116: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 117: xstate.v1.Variation
+	(*Verification)(nil),    // 118: xstate.v1.Verification
+	(*Verified)(nil),        // 119: xstate.v1.Verified
+	(*Verify)(nil),          // 120: xstate.v1.Verify
+	(*VersionView)(nil),     // 121: xstate.v1.VersionView
+	(*Via)(nil),             // 122: xstate.v1.Via
+	(*Volatile)(nil),        // 123: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 124: xstate.v1.WaitingCall
+	(*Why)(nil),             // 125: xstate.v1.Why
+	nil,                     // 126: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 127: google.protobuf.Value
+	(*structpb.Struct)(nil), // 128: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	114, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	60,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	93,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	116, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	61,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	95,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	6,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	125, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	125, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	127, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	127, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	18,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	122, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	124, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	8,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	62,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	90,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	126, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	63,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	92,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	128, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	9,   // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	89,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	51,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	63,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	33,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	66,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	113, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	89,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	91,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	52,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	64,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	34,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	68,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	115, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	91,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	126, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	65,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	66,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	51,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	125, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	125, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	128, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	66,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	68,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	52,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	127, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	127, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	18,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	122, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	124, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	16,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	23,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	18,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	125, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	125, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	127, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	127, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	18,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	122, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	124, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	4,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	112, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
+	114, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
 	4,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	125, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	127, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	19,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	22,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	21,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	112, // 47: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
-	112, // 48: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
-	91,  // 49: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
-	104, // 50: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
-	53,  // 51: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	28,  // 52: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	120, // 53: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	12,  // 54: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	126, // 55: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	100, // 56: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	55,  // 57: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	116, // 58: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	109, // 59: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	2,   // 60: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	94,  // 61: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	106, // 62: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 63: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
-	7,   // 64: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	26,  // 65: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	29,  // 66: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	66,  // 67: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	43,  // 68: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	49,  // 69: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	98,  // 70: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	125, // 71: xstate.v1.Event.args:type_name -> google.protobuf.Value
-	0,   // 72: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	47,  // 73: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	46,  // 74: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	48,  // 75: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	42,  // 76: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	27,  // 77: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	31,  // 78: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	20,  // 79: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	120, // 80: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	89,  // 81: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 82: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 83: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	42,  // 84: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	32,  // 85: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	51,  // 86: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	33,  // 87: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	50,  // 88: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	52,  // 89: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	122, // 90: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	59,  // 91: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
-	89,  // 92: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	51,  // 93: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	33,  // 94: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	122, // 95: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	56,  // 96: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	55,  // 97: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	58,  // 98: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	126, // 99: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	100, // 100: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	55,  // 101: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	116, // 102: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	109, // 103: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 104: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	94,  // 105: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	106, // 106: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 107: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	7,   // 108: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	114, // 109: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	120, // 110: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	89,  // 111: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	114, // 112: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	114, // 113: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	89,  // 114: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 115: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 116: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	124, // 117: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	68,  // 118: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	70,  // 119: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	92,  // 120: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	98,  // 121: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	71,  // 122: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	42,  // 123: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	88,  // 124: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	108, // 125: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 126: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	74,  // 127: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	72,  // 128: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	40,  // 129: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	104, // 130: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	59,  // 131: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	35,  // 132: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	60,  // 133: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	93,  // 134: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	89,  // 135: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	51,  // 136: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	73,  // 137: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	89,  // 138: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	108, // 139: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	42,  // 140: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	14,  // 141: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	42,  // 142: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	14,  // 143: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	14,  // 144: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	34,  // 145: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	69,  // 146: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	107, // 147: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	107, // 148: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	14,  // 149: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	31,  // 150: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	119, // 151: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	121, // 152: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	14,  // 153: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	13,  // 154: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	42,  // 155: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	89,  // 156: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	99,  // 157: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	38,  // 158: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	61,  // 159: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	19,  // 160: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	19,  // 161: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	96,  // 162: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	39,  // 163: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	11,  // 164: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	117, // 165: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	122, // 166: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	75,  // 167: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	59,  // 168: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	25,  // 169: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	101, // 170: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	38,  // 171: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	30,  // 172: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	30,  // 173: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	41,  // 174: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	42,  // 175: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	42,  // 176: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	102, // 177: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	114, // 178: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	111, // 179: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	12,  // 180: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	19,  // 181: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	19,  // 182: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	96,  // 183: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	114, // 184: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	114, // 185: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	37,  // 186: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	37,  // 187: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	115, // 188: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	103, // 189: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	126, // 190: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	64,  // 191: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	64,  // 192: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	51,  // 193: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	194, // [194:194] is the sub-list for method output_type
-	194, // [194:194] is the sub-list for method input_type
-	194, // [194:194] is the sub-list for extension type_name
-	194, // [194:194] is the sub-list for extension extendee
-	0,   // [0:194] is the sub-list for field type_name
+	114, // 47: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
+	114, // 48: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	114, // 49: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	93,  // 50: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	106, // 51: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	54,  // 52: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	29,  // 53: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	122, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	12,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	67,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
+	128, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	102, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	56,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	118, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	111, // 61: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	2,   // 62: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	96,  // 63: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	108, // 64: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 65: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	7,   // 66: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	27,  // 67: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	30,  // 68: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	68,  // 69: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	44,  // 70: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	50,  // 71: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	100, // 72: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	127, // 73: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 74: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	48,  // 75: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	47,  // 76: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	49,  // 77: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	43,  // 78: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	28,  // 79: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	32,  // 80: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	20,  // 81: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
+	122, // 82: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	91,  // 83: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 84: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 85: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	43,  // 86: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	33,  // 87: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	52,  // 88: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	34,  // 89: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	51,  // 90: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	53,  // 91: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	124, // 92: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	60,  // 93: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
+	26,  // 94: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
+	91,  // 95: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	52,  // 96: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	34,  // 97: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	124, // 98: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	57,  // 99: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	56,  // 100: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	59,  // 101: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	128, // 102: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	102, // 103: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	56,  // 104: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	118, // 105: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	111, // 106: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	2,   // 107: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	96,  // 108: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	108, // 109: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	17,  // 110: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	7,   // 111: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	116, // 112: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	122, // 113: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	91,  // 114: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	116, // 115: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	116, // 116: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	91,  // 117: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 118: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 119: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	127, // 120: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	126, // 121: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	70,  // 122: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	72,  // 123: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	94,  // 124: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	100, // 125: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	73,  // 126: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	43,  // 127: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	90,  // 128: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	110, // 129: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 130: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	76,  // 131: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	74,  // 132: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	41,  // 133: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	106, // 134: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	60,  // 135: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	36,  // 136: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	61,  // 137: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	95,  // 138: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	91,  // 139: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	52,  // 140: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	75,  // 141: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	91,  // 142: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	110, // 143: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	43,  // 144: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	14,  // 145: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	43,  // 146: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	14,  // 147: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	14,  // 148: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	35,  // 149: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	71,  // 150: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	109, // 151: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	109, // 152: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	14,  // 153: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	32,  // 154: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	121, // 155: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	123, // 156: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	14,  // 157: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	13,  // 158: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	43,  // 159: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	91,  // 160: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	101, // 161: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	39,  // 162: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	62,  // 163: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	25,  // 164: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	19,  // 165: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	19,  // 166: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	98,  // 167: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	40,  // 168: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	11,  // 169: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	119, // 170: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	124, // 171: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	77,  // 172: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	60,  // 173: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	26,  // 174: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	103, // 175: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	39,  // 176: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	31,  // 177: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	31,  // 178: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	42,  // 179: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	43,  // 180: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	43,  // 181: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	104, // 182: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	116, // 183: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	113, // 184: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	12,  // 185: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	19,  // 186: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	19,  // 187: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	98,  // 188: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	116, // 189: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	116, // 190: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	38,  // 191: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	38,  // 192: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	117, // 193: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	105, // 194: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	128, // 195: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	65,  // 196: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	65,  // 197: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	52,  // 198: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	199, // [199:199] is the sub-list for method output_type
+	199, // [199:199] is the sub-list for method input_type
+	199, // [199:199] is the sub-list for extension type_name
+	199, // [199:199] is the sub-list for extension extendee
+	0,   // [0:199] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -13125,15 +13316,15 @@ func file_xstate_v1_documents_proto_init() {
 		return
 	}
 	file_xstate_v1_documents_proto_msgTypes[11].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[49].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[98].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[50].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[100].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   125,
+			NumMessages:   127,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state"
 )
 
 var update = flag.Bool("update", false, "write the goldens again")
@@ -42,6 +45,32 @@ func TestShares(t *testing.T) {
 	} {
 		if d := cmp.Diff(x.want, shares(x.sizes, x.budget)); d != "" {
 			t.Errorf("shares(%v, %d) (-want +got):\n%s", x.sizes, x.budget, d)
+		}
+	}
+}
+
+// TestCalls: exec says in one line what its calls cost, if it made one.
+func TestCalls(t *testing.T) {
+	spent := state.Usage{InputTokens: 7, OutputTokens: 3, MicroUSD: 1500}
+	for _, x := range []struct {
+		calls *api.CallsSummary
+		want  string
+	}{
+		{nil, ""},
+		{&api.CallsSummary{Served: 2, Saved: spent}, ""},
+		{&api.CallsSummary{Made: 1}, "1 call made, 0 served"},
+		{&api.CallsSummary{Made: 2, Served: 1, Spent: spent, Saved: spent},
+			"2 calls made, 1 served, 7+3 tokens, $0.0015, $0.0015 saved"},
+	} {
+		parts := execReply(&api.Exec{Action: "append", Status: "ran", Block: "b", Calls: x.calls}).parts
+		got := ""
+		for _, p := range parts {
+			if strings.Contains(p.text, "call") {
+				got += p.text
+			}
+		}
+		if got != x.want {
+			t.Errorf("the text of exec says %q of the calls %+v, want %q", got, x.calls, x.want)
 		}
 	}
 }

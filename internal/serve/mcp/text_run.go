@@ -28,6 +28,7 @@ func execReply(d *api.Exec) *reply {
 	}
 	r.waits(d.Waiting)
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
+	r.calls(d.Calls)
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
 	r.loops(d.Loops)
 	return r
@@ -67,6 +68,7 @@ func (r *reply) run(d *api.Run) {
 	}
 	r.waits(d.Waiting)
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
+	r.calls(d.Calls)
 	if v := d.Verified; v != nil {
 		verdict := "equal to a run from scratch"
 		if !v.Equal {
@@ -113,6 +115,18 @@ func (r *reply) counts(step state.StepNumber, ran, reused, failed, blocked, skip
 	line := fmt.Sprintf("step %d: %s, %s", step, strings.Join(parts, ", "), duration(seconds))
 	if saved >= 0.0005 {
 		line += " (" + duration(saved) + " saved)"
+	}
+	r.line("%s", line)
+}
+
+// calls sums up the calls of tools and models, where one was made.
+func (r *reply) calls(d *api.CallsSummary) {
+	if d == nil || d.Made == 0 {
+		return
+	}
+	line := fmt.Sprintf("%s made, %d served", plural(d.Made, "call"), d.Served)
+	if spent := (query.CallSum{Spent: d.Spent, Saved: d.Saved}).SpentText(); spent != "" {
+		line += ", " + spent
 	}
 	r.line("%s", line)
 }

@@ -343,6 +343,12 @@ class Calls(TypedDict):
     costs: NotRequired[list[CallToolCost]]
 
 
+class CallsAgain(TypedDict):
+    made: int
+    served: int
+    spent: Usage
+
+
 class CallsSummary(TypedDict):
     made: int
     served: int
@@ -468,6 +474,7 @@ class Divergence(TypedDict):
     key: NotRequired[str]
     detail: str
     marks: NotRequired[list[str]]
+    call: NotRequired[OtherAnswer]
 
 
 class Edit(TypedDict):
@@ -623,6 +630,7 @@ class Exec(TypedDict):
     exit_code: NotRequired[int]
     notices: NotRequired[list[str]]
     loops: NotRequired[list[Loop]]
+    calls: NotRequired[CallsSummary]
 
 
 class ExecBlock(TypedDict):
@@ -785,6 +793,15 @@ class NodeView(TypedDict):
     lost: NotRequired[bool]
     reads: list[AccessView]
     writes: list[AccessView]
+
+
+class OtherAnswer(TypedDict):
+    call: int
+    tool: str
+    arguments: Any
+    was: str
+    now: str
+    nodes: list[str]
 
 
 class Output(TypedDict):
@@ -1057,6 +1074,7 @@ class Replay(TypedDict):
     runs: list[RunReport]
     first: Divergence | None
     missing: list[Missing]
+    calls: NotRequired[CallsAgain]
     seconds: float
 
 
