@@ -51,8 +51,8 @@ func (c *calls) Tools(ctx context.Context) []kernel.ToolInfo {
 	var all []kernel.ToolInfo
 	if c.journal != nil {
 		for _, t := range c.journal.Tools(ctx) {
-			all = append(all, kernel.ToolInfo{Name: t.Name, Description: t.Description, Input: t.Input,
-				Output: t.Output, Class: string(t.Class)})
+			all = append(all, kernel.ToolInfo{Name: t.Name, Source: t.Source, Description: t.Description,
+				Input: t.Input, Order: t.Order, Output: t.Output, Class: string(t.Class)})
 		}
 	}
 	return all

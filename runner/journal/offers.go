@@ -28,7 +28,7 @@ const askAgain = 10 * time.Second
 // one that cannot be asked, what it offered last is in the store: recorded calls are served without it.
 type offered struct {
 	source Source
-	store  *state.Store
+	store  *state.Store // nil: nothing is kept
 
 	mu     sync.Mutex
 	failed error
@@ -59,6 +59,9 @@ func (o *offered) list(ctx context.Context, now time.Time) ([]Tool, error) {
 
 // keep stores what the source offers, where that is new. Without it, calls can be made all the same.
 func (o *offered) keep(ctx context.Context, tools []Tool) {
+	if o.store == nil {
+		return
+	}
 	data, err := json.Marshal(append([]Tool{}, tools...)) // of no tools, an empty list
 	if err != nil {
 		return
@@ -78,6 +81,9 @@ func (o *offered) keep(ctx context.Context, tools []Tool) {
 
 // last returns what the source offered when it could be asked.
 func (o *offered) last(ctx context.Context) (tools []Tool) {
+	if o.store == nil {
+		return nil
+	}
 	data, err := o.store.Offers(ctx, o.source.Name())
 	if err != nil || json.Unmarshal(data, &tools) != nil {
 		return nil

@@ -3,7 +3,9 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -30,5 +32,19 @@ func checkSchema(schema json.RawMessage, value []byte) error {
 	if err != nil {
 		return err
 	}
-	return compiled.Validate(v)
+	return shorter(compiled.Validate(v))
+}
+
+// shorter is an error on one line, without the place of a file that there is not.
+func shorter(err error) error {
+	var broken *jsonschema.ValidationError
+	if !errors.As(err, &broken) {
+		return err
+	}
+	_, what, _ := strings.Cut(broken.Error(), "\n")
+	lines := strings.Split(what, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(line, " "), "- "), "at '': ")
+	}
+	return errors.New(strings.Join(lines, "; "))
 }

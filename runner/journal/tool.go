@@ -45,6 +45,7 @@ type Tool struct {
 	Version     string // "" if unknown; another version is another tool
 	Description string
 	Input       json.RawMessage // JSON Schema of the arguments, an object; nil: any
+	Order       []string        // of arguments by position; nil: that of Input; empty: there is none
 	Output      json.RawMessage // JSON Schema of the result; nil: any
 	Class       Class           // "" is Irreversible
 	Scope       string          // what it reads or changes; "" is the source's name

@@ -54,8 +54,10 @@ type CallReply struct {
 // ToolInfo describes a tool to a program.
 type ToolInfo struct {
 	Name        string          `json:"name"`
+	Source      string          `json:"source,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`  // JSON Schema
+	Order       []string        `json:"order,omitzero"`   // as in journal.Tool
 	Output      json.RawMessage `json:"output,omitempty"` // JSON Schema
 	Class       string          `json:"class"`
 }

@@ -116,7 +116,7 @@ func (c *checker) importer(module string) (at Place, sure bool) {
 func (c *checker) files() {
 	said := map[string]bool{}
 	for _, f := range c.t.files {
-		if f.mode != depgraph.Reads || said[f.name] || c.h.Exists(f.name) ||
+		if f.mode != depgraph.Reads || said[f.name] || c.t.asked[f.name] || c.h.Exists(f.name) ||
 			slices.Contains(c.t.Uses.Writes, f.name) || strings.Contains(f.name, "://") {
 			continue
 		}

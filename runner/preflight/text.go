@@ -22,6 +22,7 @@ type Text struct {
 	Manifest *rule.Manifest
 
 	files []fileUse
+	asked map[string]bool   // files of which the program asks whether they are there, so it does without them
 	names map[string]string // name → text: names that the program assigns once
 }
 
@@ -62,7 +63,7 @@ type fileUse struct {
 
 // Read reads a program.
 func Read(blocks []state.ProgramBlock) (*Text, error) {
-	t := &Text{names: map[string]string{}}
+	t := &Text{names: map[string]string{}, asked: map[string]bool{}}
 	imported, twice := map[string]string{}, map[string]bool{}
 	for _, b := range blocks {
 		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
@@ -142,6 +143,12 @@ func (t *Text) use() {
 	}
 }
 
+// asksWhether reports whether a function finds out which files there are.
+func asksWhether(function string) bool {
+	return slices.Contains([]string{"exists", "lexists", "isfile", "isdir", "is_file", "is_dir", "glob", "iglob", "rglob"},
+		function[strings.LastIndexByte(function, '.')+1:])
+}
+
 // call adds what one call uses.
 func (t *Text) call(b *Block, c depgraph.Call) {
 	at := Place{b.ID, c.Line}
@@ -149,6 +156,9 @@ func (t *Text) call(b *Block, c depgraph.Call) {
 	switch {
 	case c.Effect == depgraph.EffectFile && first != "" && !c.First.Begin:
 		t.files = append(t.files, fileUse{at, first, c.Mode})
+		if asksWhether(c.Name) {
+			t.asked[first] = true
+		}
 		return
 	case c.Effect == depgraph.EffectNetwork:
 		for _, a := range []depgraph.Argument{c.First, c.Named["url"]} {

@@ -106,6 +106,7 @@ func toolOf(d *v1.ToolDefinition) (t journal.Tool, err error) {
 		return t, errors.New("a tool has no name")
 	}
 	t = journal.Tool{Name: d.GetName(), Description: d.GetDescription(), Class: journal.Class(d.GetClass()),
+		Order: []string{},                                                            // a message of members has none
 		Scope: d.GetScope(), Undo: d.GetUndo(), Version: d.GetVersion(), Timeout: -1, // the client decides
 		Lifetime: time.Duration(d.GetLifetimeSeconds() * float64(time.Second))}
 	switch t.Class {

@@ -128,7 +128,7 @@ func (a *api) client(method string) (*http.Client, error) {
 	if a.config.Base != "" {
 		base = a.config.Base
 	}
-	client := headerClient(base, headers)
+	client := headerClient(base, headers, nil)
 	if method != http.MethodGet && method != http.MethodHead {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}

@@ -99,7 +99,7 @@ func (d *document) operations(base string) (all []*operation) {
 // operation makes a tool of an operation; nil where that cannot be.
 func (d *document) operation(base, path, method string, item *openapi3.PathItem, from *openapi3.Operation) *operation {
 	op := &operation{method: method, path: path}
-	properties, required := map[string]any{}, []string{}
+	properties, required, order := map[string]any{}, []string{}, []string{}
 	for _, p := range parametersOf(item, from) {
 		schema, err := parameterSchema(p)
 		switch {
@@ -114,6 +114,7 @@ func (d *document) operation(base, path, method string, item *openapi3.PathItem,
 			q.argument += "_" + p.In
 		}
 		properties[q.argument] = described(schema, p.Description)
+		order = append(order, q.argument)
 		if p.Required {
 			required = append(required, q.argument)
 		}
@@ -127,6 +128,7 @@ func (d *document) operation(base, path, method string, item *openapi3.PathItem,
 		}
 		if op.bodyKind = kind; kind != "" {
 			properties[bodyArgument] = described(schema, body.Description)
+			order = append(order, bodyArgument)
 			if body.Required {
 				required = append(required, bodyArgument)
 			}
@@ -136,7 +138,10 @@ func (d *document) operation(base, path, method string, item *openapi3.PathItem,
 	if len(required) > 0 {
 		input["required"] = required
 	}
-	return d.finish(op, base, from, input)
+	if op = d.finish(op, base, from, input); op != nil {
+		op.tool.Order = order
+	}
+	return op
 }
 
 // finish describes the tool of an operation.

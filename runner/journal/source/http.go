@@ -38,18 +38,19 @@ func expand(headers map[string]string, o *Options) (http.Header, error) {
 }
 
 // headerClient is a client that adds headers to what it sends to the host of an address. No redirect takes them
-// elsewhere.
-func headerClient(address string, headers http.Header) *http.Client {
+// elsewhere. heard reads along, where it is not nil.
+func headerClient(address string, headers http.Header, heard *orders) *http.Client {
 	host := ""
 	if u, err := url.Parse(address); err == nil {
 		host = u.Scheme + "://" + u.Host
 	}
-	return &http.Client{Transport: &withHeaders{host, headers}}
+	return &http.Client{Transport: &withHeaders{host, headers, heard}}
 }
 
 type withHeaders struct {
 	host    string
 	headers http.Header
+	heard   *orders
 }
 
 func (w *withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -62,6 +63,9 @@ func (w *withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		resp.Body = &limited{resp.Body, frameLimit}
+	}
+	if err == nil && w.heard != nil && w.heard.listens() {
+		resp.Body = w.heard.along(resp.Body)
 	}
 	return resp, err
 }

@@ -109,7 +109,7 @@ func (m *models) request(ctx context.Context, c policy.Model, p prompt, a journa
 	}
 	api := providers[c.API]
 	schema, wrapped := objectSchema(p.Schema)
-	resp, err := send(ctx, &m.o, headerClient("", nil), always, func() (*http.Request, error) {
+	resp, err := send(ctx, &m.o, headerClient("", nil, nil), always, func() (*http.Request, error) {
 		r, err := api.request(c, key, p, schema, a.OnPiece != nil)
 		if err == nil {
 			for name, value := range a.Headers {

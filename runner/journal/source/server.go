@@ -43,6 +43,7 @@ type link struct {
 	changed bool          // the server said that its tools are others now
 	ended   chan struct{} // closed with the connection
 	samples spending      // of a model, for the server
+	orders  orders
 }
 
 func newServer(name string, config policy.MCP, o Options, m *models) *server {
@@ -198,14 +199,14 @@ func (s *server) transport(l *link) (mcp.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &mcp.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: headerClient(s.config.URL, headers),
-			MaxEventSize: frameLimit, MaxRetries: 2}, nil
+		return &mcp.StreamableClientTransport{Endpoint: s.config.URL, MaxEventSize: frameLimit, MaxRetries: 2,
+			HTTPClient: headerClient(s.config.URL, headers, &l.orders)}, nil
 	}
 	var err error
 	if l.child, err = startChild(s.config, &s.o); err != nil {
 		return nil, err
 	}
-	return &mcp.IOTransport{Reader: l.child.out, Writer: l.child.in, MaxLineLength: frameLimit}, nil
+	return &mcp.IOTransport{Reader: l.orders.along(l.child.out), Writer: l.child.in, MaxLineLength: frameLimit}, nil
 }
 
 // list asks the server for its tools.
@@ -214,6 +215,7 @@ func (l *link) list(ctx context.Context, timeout time.Duration) (all []journal.T
 	if r := l.session.InitializeResult(); r != nil && r.ServerInfo != nil {
 		version = r.ServerInfo.Version
 	}
+	l.orders.listen()
 	for t, err := range l.session.Tools(ctx, nil) {
 		if err != nil {
 			return nil, err
@@ -227,6 +229,10 @@ func (l *link) list(ctx context.Context, timeout time.Duration) (all []journal.T
 		}
 		tool.Timeout = timeout
 		all = append(all, tool)
+	}
+	order := l.orders.heard()
+	for i := range all {
+		all[i].Order = append([]string{}, order[all[i].Name]...)
 	}
 	return all, nil
 }

@@ -5,17 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -289,6 +293,32 @@ func TestServerOverHTTP(t *testing.T) {
 	if _, err = r.call(t, "pid", `{}`); err == nil ||
 		!strings.Contains(err.Error(), "the variable FAR_TOKEN is not set") {
 		t.Errorf("without the variable: %v", err)
+	}
+}
+
+// TestOrder: arguments have the order in which the server names them, over each way to reach it.
+func TestOrder(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "far", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "move", InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"source":{"type":"string"},"destination":{"enum":[{"a":[1]}]},"and":{}}}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
+	want := []string{"source", "destination", "and"}
+	for name, options := range map[string]*mcp.StreamableHTTPOptions{"events": nil, "JSON": {JSONResponse: true}} {
+		far := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, options))
+		t.Cleanup(far.Close)
+		r := newRig(t, policy.Calls{MCP: map[string]policy.MCP{"far": {URL: far.URL}}})
+		if found := r.Tools(t.Context()); len(found) != 1 || !slices.Equal(found[0].Order, want) {
+			t.Errorf("as %s: %+v, want the order %q", name, found, want)
+		}
+	}
+	var here orders
+	here.listen()
+	said := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"properties":{"z":{},"b":{}}}}]}}`
+	if _, err := io.ReadAll(here.along(io.NopCloser(iotest.OneByteReader(strings.NewReader("{}\n" + said))))); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string][]string{"a": {"z", "b"}}, here.heard()); d != "" {
+		t.Errorf("in pieces (-want +got):\n%s", d)
 	}
 }
 

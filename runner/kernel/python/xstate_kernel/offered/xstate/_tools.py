@@ -62,7 +62,12 @@ class Tool:
         """Returns all arguments by name."""
         if not args:
             return named
-        names = list(_properties(self._info()))
+        info = self._info()
+        names = list(_properties(info))
+        if info.get("order") == [] and len(names) > 1:
+            raise TypeError(
+                "%s has its arguments in no known order; name them: %s" % (self._name, ", ".join(n + "=" for n in names))
+            )
         if len(args) > len(names):
             raise TypeError("%s takes %d positional arguments, and not %d" % (self._name, len(names), len(args)))
         given = dict(zip(names, args))
@@ -72,7 +77,7 @@ class Tool:
 
     def _info(self):
         for info in _calls._way.listed():
-            if info["name"] == self._name:
+            if self._name in (info["name"], "%s.%s" % (info.get("source"), info["name"])):
                 return info
         raise LookupError("there is no tool %r" % self._name)
 
@@ -118,7 +123,9 @@ _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "arra
 
 
 def _properties(info):
-    return (info.get("input") or {}).get("properties") or {}
+    found = (info.get("input") or {}).get("properties") or {}
+    order = info.get("order") or ()
+    return {**{name: found[name] for name in order if name in found}, **found}
 
 
 def _type(schema):
