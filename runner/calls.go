@@ -18,7 +18,8 @@ import (
 // markCallLost marks a node that went on without the result of a call.
 const markCallLost = "call-lost"
 
-// errUncalled says that a speculative execution would have to make a call that may only be made in its turn.
+// errUncalled says that an execution would have to make a call, and only records may answer it: it is speculative, or is
+// to give back what an earlier one left. That one may have made other calls, under another version of a tool.
 var errUncalled = errors.New("it makes a call")
 
 // calls answers the calls of one execution.

@@ -34,7 +34,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 	if err := w.sources(ctx); err != nil {
 		return nil, err
 	}
-	namesToBind, fresh, reported := w.namesToBind(p, n), false, false
+	namesToBind, fresh, reported, calls := w.namesToBind(p, n), false, false, live
 	for range 8 {
 		if err := w.before(ctx, p, i, namesToBind); err != nil {
 			if ctx.Err() != nil { // the kernel state may be ahead of the kernel
@@ -49,7 +49,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 		if err := w.sources(ctx); err != nil { // again, for a kernel that was started meanwhile
 			return nil, err
 		}
-		x := &execution{walk: w, node: n, pos: p, live: live, fresh: fresh}
+		x := &execution{walk: w, node: n, pos: p, live: live, fresh: fresh, mayCall: calls}
 		if !live {
 			x.recorded = w.outcomes[i].t
 		}
@@ -61,6 +61,11 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 		if errors.Is(err, errStale) {
 			w.e.dropKernel()
 			fresh = true
+			continue
+		}
+		if errors.Is(err, errUncalled) && !w.speculative {
+			w.e.dropKernel()
+			fresh, calls = true, true
 			continue
 		}
 		if errors.Is(err, errLacking) {
@@ -87,6 +92,7 @@ type execution struct {
 	node    *node
 	pos     *programState
 	live    bool // its outputs are shown
+	mayCall bool // what reads may be called; with live, all may
 	fresh   bool // the kernel was started for it
 	outputs state.Screen
 	seen    kernel.Observation
@@ -116,7 +122,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	caller.Block, caller.Node = x.node.unit.ID, x.node.at
 	x.calls = newCalls(e.cfg.Journal, x.pos, caller, x.serves)
 	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.sink())
-	if x.calls.uncalled && w.speculative {
+	if x.calls.uncalled && (w.speculative || !x.mayCall && !x.onlyLooks()) {
 		return nil, nil, errUncalled
 	}
 	if ctx.Err() != nil {
@@ -236,7 +242,13 @@ func (x *execution) serves(c journal.Class) bool {
 	if w.speculative {
 		return c != journal.Pure
 	}
-	return !x.live || w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
+	return x.onlyLooks() || !x.live && (!x.mayCall || c.Effects())
+}
+
+// onlyLooks reports whether the walk must change nothing.
+func (x *execution) onlyLooks() bool {
+	w := x.walk
+	return w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
 }
 
 // sink records what the node puts out, and lets followers of the run see it as it happens, as far as it is recorded.

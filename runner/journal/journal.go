@@ -141,7 +141,7 @@ func (j *Journal) Tools(ctx context.Context) []Tool {
 
 // ToolDigest names the tool that a name means as far as that is known: nothing is started to find out. It is Absent
 // where there is none. Of a tool with effects it says no more than that there is one: a new version of it is no reason
-// to have the effects again.
+// to have the effects again. Class and scope count, because they say which effects a call depends on.
 func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.Digest {
 	l := j.offers().known(ctx, j.o.Now())
 	find := l.tool
@@ -155,9 +155,10 @@ func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.
 	case err != nil:
 		return state.Absent
 	case t.Class.Effects():
-		return state.DigestOf(fmt.Appendf(nil, "tool %q", t.Source+"."+t.Name))
+		return state.DigestOf(fmt.Appendf(nil, "tool %q scope %q", t.Source+"."+t.Name, t.Scope))
 	default:
-		return state.DigestOf(fmt.Appendf(nil, "tool %q %q", t.Source+"."+t.Name, t.Version))
+		return state.DigestOf(fmt.Appendf(nil, "tool %q %q %s scope %q", t.Source+"."+t.Name, t.Version, t.Class,
+			t.Scope))
 	}
 }
 

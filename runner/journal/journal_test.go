@@ -289,4 +289,11 @@ func TestToolDigest(t *testing.T) {
 	if l, o, _ := digests(s); l == look || o != order {
 		t.Errorf("under another version, look changed: %v, order changed: %v", l != look, o != order)
 	}
+	look, order, _ = digests(s)
+	for i := range s.tools {
+		s.tools[i].Scope = "another"
+	}
+	if l, o, _ := digests(s); l == look || o == order {
+		t.Errorf("with another scope, look changed: %v, order changed: %v", l != look, o != order)
+	}
 }

@@ -154,7 +154,7 @@ class Step:
 def _of_step(name, function, args, named):
     def described():
         plain_args = {"args": plain(args, "args"), "kwargs": {k: plain(v, k) for k, v in named.items()}}
-        return {"version": _way.version(function), "args": plain_args}
+        return {"version": _way.version(function, (args, named)), "args": plain_args}
 
     def run():
         return function(*args, **named)

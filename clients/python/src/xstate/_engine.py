@@ -5,7 +5,7 @@ import json
 import sys
 
 from ._errors import CallLost, Suspended, error_of
-from ._plain import encoded, plain
+from ._plain import encoded, plain, shape
 
 kernel = sys.modules.get("xstate_kernel.calls")
 if kernel is not None and getattr(kernel, "VERSION", 0) != 1:
@@ -212,5 +212,5 @@ def listed():
     return kernel.tools[1]
 
 
-def version(function):
-    return kernel.version_of(function)
+def version(function, args):
+    return kernel.version_of(function, shape(args))

@@ -15,6 +15,7 @@ from . import blake2b, observe
 
 VERSION = 1  # of what the module xstate finds here
 
+_IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__", "eval", "exec"}  # who uses one may import any module
 _OFFERED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "offered")
 _INT = struct.Struct("i")
 _fd = None  # of the door
@@ -93,29 +94,29 @@ def line():
     return found
 
 
-def version_of(function):
-    """Returns a digest of a function and of all that it loads by name: what is recorded of one function is of no use
-    for another. The node counts as a reader of these names, because it may be served a record and not run the function.
+def version_of(function, shape):
+    """Returns a digest of a function, of the shape of its arguments, and of all that it loads by name: what is recorded
+    of one function is of no use for another. The node counts as a reader of these names, because it may be served a
+    record and not run the function.
 
     Of an object that has no content to digest, such as a socket, the type counts. The digest then begins with
     "opaque"."""
     found = []
-    _kernel.files.quietly(lambda: found.append(_version_of(function)))
+    _kernel.files.quietly(lambda: found.append(_version_of(function, shape)))
     version, names = found[0]
     for name in names:
         _kernel.names.note(name)
     return version
 
 
-def _version_of(function):
+def _version_of(function, shape):
     printer, space, prints = _kernel.printer, _kernel.bindings.ns, _kernel.groups.prints
     watched = observe.watching
     observe.watch_main(None)
     try:
         first = printer.of(function)
         lines, seen, todo = [_text(function, first)], set(), sorted(first.deps)
-        # the function may import any module that is loaded
-        lines += ["module %s %s" % (name, _kernel.workspace.digest(name)) for name, _ in _kernel.workspace.loaded()]
+        used = first.deps | first.imports
         while todo:
             name = todo.pop()
             if name in seen or name not in space:
@@ -126,11 +127,21 @@ def _version_of(function):
                 fp = printer.of(value)
             lines.append("%s %s" % (name, _text(value, fp)))
             todo.extend(fp.deps)
+            used |= fp.deps | fp.imports
+        lines += ["module %s %s" % (name, _kernel.workspace.digest(name)) for name in _modules(used)]
     finally:
         observe.watch_main(watched)
-    digest = blake2b("\n".join([lines[0], *sorted(lines[1:])]).encode(), digest_size=20).hexdigest()
+    digest = blake2b("\n".join([lines[0], shape, *sorted(lines[1:])]).encode(), digest_size=20).hexdigest()
     opaque = any(line.split(" ", 1)[0] == "opaque" or " opaque " in line for line in lines)
     return ("opaque " if opaque else "") + digest, sorted(seen)
+
+
+def _modules(used):
+    """Returns the workspace modules that code may use which has these names and imports. What else is loaded does not
+    matter: another interpreter may have loaded less."""
+    if not used.isdisjoint(_IMPORTERS):
+        return [name for name, _ in _kernel.workspace.loaded()]
+    return _kernel.imports.modules_of(used, ())
 
 
 def _text(value, fp):

@@ -136,6 +136,23 @@ def _container(v, path, above):
     return found
 
 
+_LETTERS = {type(None): "n", bool: "b", int: "i", float: "f", str: "s", list: "", tuple: "t", dict: ""}
+
+
+def shape(value):
+    """Returns what plain drops of a value, and a function of the program may see all the same: types, and the order of
+    keys."""
+    kind = type(value)
+    name = _LETTERS.get(kind)
+    if name is None:
+        name = "<%s.%s>" % (kind.__module__, kind.__qualname__)
+    if isinstance(value, dict):
+        return "%s{%s}" % (name, ",".join("%r:%s%s" % (str.__str__(k), shape(k), shape(v)) for k, v in dict.items(value)))
+    if isinstance(value, (list, tuple)):
+        return "%s[%s]" % (name, "".join(map(shape, value)))
+    return "-f" if kind is float and value == 0 and math.copysign(1, value) < 0 else name
+
+
 def encoded(value, what):
     """Returns plain data as one line of JSON, in bytes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
