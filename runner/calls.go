@@ -18,8 +18,8 @@ import (
 // markCallLost marks a node that went on without the result of a call.
 const markCallLost = "call-lost"
 
-// errUncalled says that an execution would have to make a call, and only records may answer it: it is speculative, or is
-// to give back what an earlier one left. That one may have made other calls, under another version of a tool.
+// errUncalled says that an execution would have to make a call, and only records may answer it: it is speculative, or
+// is to give back what an earlier one left. That one may have made other calls, under another version of a tool.
 var errUncalled = errors.New("it makes a call")
 
 // calls answers the calls of one execution.
@@ -265,4 +265,20 @@ func (c *calls) writes() (writes []state.Access) {
 		writes = append(writes, state.Access{Key: k, Digest: state.Digest(d)})
 	}
 	return writes
+}
+
+// serves reports whether only the journal may answer calls of a class, because the execution is not the program's next
+// one. A speculative execution may make calls that nobody notices.
+func (x *execution) serves(c journal.Class) bool {
+	w := x.walk
+	if w.speculative {
+		return c != journal.Pure
+	}
+	return x.onlyLooks() || !x.live && (!x.mayCall || c.Effects())
+}
+
+// onlyLooks reports whether the walk must change nothing.
+func (x *execution) onlyLooks() bool {
+	w := x.walk
+	return w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
 }

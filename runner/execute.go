@@ -12,7 +12,6 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
-	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -233,22 +232,6 @@ func (x *execution) request() kernel.Node {
 		}
 	}
 	return req
-}
-
-// serves reports whether only the journal may answer calls of a class, because the execution is not the program's next
-// one. A speculative execution may make calls that nobody notices.
-func (x *execution) serves(c journal.Class) bool {
-	w := x.walk
-	if w.speculative {
-		return c != journal.Pure
-	}
-	return x.onlyLooks() || !x.live && (!x.mayCall || c.Effects())
-}
-
-// onlyLooks reports whether the walk must change nothing.
-func (x *execution) onlyLooks() bool {
-	w := x.walk
-	return w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
 }
 
 // sink records what the node puts out, and lets followers of the run see it as it happens, as far as it is recorded.

@@ -145,7 +145,8 @@ func (t *Text) use() {
 
 // asksWhether reports whether a function finds out which files there are.
 func asksWhether(function string) bool {
-	return slices.Contains([]string{"exists", "lexists", "isfile", "isdir", "is_file", "is_dir", "glob", "iglob", "rglob"},
+	return slices.Contains([]string{"exists", "lexists", "isfile", "isdir", "is_file", "is_dir", "glob", "iglob",
+		"rglob"},
 		function[strings.LastIndexByte(function, '.')+1:])
 }
 

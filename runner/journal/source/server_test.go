@@ -314,7 +314,8 @@ func TestOrder(t *testing.T) {
 	var here orders
 	here.listen()
 	said := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"properties":{"z":{},"b":{}}}}]}}`
-	if _, err := io.ReadAll(here.along(io.NopCloser(iotest.OneByteReader(strings.NewReader("{}\n" + said))))); err != nil {
+	slow := iotest.OneByteReader(strings.NewReader("{}\n" + said))
+	if _, err := io.ReadAll(here.along(io.NopCloser(slow))); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(map[string][]string{"a": {"z", "b"}}, here.heard()); d != "" {
