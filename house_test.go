@@ -31,7 +31,7 @@ var limits = struct {
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
 		"runner/sandbox/proxy":  1,
-		"runner":                37,
+		"runner":                38,
 		"runner/suite":          7,
 		".":                     0,
 		"bench":                 7,

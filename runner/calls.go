@@ -266,19 +266,3 @@ func (c *calls) writes() (writes []state.Access) {
 	}
 	return writes
 }
-
-// serves reports whether only the journal may answer calls of a class, because the execution is not the program's next
-// one. A speculative execution may make calls that nobody notices.
-func (x *execution) serves(c journal.Class) bool {
-	w := x.walk
-	if w.speculative {
-		return c != journal.Pure
-	}
-	return x.onlyLooks() || !x.live && (!x.mayCall || c.Effects())
-}
-
-// onlyLooks reports whether the walk must change nothing.
-func (x *execution) onlyLooks() bool {
-	w := x.walk
-	return w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
-}

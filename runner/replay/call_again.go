@@ -149,7 +149,7 @@ func (x *replaying) otherAnswer(c *readCall, now *state.Call) (*Divergence, erro
 	}
 	first := c.nodes[0]
 	d := &Divergence{Step: x.step.Number, Node: x.recorded[first].name, Block: first.block, Cause: CauseCall,
-		Key: c.key,
+		Key:  c.key,
 		What: fmt.Sprintf("call %d", c.was.ID), Recorded: answer(c.was), Replayed: answer(now), Call: other,
 		Detail: fmt.Sprintf("%s has another answer; %s reads it", c.was.Text(), strings.Join(other.Nodes, ", "))}
 	if c.was.Caller.Block == first.block {
