@@ -3,12 +3,12 @@ package rule
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Undeclared says, in a sentence for each list, how a manifest differs from what the results of a program show that it
@@ -28,9 +28,9 @@ func (m *Manifest) Undeclared(results []*state.Trace, called func(depgraph.Key) 
 				return nil, err
 			case c == nil:
 			case c.Kind == string(journal.KindTool):
-				used.Tools = addNew(used.Tools, c.Tool)
+				used.Tools = query.AppendNew(used.Tools, c.Tool)
 			case c.Kind == string(journal.KindModel):
-				used.Models = addNew(used.Models, c.Tool)
+				used.Models = query.AppendNew(used.Models, c.Tool)
 			}
 		}
 	}
@@ -54,14 +54,7 @@ func (m *Manifest) Undeclared(results []*state.Trace, called func(depgraph.Key) 
 // addFile adds the file of the workspace that a key names. Modules of the workspace are part of the program.
 func addFile(to []string, k depgraph.Key) []string {
 	if name := k.Name(); k.Space() == "file" && !filepath.IsAbs(name) && filepath.Ext(name) != ".py" {
-		return addNew(to, name)
+		return query.AppendNew(to, name)
 	}
 	return to
-}
-
-func addNew(to []string, x string) []string {
-	if slices.Contains(to, x) {
-		return to
-	}
-	return append(to, x)
 }

@@ -65,9 +65,8 @@ class Tool:
         info = self._info()
         names = list(_properties(info))
         if info.get("order") == [] and len(names) > 1:
-            raise TypeError(
-                "%s has its arguments in no known order; name them: %s" % (self._name, ", ".join(n + "=" for n in names))
-            )
+            wanted = ", ".join(n + "=" for n in names)
+            raise TypeError("%s has its arguments in no known order; name them: %s" % (self._name, wanted))
         if len(args) > len(names):
             raise TypeError("%s takes %d positional arguments, and not %d" % (self._name, len(names), len(args)))
         given = dict(zip(names, args))

@@ -147,7 +147,8 @@ def shape(value):
     if name is None:
         name = "<%s.%s>" % (kind.__module__, kind.__qualname__)
     if isinstance(value, dict):
-        return "%s{%s}" % (name, ",".join("%r:%s%s" % (str.__str__(k), shape(k), shape(v)) for k, v in dict.items(value)))
+        items = ("%r:%s%s" % (str.__str__(k), shape(k), shape(v)) for k, v in dict.items(value))
+        return "%s{%s}" % (name, ",".join(items))
     if isinstance(value, (list, tuple)):
         return "%s[%s]" % (name, "".join(map(shape, value)))
     return "-f" if kind is float and value == 0 and math.copysign(1, value) < 0 else name
