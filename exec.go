@@ -19,8 +19,10 @@ import (
 type ExecOptions struct {
 	Target Target // the session's file, if it has one; Target.Block is the block to replace
 	Append bool   // the code is a new block, whatever it resembles
-	Origin Origin
-	Run    runner.RunOptions
+	// Dialect is the language of the code, as of a block; "" leaves it to the program and to fences.
+	Dialect string
+	Origin  Origin
+	Run     runner.RunOptions
 	// Record records the revision with record, and may keep the program's file in step. Nil means record alone.
 	Record func(r *Revision, record func() ([]Step, error)) ([]Step, error)
 }
@@ -52,7 +54,7 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 		return nil, err
 	}
 	defer release()
-	p, reply, err := patch.ReadSubmission(code)
+	p, reply, err := patch.ReadSubmission(code, o.Dialect)
 	if err != nil {
 		return nil, err
 	}

@@ -339,7 +339,7 @@ func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.
 		return v, nil
 	}
 	v.Loaded = true
-	v.Text, err = s.load(ctx, n, name)
+	v.Text, err = s.load(ctx, n, v.Name)
 	return v, err
 }
 

@@ -21,13 +21,18 @@ var limits = struct {
 	doorFiles, doorNames int
 	back                 map[string]int
 }{
-	doorFiles: 10, doorNames: 81,
+	doorFiles: 10, doorNames: 82,
 	back: map[string]int{
-		"patch":                 4,
+		"patch":                 5,
 		"depgraph/python":       14,
+		"depgraph/javascript":   9,
+		"depgraph/bash":         6,
 		"state":                 21,
 		"runner/journal":        1,
 		"runner/kernel":         2,
+		"runner/kernel/mixed":   1,
+		"runner/kernel/bash":    9,
+		"runner/kernel/node":    2,
 		"runner/sandbox":        2,
 		"runner/sandbox/keeper": 1,
 		"runner/sandbox/proxy":  1,

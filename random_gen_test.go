@@ -45,6 +45,7 @@ type version struct {
 	blocks  []randomBlock
 	inputs  map[string]string // files that the program only reads
 	hand    map[string]string // files of the program that are written over by hand; "": deleted
+	words   *vocabulary       // of its language; nil: Python
 }
 
 func (v version) clone() version {
@@ -59,6 +60,7 @@ func (v version) clone() version {
 		blocks:  blocks,
 		inputs:  maps.Clone(v.inputs),
 		hand:    maps.Clone(v.hand),
+		words:   v.words,
 	}
 }
 
@@ -69,10 +71,18 @@ func (v version) again() version {
 	return v
 }
 
+// remark begins a comment.
+func (v version) remark() string {
+	if v.words != nil {
+		return v.words.remark
+	}
+	return "#"
+}
+
 func (v version) program() string {
 	var b strings.Builder
 	for _, block := range v.blocks {
-		fmt.Fprintf(&b, "# %%%% %s\n", block.title)
+		fmt.Fprintf(&b, "%s %%%% %s\n", v.remark(), block.title)
 		for _, s := range block.statements {
 			b.WriteString(s.text + "\n")
 		}
@@ -81,9 +91,17 @@ func (v version) program() string {
 	return b.String()
 }
 
+// program is the name of the program's file.
+func (w *vocabulary) program() string {
+	if w == nil {
+		return "prog.py"
+	}
+	return w.file
+}
+
 // files is what the version itself puts into the workspace.
 func (v version) files() map[string][]byte {
-	files := map[string][]byte{"prog.py": []byte(v.program())}
+	files := map[string][]byte{v.words.program(): []byte(v.program())}
 	for name, text := range v.inputs {
 		files[name] = []byte(text)
 	}
@@ -100,6 +118,7 @@ type generator struct {
 	numbers, titles int
 	weights         map[string]int // of the groups of templates, in this session
 	groups          []string       // those with a weight, sorted
+	words           *vocabulary    // nil: Python's
 }
 
 // randomSession makes the session of a seed. packages says whether numpy and pandas can be imported. theme is the group
@@ -126,6 +145,11 @@ func randomSession(seed uint64, edits int, packages bool, theme string) []versio
 	if theme == "" && g.IntN(2) == 0 {
 		first.blocks = append(first.blocks, g.probe())
 	}
+	return g.edited(first, edits)
+}
+
+// edited returns a version and those that edits make of it.
+func (g *generator) edited(first version, edits int) []version {
 	versions := []version{first}
 	for range edits {
 		next := g.edit(versions)
@@ -252,7 +276,7 @@ func (g *generator) prelude(blocks []randomBlock) []randomBlock {
 // fitting draws statements until one uses only names that the blocks before it bind; now and then any will do.
 func (g *generator) fitting(before []randomBlock, draw func() string) statement {
 	text := draw()
-	if g.IntN(30) == 0 {
+	if g.words != nil || g.IntN(30) == 0 {
 		return g.statement(text)
 	}
 	bound := map[string]bool{}
@@ -324,6 +348,9 @@ var templateNames = sync.OnceValue(func() map[string]bool {
 
 func pick(g *generator, group string) string {
 	list := templates[group].texts
+	if g.words != nil {
+		list = g.words.groups[group].texts
+	}
 	return list[g.IntN(len(list))]
 }
 
@@ -363,8 +390,13 @@ func (g *generator) fill(template string) string {
 			return strconv.Itoa(g.IntN(5))
 		}
 		list := names[h]
-		if strings.Contains("{L}{D}{N}{T}", h) && g.IntN(12) == 0 {
+		if g.words != nil {
+			list = g.words.names[h]
+		} else if strings.Contains("{L}{D}{N}{T}", h) && g.IntN(12) == 0 {
 			list = names["{X}"]
+		}
+		if len(list) == 0 {
+			return h
 		}
 		return list[g.IntN(len(list))]
 	})
@@ -385,8 +417,12 @@ func (g *generator) edit(versions []version) version {
 			next.edit = fmt.Sprintf("revert to %d", n)
 		case "hand":
 			next.edit = kind
+			list := names["{P}"]
+			if g.words != nil {
+				list = g.words.names["{P}"]
+			}
 			next.hand = map[string]string{
-				names["{P}"][g.IntN(len(names["{P}"]))]: []string{"",
+				list[g.IntN(len(list))]: []string{"",
 					fmt.Sprintf("%d by hand\n", len(versions))}[g.IntN(2)],
 			}
 			return next
@@ -464,12 +500,16 @@ func (g *generator) change(v *version, kind string) {
 			v.blocks = slices.Insert(v.blocks, i+1, rest)
 		}
 	case "comment block":
-		b.statements = slices.Insert(b.statements, 0, g.statement("# note"))
+		b.statements = slices.Insert(b.statements, 0, g.statement(v.remark()+" note"))
 	case "insert statement":
 		b.statements = slices.Insert(b.statements, at+1, g.randomStatement(v.blocks[:i+1]))
 	case "fail":
 		b.statements = slices.Insert(b.statements, at+1, g.statement(g.fill(pick(g, "fails"))))
 	case "input":
+		if g.words != nil {
+			g.inputOf(v)
+			break
+		}
 		switch name := []string{"in.txt", "helper.py", "tools.py"}[g.IntN(3)]; name {
 		case "in.txt":
 			v.inputs[name] = fmt.Sprintf("%d two\n", g.IntN(5))
@@ -494,6 +534,6 @@ func (g *generator) change(v *version, kind string) {
 	case "delete statement":
 		b.statements = slices.Delete(b.statements, at, at+1)
 	case "comment":
-		s.text += "  # note"
+		s.text += "  " + v.remark() + " note"
 	}
 }

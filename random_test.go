@@ -42,15 +42,21 @@ const (
 //	XSTATE_RANDOM_SEED  the first seed; one session only unless a time is given
 //	XSTATE_RANDOM_TIME  go on with seed after seed for so long ("1h"), from a random one unless a seed is given, with
 //	                    as many sessions at a time as there are processors; the first broken law ends it
-func TestRandom(t *testing.T) { testSeeds(t, "") }
+func TestRandom(t *testing.T) { testSeeds(t, drawing{}) }
 
 // TestRandomFiles is TestRandom with programs that keep files open from block to block, by several handles, maps and
 // connections, and rename, replace, truncate and remove them meanwhile.
-func TestRandomFiles(t *testing.T) { testSeeds(t, "open") }
+func TestRandomFiles(t *testing.T) { testSeeds(t, drawing{theme: "open"}) }
 
-func testSeeds(t *testing.T, theme string) {
+// drawing says what random programs are made of.
+type drawing struct {
+	theme string      // the group of templates of Python that most statements come from; "": all groups
+	words *vocabulary // of another language; nil: Python
+}
+
+func testSeeds(t *testing.T, from drawing) {
 	first, count := uint64(1), uint64(randomSessions)
-	if theme != "" {
+	if from.theme != "" {
 		count /= 2
 	}
 	text, only := os.LookupEnv("XSTATE_RANDOM_SEED")
@@ -71,18 +77,18 @@ func testSeeds(t *testing.T, theme string) {
 		if !only {
 			first = rand.Uint64() >> 32
 		}
-		randomFor(t, first, d, theme)
+		randomFor(t, first, d, from)
 		return
 	}
 	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			testRandom(t, seed, theme)
+			testRandom(t, seed, from)
 		})
 	}
 }
 
-func randomFor(t *testing.T, first uint64, d time.Duration, theme string) {
+func randomFor(t *testing.T, first uint64, d time.Duration, from drawing) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next, until := first, time.Now().Add(d)
@@ -93,7 +99,7 @@ func randomFor(t *testing.T, first uint64, d time.Duration, theme string) {
 				seed := next
 				next++
 				mu.Unlock()
-				testRandom(t, seed, theme)
+				testRandom(t, seed, from)
 			}
 		})
 	}
@@ -103,7 +109,7 @@ func randomFor(t *testing.T, first uint64, d time.Duration, theme string) {
 
 // testRandom judges the session of one seed. The seed also chooses the interpreter, among those to test with, and
 // the way of observing.
-func testRandom(t *testing.T, seed uint64, theme string) {
+func testRandom(t *testing.T, seed uint64, from drawing) {
 	t.Helper()
 	list := xstatetest.Pythons()
 	o := xstate.SessionOptions{Python: list[seed%uint64(len(list))], Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE")}
@@ -114,7 +120,10 @@ func testRandom(t *testing.T, seed uint64, theme string) {
 	if c.jobs == 0 && seed/uint64(len(list))%4 == 3 {
 		c.jobs = 2
 	}
-	session := randomSession(seed, randomEdits, hasPackages(o.Python), theme)
+	if from.words != nil {
+		o.Python, o.Observe, c.options = "", "", xstate.SessionOptions{Seed: 7}
+	}
+	session := from.session(seed, o.Python)
 	broken := c.play(session)
 	if broken == nil {
 		return
@@ -131,6 +140,13 @@ func testRandom(t *testing.T, seed uint64, theme string) {
 		broken.what,
 		txtar.Format(archive(small, broken)),
 	)
+}
+
+func (d drawing) session(seed uint64, python string) []version {
+	if d.words != nil {
+		return vocabularySession(seed, randomEdits, d.words)
+	}
+	return randomSession(seed, randomEdits, hasPackages(python), d.theme)
 }
 
 var packages sync.Map // interpreter → whether it has numpy and pandas
@@ -256,7 +272,7 @@ func (g *game) move(v version) (ran []string, law, what string) {
 		return nil, lawSettles, err.Error()
 	}
 	ran = xstatetest.RanBlocks(have.Outcome)
-	want, err := g.scratch(g.base, have.Blocks)
+	want, err := g.scratch(v.words, g.base, have.Blocks)
 	if err != nil {
 		return ran, lawSettles, "from scratch: " + err.Error()
 	}
@@ -356,7 +372,9 @@ func (c *referee) folder() (dir string, remove func()) {
 
 // scratch is what a workspace comes to in a folder, a store and an interpreter of its own. Blocks have the ids given:
 // those of a session rest on its past, and errors name them.
-func (c *referee) scratch(files map[string][]byte, blocks []runner.BlockOutcome) (*verdict, error) {
+func (c *referee) scratch(
+	words *vocabulary, files map[string][]byte, blocks []runner.BlockOutcome,
+) (*verdict, error) {
 	var ids []string
 	for _, b := range blocks {
 		ids = append(ids, string(b.ID))
@@ -372,8 +390,12 @@ func (c *referee) scratch(files map[string][]byte, blocks []runner.BlockOutcome)
 	p := player{o: o}
 	p.o.Workspace = dir
 	defer p.close()
-	out, err := p.runText(context.Background(), files["prog.py"], ids, nil)
-	if err == nil {
+	out, err := p.runText(context.Background(), words, files[words.program()], ids, nil)
+	switch {
+	case err != nil:
+	case words != nil:
+		out.unlike = unlikeVocabulary(c.t, words, files, out.Outcome)
+	default:
 		out.inputs, err = p.inputs(files)
 		out.unlike = unlikePlain(c.t, o.Python, files, out.Outcome)
 	}
@@ -421,16 +443,18 @@ func (p *player) open(ctx context.Context) (err error) {
 }
 
 func (p *player) run(ctx context.Context, v version, onEvent func(runner.Event)) (*verdict, error) {
-	return p.runText(ctx, []byte(v.program()), nil, onEvent)
+	return p.runText(ctx, v.words, []byte(v.program()), nil, onEvent)
 }
 
 var errStopped = errors.New("the run was stopped")
 
-func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent func(runner.Event)) (*verdict, error) {
+func (p *player) runText(
+	ctx context.Context, words *vocabulary, text []byte, ids []string, onEvent func(runner.Event),
+) (*verdict, error) {
 	if err := p.open(context.Background()); err != nil {
 		return nil, err
 	}
-	program, err := patch.Parse("prog.py", text)
+	program, err := patch.Parse(words.program(), text)
 	if err != nil {
 		return nil, err
 	}
@@ -467,7 +491,9 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if found.opaque, err = p.opaque(out); err != nil {
 		return nil, err
 	}
-	found.unpredicted, err = unpredicted(context.Background(), p.store, p.session, p.o, p.step)
+	if words == nil {
+		found.unpredicted, err = unpredicted(context.Background(), p.store, p.session, p.o, p.step)
+	}
 	return found, err
 }
 

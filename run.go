@@ -344,7 +344,7 @@ func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origi
 
 // runDraft returns the step that a run becomes.
 func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
-	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: Summarize(o, s.python.String())}
+	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: Summarize(o, s.languages.String())}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
 		next := &state.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Status: b.Status}

@@ -22,6 +22,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/journal/source"
 	"github.com/xstate-engine/xstate/runner/journal/web"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
@@ -57,7 +58,7 @@ type Session struct {
 	meta      state.Session
 	engine    *runner.Engine
 	invoked   runner.Invocation // what engine starts the program with
-	python    python.Interpreter
+	languages *mixed.Languages
 	history   *query.History
 	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
 	plannedAt StepNumber
@@ -80,8 +81,17 @@ func (s *Session) Name() string { return s.name }
 // Folder returns the workspace, the folder that the session's program runs in.
 func (s *Session) Folder() string { return s.options.Workspace }
 
-// Python returns the session's interpreter. It is empty until Plan or Run has found one.
-func (s *Session) Python() python.Interpreter { return s.python }
+// Python returns the session's interpreter of Python. It is empty until Plan or Run has found one.
+func (s *Session) Python() python.Interpreter {
+	if s.languages == nil {
+		return python.Interpreter{}
+	}
+	found, _ := s.languages.Found(python.Name).(python.Interpreter)
+	return found
+}
+
+// Tools returns what the session's program can call.
+func (s *Session) Tools(ctx context.Context) []journal.Tool { return s.journal.Tools(ctx) }
 
 // History returns the recorded history of the session, for questions.
 func (s *Session) History() *query.History { return s.history }
@@ -185,10 +195,11 @@ func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 		return false, err
 	}
 	cfg, err := next.config(ctx)
-	if err != nil || next.python != s.python || cfg.Script != s.began.script || cfg.Imports != s.began.imports {
+	if err != nil || !next.languages.Same(s.languages) || cfg.Script != s.began.script ||
+		cfg.Imports != s.began.imports {
 		return false, err
 	}
-	if s.python.Launched() { // the shell that a launcher is sets these, whatever they were
+	if s.Python().Launched() { // the shell that a launcher is sets these, whatever they were
 		maps.DeleteFunc(changed, func(name string, _ *string) bool { return slices.Contains(ofShell, name) })
 	}
 	if len(changed) > 0 {
@@ -340,13 +351,7 @@ func (s *Session) keepStdin() error {
 
 // config returns the configuration of an engine of this session, without the files that the program writes.
 func (s *Session) config(ctx context.Context) (runner.Config, error) {
-	environ := func(name string) string { return kernel.Getenv(s.options.Environ, name) }
-	path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace, environ)
-	if err != nil {
-		return runner.Config{}, err
-	}
-	s.python, err = python.Identify(ctx, s.store.state.Dir(), path, s.options.Workspace, s.options.Environ)
-	if err != nil {
+	if err := s.findLanguages(ctx); err != nil {
 		return runner.Config{}, err
 	}
 	in, err := s.invocation(ctx)
@@ -365,7 +370,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		File:       s.options.File,
 		Imports:    python.ImportsOf(s.options.File),
 		Script:     s.isScript(),
-		Language:   s.python,
+		Languages:  s.languages,
 		Seed:       s.meta.Seed,
 		Observe:    s.options.Observe,
 		Environ:    s.options.Policy.Environ(s.options.Environ),
@@ -529,7 +534,7 @@ func (s *Session) addRecords(d *state.Draft) {
 	case AnyPython:
 		d.Records[query.RecordPython] = ""
 	default:
-		d.Records[query.RecordPython] = s.python.Path
+		d.Records[query.RecordPython] = s.Python().Path
 	}
 }
 
@@ -557,4 +562,32 @@ func (s *Session) recording() (*kernel.Recording, error) {
 		return nil, err
 	}
 	return &kernel.Recording{Authority: authority, Exchange: s.web.Exchange}, nil
+}
+
+// findLanguages finds the language of the program's first block. Others are found when a block is met that needs them.
+func (s *Session) findLanguages(ctx context.Context) error {
+	s.languages = mixed.New(func(e kernel.Entry) (kernel.Language, error) {
+		search := kernel.Search{Folder: s.options.Workspace, Environ: s.options.Environ, Cache: s.store.state.Dir()}
+		if e.Name == python.Name {
+			path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace,
+				func(name string) string { return kernel.Getenv(s.options.Environ, name) })
+			if err != nil {
+				return nil, err
+			}
+			search.Asked = path
+		}
+		return e.Find(context.WithoutCancel(ctx), search)
+	})
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	first, _, err := s.store.state.FirstBlocks(ctx, s.name, head, 1)
+	if err != nil || len(first) == 0 {
+		return err
+	}
+	if _, err = s.languages.Of(first[0].Dialect); state.CodeOf(err) == kernel.CodeUnknownLanguage {
+		return nil // the block says so
+	}
+	return err
 }

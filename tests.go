@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/suite"
@@ -100,8 +101,12 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	if err != nil {
 		return err
 	}
+	language, err := s.languages.Of(python.Plain)
+	if err != nil {
+		return err
+	}
 	tests, err := suite.New(
-		suite.Config{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ,
+		suite.Config{Store: cfg.Store, Workspace: cfg.Workspace, Language: language, Environ: cfg.Environ,
 			Bounds: cfg.Bounds, Secrets: cfg.Secrets},
 	)
 	if err != nil {
@@ -229,7 +234,7 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	if asked := s.options.Python; asked == AnyPython {
 		d.Records[query.RecordPython] = ""
 	} else if asked != "" {
-		d.Records[query.RecordPython] = s.python.Path
+		d.Records[query.RecordPython] = s.Python().Path
 	}
 	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{d})
 	if err != nil {
@@ -259,7 +264,7 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 	var tests []blockTest
 	outlines := make([]*depgraph.Outline, len(program))
 	for i, b := range program {
-		if outlines[i], err = python.Outline([]byte(b.Source), b.Dialect); err != nil {
+		if outlines[i], err = languages.Outline([]byte(b.Source), b.Dialect); err != nil {
 			outlines[i] = &depgraph.Outline{} // it does not parse: a run reports that
 		}
 		if len(o.Blocks) == 0 || slices.Contains(o.Blocks, b.ID) {
@@ -373,7 +378,7 @@ func (s *Session) testBlock(
 	if o.All {
 		ro.Force = anew
 	}
-	if o.Lines && s.python.Minor >= sinceLines {
+	if o.Lines && s.Python().Minor >= sinceLines {
 		ro.Lined = probe.ID
 	}
 	out, err := s.engine.Run(ctx, blocks, ro)

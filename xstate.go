@@ -9,6 +9,8 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	_ "github.com/xstate-engine/xstate/runner/kernel/bash" // a language registers itself
+	_ "github.com/xstate-engine/xstate/runner/kernel/node"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -119,7 +120,7 @@ func (s *synthetic) plan(inserts []state.Change) {
 			Store:     s.store.State(),
 			Session:   "s",
 			Workspace: s.options.Workspace,
-			Language:  s.session.Python(),
+			Languages: mixed.Only(s.session.Python()),
 			Seed:      1,
 			Environ:   os.Environ(),
 		})

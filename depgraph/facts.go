@@ -18,6 +18,37 @@ func (k Key) Space() string { s, _, _ := strings.Cut(string(k), ":"); return s }
 // Name returns the part after the first colon ("x").
 func (k Key) Name() string { _, n, _ := strings.Cut(string(k), ":"); return n }
 
+// Spaces of languages, in which names of programs lie that are not Python's: "var:js:rows" is rows in JavaScript.
+const (
+	SpaceJS   = "js" // JavaScript and TypeScript
+	SpaceBash = "sh"
+)
+
+// In returns the key in the space of a language; "" is that of Python.
+func (k Key) In(space string) Key {
+	kind, name, named := strings.Cut(string(k), ":")
+	switch {
+	case space == "":
+		return k
+	case !named:
+		return Key(kind + ":" + space)
+	}
+	return Key(kind + ":" + space + ":" + name)
+}
+
+// Cut returns the language's space that a key lies in, and the key without it.
+func (k Key) Cut() (space string, plain Key) {
+	kind, name, _ := strings.Cut(string(k), ":")
+	space, rest, named := strings.Cut(name, ":")
+	switch {
+	case space != SpaceJS && space != SpaceBash:
+		return "", k
+	case !named:
+		return space, Key(kind)
+	}
+	return space, Key(kind + ":" + rest)
+}
+
 // Listing returns the directory that a dir: key lists, and which of the names in it count: all, or for "dir:lib/*-info"
 // those of installed packages in lib. importlib.metadata looks at no others.
 func (k Key) Listing() (dir string, counts func(name string) bool) {

@@ -1,16 +1,10 @@
 package patch
 
-// These are the dialects of a block. They equal those of depgraph/python, which this package may not import.
-const (
-	Python  = "python"  // plain Python
-	IPython = "ipython" // Python with line magics, cell magics and shell escapes
-)
-
 // Block is one block of a program, as it comes from a file or an agent.
 type Block struct {
 	ID      string // the id that the file or the session gives, or ""
 	Title   string // a title or name given in the file, else the one function or class it defines, else ""
-	Dialect string // Python or IPython
+	Dialect string // one of the constants above
 	Source  string // the code verbatim, without its final line end
 	Line    int    // 1-based line in the file at which Source starts; 0 if it comes from no file
 }
@@ -18,4 +12,13 @@ type Block struct {
 // same reports whether two blocks have equal content. Their ids and places do not matter.
 func (b Block) same(o Block) bool {
 	return b.Source == o.Source && b.Title == o.Title && b.Dialect == o.Dialect
+}
+
+// defined returns the name of the one definition in a block, or "".
+func (b Block) defined() string { return definedIn(b.Dialect, b.Source) }
+
+// definedIn returns the name that a text defines if exactly one of its statements is a definition, else "".
+func definedIn(dialect, source string) string {
+	list, _ := syntaxOf(dialect).stmts([]byte(source))
+	return onlyDefinition(list)
 }

@@ -2,7 +2,8 @@ package patch
 
 import "strings"
 
-// A cell text is the code of a program as one text, with each block below a line "# %% NAME". Patches are applied to it
+// A cell text is the code of a program as one text, with each block below a line "# %% NAME" or, in
+// the languages whose comments begin so, "// %% NAME". Patches are applied to it
 // if the program has no file or its file is a notebook.
 
 // These are the kinds of lines in a cell text.
@@ -16,7 +17,7 @@ const (
 func cellText(blocks []Block) (text string, lines, marks []int) {
 	var out strings.Builder
 	for i, b := range blocks {
-		out.WriteString("# %% " + cellTextTitle(b) + "\n" + b.Source + "\n")
+		out.WriteString(syntaxOf(b.Dialect).comment + " %% " + cellTextTitle(b) + "\n" + b.Source + "\n")
 		lines, marks = append(lines, i), append(marks, lineOfMarker)
 		for range countLines(b.Source + "\n") {
 			lines, marks = append(lines, i), append(marks, lineOfCode)
@@ -34,23 +35,22 @@ func cellTextTitle(b Block) string {
 	return parseTitle(name).title
 }
 
-// readCellText returns the blocks of a cell text after a patch. Their dialects are unknown.
-func readCellText(text string, marks []int) []Block {
+// readCellText returns the blocks of a cell text after a patch. Their dialects are unknown; dialect guesses them.
+func readCellText(text string, marks []int, dialect func(said, text string) string) []Block {
 	var blocks []Block
 	var b Block
 	var source strings.Builder
 	end := func() {
 		if b.Source = trimBlankLines(source.String()); b.Source != "" {
 			if b.Title == "" {
-				list, _ := stmts([]byte(b.Source))
-				b.Title = onlyDefinition(list)
+				b.Title = definedIn(dialect("", b.Source), b.Source)
 			}
 			blocks = append(blocks, b)
 		}
 		source.Reset()
 	}
 	for i, line := range splitLines(text) {
-		m, ok := parseMarker([]byte(bare(line)))
+		m, ok := anyMarker([]byte(bare(line)))
 		if ok && !m.text && i < len(marks) && marks[i] != lineOfCode {
 			end()
 			b = Block{Title: m.title, Line: i + 2}

@@ -68,16 +68,16 @@ func Read(text string, f Format) (*Patch, error) {
 	}
 	if f == "" {
 		return nil, malformed(0, "put code between ```python and ```, or use --format block to accept any text",
-			"this is neither a patch in a known format nor Python")
+			"this is neither a patch in a known format nor code")
 	}
 	return nil, unknownFormat(f)
 }
 
-// isCode reports whether a text is Python, even if a string in it holds lines of a patch. Lines of plus and minus signs
+// isCode reports whether a text is code, even if a string in it holds lines of a patch. Lines of plus and minus signs
 // alone are valid Python too, but they are a diff.
 func isCode(text string) bool {
 	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") &&
-		parses(newText([]byte(text)).code)
+		anySyntax(text)
 }
 
 // enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"} or ["apply_patch",

@@ -45,16 +45,22 @@ func CodeSpans(markdown []byte) []CodeSpan {
 	return found
 }
 
-// Prose returns the comment lines of a Python text as Markdown. It empties all other lines, so that lines keep their
-// numbers. Markdown cells of a script are such comments.
-func Prose(python []byte) []byte {
-	lines := bytes.SplitAfter(python, []byte("\n"))
+// Prose returns the comment lines of a text as Markdown. It empties all other lines, so that lines keep their numbers.
+// Markdown cells of a script are such comments.
+func Prose(code []byte, dialect string) []byte {
+	lines := bytes.SplitAfter(code, []byte("\n"))
+	mark := syntaxOf(dialect).comment + " "
+	inside := false // of a comment of several lines
 	for i, line := range lines {
 		text := bytes.TrimLeft(line, " \t")
 		end := line[len(bytes.TrimRight(line, "\r\n")):]
 		switch {
-		case bytes.HasPrefix(text, []byte("# ")) && !bytes.HasPrefix(text, []byte("# %%")):
-			lines[i] = text[2:]
+		case bytes.HasPrefix(text, []byte(mark)) && !bytes.HasPrefix(text, []byte(mark+"%%")):
+			lines[i] = text[len(mark):]
+		case family(dialect) == JavaScript && (inside || bytes.HasPrefix(text, []byte("/*"))):
+			inside = !bytes.Contains(text, []byte("*/"))
+			text, _, _ = bytes.Cut(bytes.TrimRight(text, "\r\n"), []byte("*/"))
+			lines[i] = append(bytes.TrimLeft(text, "/* \t"), end...)
 		default:
 			lines[i] = end
 		}
@@ -79,6 +85,7 @@ func NotebookProse(data []byte) []byte {
 	if bad != nil {
 		return nil
 	}
+	dialect, _ := DialectNamed(language(top["metadata"]))
 	var out bytes.Buffer
 	lines := 1
 	for _, c := range cells {
@@ -92,7 +99,7 @@ func NotebookProse(data []byte) []byte {
 		switch cell["cell_type"].text() {
 		case "markdown":
 		case "code":
-			prose = Prose(prose)
+			prose = Prose(prose, dialect)
 		default:
 			continue
 		}

@@ -6,19 +6,28 @@ import (
 	"strings"
 )
 
-// A block that an agent writes again comes as code, or as prose with fenced code. Each Python fence is a block, and so
+// A block that an agent writes again comes as code, or as prose with fenced code. Each fence of code is a block, and so
 // is each cell of code with markers. A name in the fence or the marker is the name of the block.
 func readBlock(text string) ([]Section, *ParseError) {
 	blocks := []Block{{Source: trimBlankLines(text)}}
-	if fences.MatchString(text) && !parses([]byte(text)) {
+	if fences.MatchString(text) && !anySyntax(text) {
 		if inner, ok := outermost(text); ok {
 			return cells(Block{Source: inner}), nil
 		}
 		p, bad := readMarkdown([]byte(labelled(text)))
 		if bad != nil {
-			return nil, malformed(0, "put the code between ```python and ```", "there is no Python code in this text")
+			return nil, malformed(
+				0,
+				"put the code between ```python and ```",
+				"there is no code of a known language in this text",
+			)
 		}
 		blocks = p.Blocks
+		for i := range blocks {
+			if blocks[i].Dialect == bareFence {
+				blocks[i].Dialect = ""
+			}
+		}
 	}
 	var sections []Section
 	for _, b := range blocks {
@@ -27,7 +36,7 @@ func readBlock(text string) ([]Section, *ParseError) {
 	return sections, nil
 }
 
-// outermost returns the text between the first fence and the last one if that text is Python with the fences inside.
+// outermost returns the text between the first fence and the last one if that text is code with the fences inside.
 // Strings of code may hold fences. The first fence must not name another language.
 func outermost(text string) (string, bool) {
 	if len(text) > wholeParse {
@@ -51,7 +60,7 @@ func outermost(text string) (string, bool) {
 		return "", false
 	}
 	inner := trimBlankLines(text[from:to])
-	return inner, inner != "" && parses([]byte(inner))
+	return inner, inner != "" && anySyntax(inner)
 }
 
 // likeBlock reports whether a text that is no patch holds code. Prose does not, and neither does a patch that is cut
@@ -60,8 +69,8 @@ func likeBlock(text string) bool {
 	if isObject(text) || !blankLine(text) && strings.Trim(text, "[]{}, \t\r\n") == "" {
 		return false // nor is a list without calls
 	}
-	t := newText([]byte(text))
-	return fences.MatchString(text) || parses(t.code) || hasMagic(t, 0, t.lines()-1)
+	t := newText([]byte(text), pythonSyntax)
+	return fences.MatchString(text) || anySyntax(text) || hasMagic(t, 0, t.lines()-1)
 }
 
 // isObject reports whether a text is one or more JSON objects. These parse as Python, but they are calls of an unknown
@@ -73,7 +82,8 @@ func isObject(text string) bool {
 
 var fences = regexp.MustCompile("(?m)^[ \t]*(```|~~~)")
 
-// labelled adds the language python to the fences that name no language, except those that show what a program prints.
+// labelled adds the language bareFence to the fences that name no language, except those that show what a program
+// prints.
 // If other fences say that they are Python, a fence that binds nothing shows output. Otherwise a fence that is not
 // Python shows output, if any other is Python.
 func labelled(text string) string {
@@ -101,11 +111,14 @@ func labelled(text string) string {
 		first.to = at
 		bare = append(bare, first)
 	}
-	code := func(p place) bool { return isProgram(text[p.from:p.to], named) }
+	code := func(p place) bool {
+		part := text[p.from:p.to]
+		return isProgram(part, named) || typedSyntax.parses([]byte(part)) && typedSyntax.bindings(part).does()
+	}
 	all := !named && !slices.ContainsFunc(bare, code)
 	for _, p := range bare {
 		if mark, _, _ := fenceLine(lines[p.line]); all || code(p) {
-			lines[p.line] = strings.Replace(lines[p.line], mark, mark+"python", 1)
+			lines[p.line] = strings.Replace(lines[p.line], mark, mark+bareFence, 1)
 		}
 	}
 	return strings.Join(lines, "")
@@ -114,11 +127,11 @@ func labelled(text string) string {
 // isProgram reports whether a text is Python. If does is set, the text must also do something, because [1, 2] may be
 // what a program printed.
 func isProgram(text string, does bool) bool {
-	t := newText([]byte(text))
-	if !parses(t.code) {
+	t := newText([]byte(text), pythonSyntax)
+	if !pythonSyntax.parses(t.code) {
 		return t.lines() > 0 && hasMagic(t, 0, t.lines()-1)
 	}
-	b := bindingsOf(text)
+	b := pythonBindings(text)
 	return !does || len(b.defines)+len(b.assigns)+len(b.imports) > 0 || b.free["print"]
 }
 
@@ -136,11 +149,16 @@ func trimBlankLines(text string) string {
 // cells cuts a block at its markers, if it begins with one.
 func cells(b Block) []Section {
 	first, _, _ := strings.Cut(b.Source, "\n")
-	if _, ok := parseMarker([]byte(strings.TrimSuffix(first, "\r"))); ok {
-		if p, bad := readPython([]byte(b.Source)); bad == nil && len(p.Blocks) > 0 {
+	if _, ok := anyMarker([]byte(strings.TrimSuffix(first, "\r"))); ok {
+		ext := Extension(b.Dialect)
+		if b.Dialect == "" && first[0] == '/' {
+			ext = Extension(TypeScript)
+		}
+		if p, bad := readSource([]byte(b.Source), ext); bad == nil && len(p.Blocks) > 0 {
 			var out []Section
 			for _, c := range p.Blocks {
 				out = append(out, emitted(c))
+				out[len(out)-1].Dialect = b.Dialect
 			}
 			return out
 		}
@@ -154,12 +172,10 @@ func cells(b Block) []Section {
 // emitted returns the section of a block. A title that comes from the code itself is not a given name.
 func emitted(b Block) Section {
 	name := b.ID
-	if name == "" && b.Title != "" {
-		if list, _ := stmts([]byte(b.Source)); onlyDefinition(list) != b.Title {
-			name = b.Title
-		}
+	if name == "" && b.Title != "" && b.defined() != b.Title {
+		name = b.Title
 	}
-	return Section{Act: ActEmit, Name: name, Text: b.Source}
+	return Section{Act: ActEmit, Name: name, Text: b.Source, Dialect: b.Dialect}
 }
 
 func writeBlock(p *Patch) (string, error) {
@@ -168,7 +184,7 @@ func writeBlock(p *Patch) (string, error) {
 		if s.Act == ActUpdate || s.Act == ActDelete {
 			return "", cannotExpress(FormatBlock, "a part of a block changes, or that a block is deleted")
 		}
-		mark := "# %%"
+		mark := syntaxOf(s.Dialect).comment + " %%"
 		if s.Name != "" {
 			mark += " " + s.Name
 		}
@@ -176,7 +192,20 @@ func writeBlock(p *Patch) (string, error) {
 		for strings.Contains(s.Text, ticks) {
 			ticks += "`"
 		}
-		out.WriteString(ticks + "python\n" + mark + "\n" + endLast(s.Text) + ticks + "\n")
+		out.WriteString(
+			ticks + fenceWord(
+				Block{Dialect: s.Dialect, Source: s.Text},
+			) + "\n" + mark + "\n" + endLast(
+				s.Text,
+			) + ticks + "\n",
+		)
 	}
 	return out.String(), nil
+}
+
+// anySyntax reports whether a text is Python or TypeScript. Most prose parses as a command of a shell, and fences parse
+// as templates of JavaScript.
+func anySyntax(text string) bool {
+	code := newText([]byte(text), pythonSyntax).code
+	return pythonSyntax.parses(code) || !fences.MatchString(text) && typedSyntax.parses(code)
 }

@@ -42,7 +42,7 @@ func FuzzPython(f *testing.F) {
 
 func checkPlaces(t *testing.T, p *Program, data []byte) {
 	t.Helper()
-	lines := newText(data)
+	lines := newText(data, pythonSyntax)
 	for _, b := range p.Blocks {
 		if !bytes.HasPrefix(data[lines.begin(b.Line-1):], []byte(b.Source)) {
 			t.Fatalf("block %q does not start at line %d of %q", b.Source, b.Line, data)
@@ -53,7 +53,8 @@ func checkPlaces(t *testing.T, p *Program, data []byte) {
 		}
 	}
 	for i, g := range p.gaps {
-		if p.Kind == KindScript && newText([]byte(g)).holdsCode(0, newText([]byte(g)).lines()-1) &&
+		if p.Kind == KindScript &&
+			newText([]byte(g), pythonSyntax).holdsCode(0, newText([]byte(g), pythonSyntax).lines()-1) &&
 			strings.Trim(g, "; \t\f\r\n\ufeff") != "" {
 			t.Fatalf("gap %d of %q holds %q, which is in no block", i, data, g)
 		}

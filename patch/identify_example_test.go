@@ -33,7 +33,7 @@ func TestDecide(t *testing.T) {
 		"another function": {"def scale(frame):\n    frame = frame.copy()\n    return frame[frame.weight " +
 			"> 0]", "", "", ByNothing},
 	} {
-		d := newDecider().decide(program, x.text, map[string]bool{x.failed: true}, nil)
+		d := newDecider().decide(program, code{pythonSyntax, x.text}, map[string]bool{x.failed: true}, nil)
 		if d.Block != x.want || d.By != x.by {
 			t.Errorf("%s: %+v, want %q by %s", name, d, x.want, x.by)
 		}
@@ -41,7 +41,7 @@ func TestDecide(t *testing.T) {
 			t.Errorf("%s: scores of %+v", name, d)
 		}
 	}
-	if d := newDecider().decide(program, program[3].Source, nil, map[string]bool{"fit": true}); d.Block == "fit" {
+	if d := newDecider().decide(program, program[3].code(), nil, map[string]bool{"fit": true}); d.Block == "fit" {
 		t.Errorf("a block that was taken already: %+v", d)
 	}
 }

@@ -18,33 +18,42 @@ const Threshold = 0.8
 type decider struct {
 	in     interner
 	traits map[string]traits
-	names  map[string]*bindings
-	lists  map[string][]stmt
+	names  map[code]*bindings
+	lists  map[code][]stmt
 }
 
+// code is a text in a language.
+type code struct {
+	*syntax
+	text string
+}
+
+// code returns the source of a block with its language.
+func (b Block) code() code { return code{syntaxOf(b.Dialect), b.Source} }
+
 func newDecider() *decider {
-	return &decider{interner{}, map[string]traits{}, map[string]*bindings{}, map[string][]stmt{}}
+	return &decider{interner{}, map[string]traits{}, map[code]*bindings{}, map[code][]stmt{}}
 }
 
 // of returns the traits and the bindings of a text.
-func (g *decider) of(source string) (traits, *bindings) {
-	if g.names[source] == nil {
-		g.traits[source], g.names[source] = g.in.traits(source), bindingsOf(source)
+func (g *decider) of(c code) (traits, *bindings) {
+	if g.names[c] == nil {
+		g.traits[c.text], g.names[c] = g.in.traits(c.text), c.bindings(c.text)
 	}
-	return g.traits[source], g.names[source]
+	return g.traits[c.text], g.names[c]
 }
 
-// decide returns the block that text replaces. It leaves out taken blocks, which other texts replace already. failed
-// holds the blocks that failed in the last run; the text may correct one of them.
-func (g *decider) decide(blocks []Block, text string, failed, taken map[string]bool) Decision {
+// decide returns the block that text replaces. It leaves out blocks of other languages, and taken blocks, which other
+// texts replace already. failed holds the blocks that failed in the last run; the text may correct one of them.
+func (g *decider) decide(blocks []Block, text code, failed, taken map[string]bool) Decision {
 	c := g.compare(blocks, text)
 	best, second := Decision{By: ByNothing}, Decision{}
 	for i, b := range blocks {
-		if taken[b.ID] {
+		if taken[b.ID] || syntaxOf(b.Dialect) != text.syntax {
 			continue
 		}
 		d := Decision{Block: b.ID, By: ByContent, Score: 1}
-		if b.Source != text {
+		if b.Source != text.text {
 			e := c.featuresOf(i, failed[b.ID])
 			d.Score, d.By = e.score(), e.by()
 		}
@@ -63,12 +72,12 @@ func (g *decider) decide(blocks []Block, text string, failed, taken map[string]b
 
 // programLikeness returns the similarity of a text and a whole program, by lines. It is 0 if one block of the program
 // is as similar.
-func (g *decider) programLikeness(blocks []Block, text string) float64 {
+func (g *decider) programLikeness(blocks []Block, text code) float64 {
 	mine, _ := g.of(text)
 	var lines []int
 	most := 0.0
 	for _, b := range blocks {
-		t, _ := g.of(b.Source)
+		t, _ := g.of(b.code())
 		lines = append(lines, t.lines...)
 		most = max(most, ratio(t.lines, mine.lines))
 	}
@@ -88,11 +97,11 @@ type comparison struct {
 	last   map[string]int // by function or class: the last block that defines it, which hides the others
 }
 
-func (g *decider) compare(blocks []Block, text string) *comparison {
+func (g *decider) compare(blocks []Block, text code) *comparison {
 	c := &comparison{decider: g, blocks: blocks, spread: map[int]int{}, last: map[string]int{}}
 	c.mine, c.names = g.of(text)
 	for i, b := range blocks {
-		t, n := g.of(b.Source)
+		t, n := g.of(b.code())
 		for name := range n.defines {
 			c.last[name] = i
 		}
@@ -137,7 +146,7 @@ type features struct {
 }
 
 func (c *comparison) featuresOf(i int, failed bool) features {
-	t, n := c.of(c.blocks[i].Source)
+	t, n := c.of(c.blocks[i].code())
 	e := features{Like: likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine),
 		Shares: shared(n.assigns, c.names.assigns)}
 	for name := range n.defines {
@@ -173,16 +182,6 @@ func (e features) by() By {
 		return ByAnswer
 	}
 	return BySimilarity
-}
-
-// intersects reports whether two sets have a common element.
-func intersects(a, b map[string]bool) bool {
-	for x := range a {
-		if b[x] {
-			return true
-		}
-	}
-	return false
 }
 
 // shared returns the share of elements that two sets have in common, 0 to 1.

@@ -48,7 +48,7 @@ func TestDecisions(t *testing.T) {
 		for _, id := range s.Failed {
 			failed[id] = true
 		}
-		d := newDecider().decide(s.Blocks, s.Text, failed, nil)
+		d := newDecider().decide(s.Blocks, code{pythonSyntax, s.Text}, failed, nil)
 		best := d.Block
 		if best == "" {
 			best = d.RunnerUp

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Parse reads a program from the bytes of a .py, .ipynb, .md or .markdown file. If name has no extension, Parse detects
-// the kind from the content. A block that does not parse is a block like any other. Errors are *ParseError.
+// Parse reads a program from the bytes of a file with one of the Extensions. If name has no extension, Parse detects
+// the
+// kind from the content. A block that does not parse is a block like any other. Errors are *ParseError.
 func Parse(name string, data []byte) (*Program, error) {
 	p, err := parse(name, data)
 	if err != nil {
@@ -43,12 +44,13 @@ func reader(name string, data []byte) (func([]byte) (*Program, *ParseError), *Pa
 		ext = guess(data)
 	}
 	switch ext {
-	case ".py", ".pyw":
-		return readPython, nil
 	case ".ipynb":
 		return readNotebook, nil
 	case ".md", ".markdown":
 		return readMarkdown, nil
+	}
+	if _, ok := sourceFiles[ext]; ok {
+		return func(data []byte) (*Program, *ParseError) { return readSource(data, ext) }, nil
 	}
 	return nil, unsupported(ext)
 }
@@ -58,26 +60,30 @@ func unsupported(ext string) *ParseError {
 	if ext != "" {
 		message = "no reader for " + ext + " files"
 	}
-	return &ParseError{Code: CodeUnsupported, Message: message, Hint: "give a .py, .ipynb or .md file"}
+	return &ParseError{Code: CodeUnsupported, Message: message, Hint: "give a .py, .ipynb, .md, .js, .ts or .sh file"}
 }
 
 // guess returns the extension that fits the content, or "".
 func guess(data []byte) string {
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	switch {
-	case bytes.HasPrefix(first, []byte("#!")) && bytes.Contains(first, []byte("python")):
-		return ".py"
+	case bytes.HasPrefix(first, []byte("#!")):
+		return interpreted(string(bytes.TrimRight(first, "\r")))
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && bytes.Contains(data, []byte(`"nbformat"`)):
 		return ".ipynb"
 	}
 	return ""
 }
 
-// IsScript reports whether the content of a .py file is a script, a program without cells.
+// IsScript reports whether the content of a source file is a script, a program without cells.
 func IsScript(data []byte) bool {
 	for line := range bytes.Lines(data) {
-		if _, ok := parseMarker(bytes.TrimRight(line, "\r\n")); ok { // it may be in a string
-			p, err := Parse("a.py", data)
+		if _, ok := anyMarker(bytes.TrimRight(line, "\r\n")); ok { // it may be in a string
+			ext := ".py" // a shell script has the same markers
+			if line[0] == '/' {
+				ext = ".ts"
+			}
+			p, err := Parse("a"+ext, data)
 			return err == nil && p.Kind == KindScript
 		}
 	}

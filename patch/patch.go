@@ -46,6 +46,8 @@ type Section struct {
 	After string // for ActInsert: the block before; "" for the first place
 	Hunks []Hunk // for ActUpdate
 	Text  string // for ActCreate, ActWrite, ActInsert and ActEmit; for ActDelete, the text before if it is known
+
+	Dialect string // of Text, if the patch says; else ""
 }
 
 // Manner says how the old text of a hunk is compared.

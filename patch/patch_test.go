@@ -180,7 +180,7 @@ func checkPrinted(t *testing.T, p *Patch) {
 	if err != nil {
 		t.Fatalf("what is printed cannot be read: %v\n%s", err, text)
 	}
-	if d := cmp.Diff(p, q); d != "" {
+	if d := cmp.Diff(said(p), said(q)); d != "" {
 		t.Errorf("printed and read (-first +second):\n%s\n%s", d, text)
 	}
 }
@@ -305,31 +305,35 @@ func TestEveryFormat(t *testing.T) {
 // TestReadBlock reads rewritten code in every form in which agents send it.
 func TestReadBlock(t *testing.T) {
 	emitted := func(name, text string) Section { return Section{Act: ActEmit, Name: name, Text: text} }
+	in := func(dialect string, s Section) Section {
+		s.Dialect = dialect
+		return s
+	}
 	for what, x := range map[string]struct {
 		text string
 		want []Section
 	}{
 		"plain":       {"x = 1\ny = 2\n", []Section{emitted("", "x = 1\ny = 2")}},
 		"blank lines": {"\n\n    \nx = 1\n\n\n", []Section{emitted("", "x = 1")}},
-		"a fence":     {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{emitted("", "x = 1")}},
+		"a fence":     {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{in(Python, emitted("", "x = 1"))}},
 		"no language": {"```\nx = 1\n```", []Section{emitted("", "x = 1")}},
-		"tildes":      {"~~~py\nx = 1\n~~~\n", []Section{emitted("", "x = 1")}},
-		"CRLF":        {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{emitted("", "x = 1\r\ny = 2")}},
-		"cut off":     {"Look:\n```python\nx = 1\n", []Section{emitted("", "x = 1")}},
+		"tildes":      {"~~~py\nx = 1\n~~~\n", []Section{in(Python, emitted("", "x = 1"))}},
+		"CRLF":        {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{in(Python, emitted("", "x = 1\r\ny = 2"))}},
+		"cut off":     {"Look:\n```python\nx = 1\n", []Section{in(Python, emitted("", "x = 1"))}},
 		"several": {"```python\nx = 1\n```\nand\n```python\ny = 2\n```\n",
-			[]Section{emitted("", "x = 1"), emitted("", "y = 2")}},
+			[]Section{in(Python, emitted("", "x = 1")), in(Python, emitted("", "y = 2"))}},
 		"another language": {"```bash\npip install numpy\n```\n```python\nx = 1\n" +
-			"```\n", []Section{emitted("", "x = 1")}},
-		"a name in it": {"```python\n# %% load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
-		"a name on it": {"```python name=load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
+			"```\n", []Section{in(Bash, emitted("", "pip install numpy")), in(Python, emitted("", "x = 1"))}},
+		"a name in it": {"```python\n# %% load\nx = 1\n```\n", []Section{in(Python, emitted("load", "x = 1"))}},
+		"a name on it": {"```python name=load\nx = 1\n```\n", []Section{in(Python, emitted("load", "x = 1"))}},
 		"cells": {"# %% a\nx = 1\n\n# %% b\n" +
 			"y = 2\n", []Section{emitted("a", "x = 1"), emitted("b", "y = 2")}},
 		"in a list": {"1. Do\n\n   ```python\n   if x:\n       y = 1\n   ```\n",
-			[]Section{emitted("", "if x:\n    y = 1")}},
+			[]Section{in(Python, emitted("", "if x:\n    y = 1"))}},
 		"a fence in a text": {"s = '''\n```\nx\n```\n'''\n", []Section{emitted("", "s = '''\n```\nx\n```\n'''")}},
 		"magics": {"%matplotlib inline\n" +
 			"plt.plot(x)\n", []Section{emitted("", "%matplotlib inline\nplt.plot(x)")}},
-		"a wrong line": {"```python\nx = (\n```\n", []Section{emitted("", "x = (")}},
+		"a wrong line": {"```python\nx = (\n```\n", []Section{in(Python, emitted("", "x = ("))}},
 		"Unicode":      {"größe = \"→ 😀\"\n", []Section{emitted("", "größe = \"→ 😀\"")}},
 		"a function":   {"def f():\n\treturn 1\n", []Section{emitted("", "def f():\n\treturn 1")}},
 	} {
@@ -343,7 +347,7 @@ func TestReadBlock(t *testing.T) {
 		}
 		checkPrinted(t, p)
 	}
-	for _, text := range []string{"", " \n", "I would leave it.\n", "```bash\nls\n```\n"} {
+	for _, text := range []string{"", " \n", "I would leave it.\n", "```fish\nls\n```\n"} {
 		if _, err := Read(text, ""); codeOf(err) != string(CodePatch) {
 			t.Errorf("Read(%q) = %v, want %s", text, err, CodePatch)
 		}

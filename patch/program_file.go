@@ -6,8 +6,8 @@ import "bytes"
 type Kind string
 
 const (
-	KindScript   Kind = "script"   // a .py file without cell markers
-	KindCells    Kind = "cells"    // a .py file with "# %%" cells
+	KindScript   Kind = "script"   // a source file without cell markers
+	KindCells    Kind = "cells"    // a source file with "# %%" or "// %%" cells
 	KindNotebook Kind = "notebook" // an .ipynb file
 	KindMarkdown Kind = "markdown" // an .md file with fenced code
 )
@@ -19,10 +19,12 @@ type Program struct {
 	Blocks []Block
 	Cells  []int // for a notebook: the index of each block among all cells, from 0, including cells without code
 
-	gaps []string // for .py: the text before, between and after the blocks; one more than there are blocks
+	gaps []string // for a source file: the text before, between and after the blocks; one more than there are blocks
+	ext  string   // for a source file: its extension, which says how it is read
 	raw  []byte   // for a notebook or Markdown: the whole file
 
-	major int // for a notebook: nbformat
+	major int    // for a notebook: nbformat
+	main  string // for a notebook: the dialect of its cells
 }
 
 // Bytes returns the file that the program came from, byte for byte.

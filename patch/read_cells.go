@@ -16,7 +16,7 @@ type cellMarker struct {
 }
 
 var (
-	percentMarker   = regexp.MustCompile(`^#[ \t]*%%+(.*)$`)                     // Jupytext, Spyder, VS Code
+	percentMarker   = regexp.MustCompile(`^(?:#|//)[ \t]*%%+(.*)$`)              // Jupytext, Spyder, VS Code
 	promptMarker    = regexp.MustCompile(`^#[ \t]*In[ ]?\[[ \d]*\]:?[ \t]*$`)    // nbconvert
 	codecellMarker  = regexp.MustCompile(`^#[ \t]*<(code|markdown)cell>[ \t]*$`) // IPython, before nbconvert
 	notCodeType     = regexp.MustCompile(`\[(?:markdown|md|raw)\]`)              // Jupytext's cell types
@@ -35,9 +35,17 @@ var magics = map[string]bool{
 	"writefile": true,
 }
 
-// parseMarker reads a line as a marker. ok is false if it is none.
-func parseMarker(line []byte) (cellMarker, bool) {
-	if len(line) == 0 || line[0] != '#' {
+// marker reads a line as a marker of a language. ok is false if it is none.
+func (s *syntax) marker(line []byte) (cellMarker, bool) {
+	if !bytes.HasPrefix(line, []byte(s.comment)) {
+		return cellMarker{}, false
+	}
+	return anyMarker(line)
+}
+
+// anyMarker reads a line as a marker of any language. ok is false if it is none.
+func anyMarker(line []byte) (cellMarker, bool) {
+	if len(line) == 0 || line[0] != '#' && line[0] != '/' {
 		return cellMarker{}, false
 	}
 	if promptMarker.Match(line) {
@@ -88,10 +96,13 @@ func (m *cellMarker) set(key, value string) {
 func cellMarkers(t *text, list []stmt, broken bool) []cellMarker {
 	var out []cellMarker
 	for i := range t.lines() {
-		if m, ok := parseMarker(t.line(i)); ok {
+		if m, ok := t.marker(t.line(i)); ok {
 			m.line = i
 			out = append(out, m)
 		}
+	}
+	if !t.python {
+		return markersOfCells(t, out, list)
 	}
 	if broken {
 		return markersInBroken(t, out)
@@ -141,7 +152,7 @@ func markersInBroken(t *text, marks []cellMarker) []cellMarker {
 		s.to(at)
 		if s.quote != "" {
 			end := s.after(t, marks[i+1:])
-			if left -= end - start; end > 0 && left > 0 && parses(t.code[start:end]) {
+			if left -= end - start; end > 0 && left > 0 && t.parses(t.code[start:end]) {
 				continue
 			}
 		}
@@ -150,6 +161,40 @@ func markersInBroken(t *text, marks []cellMarker) []cellMarker {
 		s = scanner{code: t.code, at: start}
 	}
 	return out
+}
+
+// markersOfCells drops the markers inside strings, comments of several lines and other statements: those that would cut
+// a text which parses into two that do not. A cell with an error parses nowhere, so its marker stays.
+func markersOfCells(t *text, marks []cellMarker, list []stmt) []cellMarker {
+	out := marks[:0]
+	left := budget(len(t.code))
+	parses := func(from, to int) bool {
+		left -= to - from
+		return left > 0 && t.parses(t.code[from:to])
+	}
+	start := 0 // of the cell
+	for i, m := range marks {
+		at, end := t.begin(m.line), 0
+		if before := within(list, 0, at); len(before) > 0 {
+			end = before[len(before)-1].end
+		}
+		if end <= at && !bytes.Contains(t.code[start:at], []byte("/*")) ||
+			parses(start, at) && (end <= at || parses(at, end)) || !t.closes(start, marks[i+1:], parses) {
+			out = append(out, m)
+			start = at
+		}
+	}
+	return out
+}
+
+// closes reports whether the text from an offset to one of the markers, or to the end, parses.
+func (t *text) closes(start int, marks []cellMarker, parses func(from, to int) bool) bool {
+	for _, m := range marks {
+		if parses(start, t.begin(m.line)) {
+			return true
+		}
+	}
+	return parses(start, len(t.code))
 }
 
 // after returns the end of the cell if the string that s is in is one: the first marker outside of a string. It returns
@@ -167,10 +212,11 @@ func (s scanner) after(t *text, marks []cellMarker) int {
 }
 
 // cellRegions makes a block of every cell with code, and of the text before the first marker if it has code.
-func cellRegions(t *text, marks []cellMarker, list []stmt, broken bool) []region {
+func cellRegions(t *text, dialect string, marks []cellMarker, list []stmt, broken bool) []region {
 	var out []region
-	if t.holdsCode(0, marks[0].line-1) {
-		out = addCell(out, t, cellMarker{line: -1}, marks[0].line)
+	if t.python && t.holdsCode(0, marks[0].line-1) ||
+		!t.python && len(within(list, 0, t.begin(marks[0].line))) > 0 { // before it may be a comment of several lines
+		out = addCell(out, t, dialect, cellMarker{line: t.hashBang() - 1}, marks[0].line)
 	}
 	for i, m := range marks {
 		next := t.lines()
@@ -178,12 +224,12 @@ func cellRegions(t *text, marks []cellMarker, list []stmt, broken bool) []region
 			next = marks[i+1].line
 		}
 		if !m.text {
-			out = addCell(out, t, m, next)
+			out = addCell(out, t, dialect, m, next)
 		}
 	}
 	for i := range out {
 		own := within(list, t.begin(out[i].first), t.finish(out[i].last))
-		if exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
+		if t.python && exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
 			out[i].block.Dialect = IPython
 		}
 		if broken {
@@ -196,12 +242,12 @@ func cellRegions(t *text, marks []cellMarker, list []stmt, broken bool) []region
 	return out
 }
 
-func addCell(out []region, t *text, m cellMarker, next int) []region {
+func addCell(out []region, t *text, dialect string, m cellMarker, next int) []region {
 	first, last, ok := t.trim(m.line+1, next-1)
 	if !ok {
 		return out
 	}
-	return append(out, region{first: first, last: last, block: Block{ID: m.id, Title: m.title, Dialect: Python}})
+	return append(out, region{first: first, last: last, block: Block{ID: m.id, Title: m.title, Dialect: dialect}})
 }
 
 // within returns the statements that start in a byte range.
@@ -215,8 +261,8 @@ func within(list []stmt, from, to int) []stmt {
 // cells allow magics in them.
 func describe(r *region, t *text) []stmt {
 	code := t.code[t.begin(r.first):t.finish(r.last)]
-	list, broken := stmts(code)
-	if broken && hasMagic(t, r.first, r.last) {
+	list, broken := t.stmts(code)
+	if t.python && broken && hasMagic(t, r.first, r.last) {
 		r.block.Dialect = IPython
 	}
 	return list

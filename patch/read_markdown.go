@@ -10,7 +10,7 @@ import (
 	gmtext "github.com/yuin/goldmark/text"
 )
 
-// readMarkdown reads a Markdown file. Its fenced Python blocks become blocks. Indented code is prose.
+// readMarkdown reads a Markdown file. Its fences of known languages become blocks. Indented code is prose.
 func readMarkdown(data []byte) (*Program, *ParseError) {
 	body := bytes.TrimPrefix(data, []byte(bom))
 	p := &Program{Kind: KindMarkdown, raw: bytes.Clone(data)}
@@ -39,8 +39,8 @@ func readMarkdown(data []byte) (*Program, *ParseError) {
 }
 
 func noFence(others []string) *ParseError {
-	e := empty("there is no fenced Python code in this file")
-	e.Hint = "start a fence with ```python"
+	e := empty("there is no fenced code of a known language in this file")
+	e.Hint = "start a fence with ```python, ```js, ```ts or ```bash"
 	if l := distinct(others); len(l) > 0 {
 		e.Message += " (found: " + strings.Join(l, ", ") + ")"
 	}
@@ -71,9 +71,11 @@ func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *lineCoun
 	}
 	source := strings.TrimSuffix(strings.TrimSuffix(code.String(), "\n"), "\r")
 	b := Block{ID: info.id, Title: info.title, Dialect: info.dialect, Source: source, Line: line.at(segments[0].Start)}
+	if b.Dialect == JavaScript && isModule([]byte(source)) {
+		b.Dialect = Module
+	}
 	if b.Title == "" {
-		list, _ := stmts([]byte(source))
-		b.Title = onlyDefinition(list)
+		b.Title = b.defined()
 	}
 	return b, true
 }
@@ -102,7 +104,7 @@ func trimBlank(lines []gmtext.Segment, body []byte) []gmtext.Segment {
 // fence is the content of the line that opens a fence.
 type fence struct {
 	language  string
-	dialect   string // "" if the language is not Python
+	dialect   string // "" if the language is not known, or the fence is not to run
 	id, title string
 	directive bool // {code-cell}: options may come before the code (MyST)
 }
@@ -110,7 +112,11 @@ type fence struct {
 var (
 	attribute = regexp.MustCompile(`(?:^|[\s,{])(id|name|label|title)=("[^"]*"|'[^']*'|[^\s,}"']+)`)
 	anchor    = regexp.MustCompile(`(?:^|[\s{])#([\w.:-]+)`)
-	chunk     = regexp.MustCompile(`^\{\s*python\s+([\w.-]+)\s*[,}]`) // R Markdown: {python load, echo=FALSE}
+	chunk     = regexp.MustCompile(
+		`^\{\s*python\s+([\w.-]+)\s*[,}]`,
+	) // R Markdown: {python load, echo=FALSE}
+	notToRun  = regexp.MustCompile(`(?i)(?:^|[\s,{])(?:eval=["']?false\b|ignore(?:[\s,}]|$))`) // R Markdown's, Rust's
+	prompt    = regexp.MustCompile(`^[ \t]*[$%>] `)
 	languages = regexp.MustCompile(`^[{.\s]*([^\s,{}]*)`)
 	myst      = regexp.MustCompile(`^:([\w-]+):[ \t]*(.*?)\s*$`)
 )
@@ -131,6 +137,9 @@ func fenceInfo(f *ast.FencedCodeBlock, body []byte) fence {
 		}
 	}
 	i.dialect = fenceDialect(i.language, i.directive || strings.HasPrefix(s, "{python"))
+	if notToRun.MatchString(s) || i.dialect == Bash && prompts(f, body) {
+		i.dialect = ""
+	}
 	if m := anchor.FindStringSubmatch(s); m != nil {
 		i.id = m[1]
 	}
@@ -143,6 +152,12 @@ func fenceInfo(f *ast.FencedCodeBlock, body []byte) fence {
 	return i
 }
 
+// prompts reports whether a fence shows a session at a shell: its first line of code follows a prompt.
+func prompts(f *ast.FencedCodeBlock, body []byte) bool {
+	lines := trimBlank(f.Lines().Sliced(0, f.Lines().Len()), body)
+	return len(lines) > 0 && prompt.Match(lines[0].Value(body))
+}
+
 func (i *fence) set(key, v string) {
 	switch key {
 	case "id":
@@ -152,15 +167,19 @@ func (i *fence) set(key, v string) {
 	}
 }
 
+// bareFence is the language of a fence that names none but is code.
+const bareFence = "xstate-code"
+
 // fenceDialect returns the dialect of a language, or "". Fences of notebook cells may hold magics.
 func fenceDialect(language string, cell bool) string {
-	switch l := strings.ToLower(language); {
-	case l == "ipython" || l == "ipython3" || cell && isPython(l):
-		return IPython
-	case isPython(l) || l == "py" || l == "py3":
-		return Python
+	dialect, _ := DialectNamed(language)
+	if language == bareFence {
+		return bareFence
 	}
-	return ""
+	if cell && dialect == Python {
+		return IPython
+	}
+	return dialect
 }
 
 // skipOptions skips the option lines at the top of a {code-cell}, which are ":name: load" or YAML between "---". It

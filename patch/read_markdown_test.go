@@ -83,6 +83,7 @@ open = 1
 	p := mustParse(t, "a.md", text)
 	want := []Block{
 		{Dialect: Python, Source: "x = 1\n\ny = 2", Line: 4},
+		{Dialect: Bash, Source: "ls", Line: 12},
 		{Title: "load", Dialect: Python, Source: "import os", Line: 16},
 		{Dialect: IPython, Source: "%time x", Line: 20},
 		{Title: "cell", Dialect: IPython, Source: "z = 3", Line: 27},

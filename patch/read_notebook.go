@@ -28,7 +28,7 @@ func readNotebook(data []byte) (*Program, *ParseError) {
 		return nil, err
 	}
 	if n.foreign != "" && len(n.program.Blocks) == 0 {
-		return nil, notPython(n.foreign)
+		return nil, notKnown(n.foreign)
 	}
 	return n.program, nil
 }
@@ -68,9 +68,14 @@ func (n *notebook) read(doc value) *ParseError {
 	if !top["nbformat"].into(&n.major) || n.major < 2 || n.major > 4 {
 		return notNotebook(fmt.Sprintf("nbformat %s is not known", top["nbformat"].raw))
 	}
-	n.program.major = n.major
-	if l := language(top["metadata"]); l != "" && !isPython(l) {
-		return notPython(l)
+	n.program.major, n.program.main = n.major, IPython
+	l := language(top["metadata"])
+	switch dialect, ok := DialectNamed(l); {
+	case l == "" || ok && family(dialect) == Python:
+	case ok:
+		n.program.main = dialect
+	default:
+		return notKnown(l)
 	}
 	cells, err := n.cells(top)
 	if err != nil {
@@ -88,11 +93,11 @@ func notNotebook(message string) *ParseError {
 	return &ParseError{Code: CodeNotebook, Message: message, Hint: "save it in Jupyter as nbformat 4"}
 }
 
-func notPython(language string) *ParseError {
+func notKnown(language string) *ParseError {
 	return &ParseError{
 		Code:    CodeLanguage,
-		Message: fmt.Sprintf("the notebook is written in %s, but xstate runs Python", language),
-		Hint:    "choose a Python kernel and save the notebook again",
+		Message: fmt.Sprintf("the notebook is written in %s, which xstate does not run", language),
+		Hint:    "choose a kernel of Python, JavaScript, TypeScript or Bash, and save the notebook again",
 	}
 }
 
@@ -142,14 +147,17 @@ func (n *notebook) add(place int, c value) *ParseError {
 	if strings.TrimSpace(code) == "" {
 		return nil
 	}
-	list, _ := stmts([]byte(code))
-	n.program.Blocks = append(n.program.Blocks, Block{
-		ID:      cell["id"].text(),
-		Title:   cellTitle(cell["metadata"], code, list),
-		Dialect: IPython,
-		Source:  code,
-		Line:    n.line.at(at),
-	})
+	b := Block{ID: cell["id"].text(), Dialect: n.program.main, Source: code, Line: n.line.at(at)}
+	if b.Dialect == IPython {
+		if magic, dialect, rest := cutMagic(code); magic != "" {
+			b.Dialect, b.Source = dialect, rest
+			if lines, ok := source.array(); ok && len(lines) > 1 { // else all of it is on one line of the file
+				b.Line = n.line.at(lines[1].at)
+			}
+		}
+	}
+	b.Title = cellTitle(cell["metadata"], b)
+	n.program.Blocks = append(n.program.Blocks, b)
 	n.program.Cells = append(n.program.Cells, place)
 	return nil
 }
@@ -162,24 +170,30 @@ func (n *notebook) bad(place, at int, what string) *ParseError {
 
 // cellTitle returns the name in a cell's metadata, else the title of a form (Colab), else the name that the cell
 // defines.
-func cellTitle(metadata value, code string, list []stmt) string {
+func cellTitle(metadata value, b Block) string {
 	fields, _ := metadata.object()
 	if name := fields["name"].text(); name != "" {
 		return name
 	}
-	first, _, _ := strings.Cut(code, "\n")
+	first, _, _ := strings.Cut(b.Source, "\n")
 	for _, prefix := range []string{"#@title ", "# @title "} {
 		if title, ok := strings.CutPrefix(first, prefix); ok {
 			title, _, _ = strings.Cut(title, " {")
 			return strings.TrimSpace(title)
 		}
 	}
-	return onlyDefinition(list)
+	return b.defined()
 }
 
-// language returns the language in a notebook's metadata, or "".
+// language returns the language in a notebook's metadata, or "". The kernel of Deno says "typescript", those of tslab
+// say
+// "typescript" (tslab) and "javascript" (jslab), and bash_kernel says "bash".
 func language(metadata value) string {
 	m, _ := metadata.object()
+	spec, _ := m["kernelspec"].object()
+	if name := spec["name"].text(); name == "deno" || name == "tslab" {
+		return TypeScript // whatever else its metadata say
+	}
 	for _, place := range [][2]string{{"language_info", "name"}, {"kernelspec", "language"}} {
 		if o, ok := m[place[0]].object(); ok {
 			if l := o[place[1]].text(); l != "" {
@@ -188,9 +202,4 @@ func language(metadata value) string {
 		}
 	}
 	return ""
-}
-
-func isPython(language string) bool {
-	l := strings.ToLower(language)
-	return l == "ipython" || strings.TrimRight(l, "0123456789.") == "python"
 }

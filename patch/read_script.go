@@ -1,26 +1,36 @@
 package patch
 
-// readPython reads a .py file: as cells if it has markers, else as a script.
-func readPython(data []byte) (*Program, *ParseError) {
-	if err := checkCookie(data); err != nil {
-		return nil, err
+// readSource reads a source file: as cells if it has markers, else as a script.
+func readSource(data []byte, ext string) (*Program, *ParseError) {
+	dialect := sourceFiles[ext]
+	t := newText(data, syntaxOf(dialect))
+	if t.python {
+		if err := checkCookie(data); err != nil {
+			return nil, err
+		}
 	}
-	t := newText(data)
-	list, broken := stmts(t.code)
+	if ext == ".js" && isModule(t.code) {
+		dialect = Module
+	}
+	list, broken := t.stmts(t.code)
+	var p *Program
 	if marks := cellMarkers(t, list, broken); len(marks) > 0 {
-		return assemble(KindCells, t, cellRegions(t, marks, list, broken)), nil
+		p = assemble(KindCells, t, cellRegions(t, dialect, marks, list, broken))
+	} else {
+		if broken {
+			list = recoverStmts(t, list)
+		}
+		p = assemble(KindScript, t, scriptRegions(t, dialect, list))
 	}
-	if broken {
-		list = recoverStmts(t, list)
-	}
-	return assemble(KindScript, t, scriptRegions(t, list)), nil
+	p.ext = ext
+	return p, nil
 }
 
 // scriptRegions makes a block of every definition, and of every run of other statements without a blank line. Each
 // block includes the comments before it.
-func scriptRegions(t *text, list []stmt) []region {
+func scriptRegions(t *text, dialect string, list []stmt) []region {
 	var out []region
-	free := 0 // the first line that belongs to no region yet
+	free := t.hashBang() // the first line that belongs to no region yet
 	for _, it := range items(t, list) {
 		if n := len(out); n > 0 {
 			prev := &out[n-1]
@@ -32,10 +42,10 @@ func scriptRegions(t *text, list []stmt) []region {
 			free = prev.last + 1
 		}
 		first, _, _ := t.trim(free, it.first)
-		out = append(out, region{first: first, last: it.last, block: Block{Title: it.defines, Dialect: Python}})
+		out = append(out, region{first: first, last: it.last, block: Block{Title: it.defines, Dialect: dialect}})
 	}
 	for i := range out {
-		if exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
+		if t.python && exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
 			out[i].block.Dialect = IPython
 		}
 	}
@@ -84,7 +94,7 @@ func noBlankBetween(t *text, from, to int) bool {
 func lastLineOf(t *text, r *region, next int) int {
 	last := r.last
 	for i := last + 1; i < next; i++ {
-		if t.indented(i) && t.comment(i) {
+		if t.indented(i) && t.isComment(i) {
 			last = i
 		}
 	}

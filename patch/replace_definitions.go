@@ -12,17 +12,19 @@ type blockRewrite struct{ block, now string }
 // often write again one function of a block that has several, or functions of several blocks. Each definition replaces
 // the one in its block. A new definition goes next to its neighbour, and an import that no block has goes to the top.
 // more reports that these blocks also hold code that the text lacks, which would be lost if the text replaced them.
-func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRewrite, more, ok bool) {
-	news, bad := stmts([]byte(text))
+func (g *decider) splitByDefinition(blocks []Block, in code) (out []blockRewrite, more, ok bool) {
+	text := in.text
+	news, bad := in.stmts([]byte(text))
 	if bad || slices.ContainsFunc(news, func(s stmt) bool {
 		return s.defines == "" &&
-			!isImport(text[s.start:s.end])
+			!in.isImport(text[s.start:s.end])
 	}) {
 		return nil, false, false
 	}
 	home := map[string]int{} // definition → index of its block; -1: several blocks have it
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool { return syntaxOf(b.Dialect) != in.syntax })
 	for i, b := range blocks {
-		for _, s := range g.stmts(b.Source) {
+		for _, s := range g.stmts(b.code()) {
 			if _, twice := home[s.defines]; twice {
 				i = -1
 			}
@@ -35,7 +37,7 @@ func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRew
 	var imports []string
 	last, fresh, at := "", "", 0
 	for i, s := range news {
-		end := s.end + len(trailing(text[s.end:following(news, i, len(text))]))
+		end := s.end + len(in.trailing(text[s.end:following(news, i, len(text))]))
 		code := strings.TrimRight(text[s.start:end], " \t\r\n")
 		lead := strings.TrimSpace(text[at:s.start])
 		at = end
@@ -67,7 +69,7 @@ func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRew
 		return slices.ContainsFunc(blocks, func(b Block) bool { return containsLines(b.Source, line) })
 	})
 	for _, b := range blocks {
-		now, rest, bad := replaced(b.Source, g.stmts(b.Source), again, text)
+		now, rest, bad := in.replaced(b.Source, g.stmts(b.code()), again)
 		if bad {
 			return nil, false, false
 		}
@@ -84,31 +86,31 @@ func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRew
 }
 
 // stmts returns the statements of a block.
-func (g *decider) stmts(source string) []stmt {
-	list, ok := g.lists[source]
+func (g *decider) stmts(c code) []stmt {
+	list, ok := g.lists[c]
 	if !ok {
-		list, _ = stmts([]byte(source))
-		g.lists[source] = list
+		list, _ = c.syntax.stmts([]byte(c.text))
+		g.lists[c] = list
 	}
 	return list
 }
 
 // replaced returns the source of a block with new definitions in the place of its own, or "" if it has none of them.
-// more reports that it holds code that text lacks.
-func replaced(source string, olds []stmt, again map[string]string, text string) (now string, more, bad bool) {
+// more reports that it holds code that the new text lacks.
+func (c code) replaced(source string, olds []stmt, again map[string]string) (now string, more, bad bool) {
 	var out strings.Builder
 	at := 0
 	for i, s := range olds {
 		code, ok := again[s.defines]
 		if !ok || s.defines == "" {
-			more = more || !containsLines(text, source[s.start:s.end])
+			more = more || !containsLines(c.text, source[s.start:s.end])
 			continue
 		}
 		if s.broken {
 			return "", false, true
 		}
-		out.WriteString(source[at:s.start] + withoutLead(code, source[at:s.start]))
-		at = s.end + len(strings.TrimRight(trailing(source[s.end:following(olds, i, len(source))]), " \t\r\n"))
+		out.WriteString(source[at:s.start] + c.withoutLead(code, source[at:s.start]))
+		at = s.end + len(strings.TrimRight(c.trailing(source[s.end:following(olds, i, len(source))]), " \t\r\n"))
 	}
 	if at == 0 {
 		return "", false, false
@@ -125,10 +127,10 @@ func following(list []stmt, i, end int) int {
 }
 
 // trailing returns the text after a definition that belongs to it: the rest of its line, and indented comments.
-func trailing(gap string) string {
+func (s *syntax) trailing(gap string) string {
 	n := 0
 	for line := range strings.Lines(gap) {
-		if n > 0 && line[0] == '#' {
+		if n > 0 && strings.HasPrefix(line, s.comment) {
 			break
 		}
 		n += len(line)
@@ -137,8 +139,8 @@ func trailing(gap string) string {
 }
 
 // withoutLead drops the comments above a definition that are already above the definition it replaces.
-func withoutLead(code, before string) string {
-	for code != "" && code[0] == '#' {
+func (s *syntax) withoutLead(code, before string) string {
+	for strings.HasPrefix(code, s.comment) {
 		line, rest, _ := strings.Cut(code, "\n")
 		if !containsLines(before, strings.TrimSpace(line)) {
 			break
@@ -146,10 +148,6 @@ func withoutLead(code, before string) string {
 		code = rest
 	}
 	return code
-}
-
-func isImport(code string) bool {
-	return strings.HasPrefix(code, "import ") || strings.HasPrefix(code, "from ")
 }
 
 // containsLines reports whether a text contains the given lines.

@@ -54,7 +54,7 @@ func TestPart(t *testing.T) {
 		if test.text == "class Box: pass" {
 			blocks[3].Source = "def Box(): pass\nprint(Box)"
 		}
-		shares, more, ok := newDecider().splitByDefinition(blocks, test.text)
+		shares, more, ok := newDecider().splitByDefinition(blocks, code{pythonSyntax, test.text})
 		var got map[string]string
 		for _, s := range shares {
 			if got == nil {

@@ -45,7 +45,7 @@ func (r *reviser) inFile(s Section) error {
 	}
 	if !own {
 		r.stale = true
-		r.identify(readCellText(done.Texts[key], marks), lines)
+		r.identify(readCellText(done.Texts[key], marks, r.neighbours().dialect), lines)
 		return nil
 	}
 	after, err := Parse(r.on.Name, []byte(done.Texts[key]))
@@ -110,7 +110,9 @@ func (r *reviser) identify(now []Block, lines []int) {
 			}
 		}
 		if after[j].Dialect == "" {
-			after[j].Dialect = r.dialect(now[j].Source)
+			s := Section{Text: now[j].Source}
+			r.neighbours().adopt(&s)
+			after[j].Dialect, after[j].Source = s.Dialect, s.Text
 		}
 	}
 	r.blocks = after
@@ -128,7 +130,7 @@ func blockOfLine(p *Program, text string) []int {
 			lines[at+k] = i
 		}
 		if p.raw == nil { // the marker of its cell belongs to the block, too
-			_, mark := cutMarker(p.gaps[i])
+			_, mark := cutMarker(p.gaps[i], syntaxOf(b.Dialect))
 			for k := range min(countLines(mark), at) {
 				lines[at-1-k] = i
 			}

@@ -52,8 +52,8 @@ func Revise(p *Patch, on Subject) (*Revision, error) {
 			Message: fmt.Sprintf("the patch holds %d blocks, but only one can replace this block", n),
 			Hint:    "put a line # %% NAME before each, or give only that one"}
 	}
-	for i := range p.Sections {
-		if err := r.section(p.Sections[i]); err != nil {
+	for _, s := range r.neighbours().own(p.Sections) {
+		if err := r.section(s); err != nil {
 			return nil, err
 		}
 	}
@@ -114,14 +114,18 @@ func (r *reviser) write() error {
 	if r.file, err = Parse(r.on.Name, data); err != nil {
 		return err
 	}
+	settle(r.blocks, r.file.Blocks)
 	r.fileIDs, r.stale = r.ids(), false
 	return nil
 }
 
 func (r *reviser) section(s Section) error {
 	s.Text = r.ended(s.Text)
+	if s.Act == ActEmit || s.Act == ActInsert || s.Act == ActCreate || s.Act == ActWrite {
+		r.neighbours().adopt(&s)
+	}
 	if (s.Act == ActEmit || s.Act == ActWrite) && r.on.Submitted == nil {
-		if err := r.refuseOmissions(s.Text); err != nil {
+		if err := r.refuseOmissions(s); err != nil {
 			return err
 		}
 	}
@@ -307,17 +311,16 @@ func (r *reviser) set(i int, text string) {
 // titled returns the title of a block with a new text. A title that is the name of the block's definition follows the
 // definition.
 func (b Block) titled(text string) string {
-	was, _ := stmts([]byte(b.Source))
-	if b.Title != onlyDefinition(was) {
+	if b.Title != b.defined() {
 		return b.Title
 	}
-	now, _ := stmts([]byte(text))
-	return onlyDefinition(now)
+	return definedIn(b.Dialect, text)
 }
 
 // emit finds the block that a rewritten text replaces, and replaces it.
 func (r *reviser) emit(s Section) error {
 	d := Decision{By: ByName, Score: 1}
+	in := code{syntaxOf(s.Dialect), s.Text}
 	ok := false
 	if s.Name == "" {
 		s.Name = r.on.Block
@@ -330,19 +333,19 @@ func (r *reviser) emit(s Section) error {
 		return r.submit(s)
 	}
 	if !ok && s.Name == "" {
-		if all := r.decider.programLikeness(r.blocks, s.Text); all >= wholeProgram {
+		if all := r.decider.programLikeness(r.blocks, in); all >= wholeProgram {
 			return r.rewrite(s, all)
 		}
-		d = r.decider.decide(r.blocks, strings.TrimRight(s.Text, "\r\n"), r.failed(), r.taken)
+		d = r.decider.decide(r.blocks, code{in.syntax, strings.TrimRight(s.Text, "\r\n")}, r.failed(), r.taken)
 	} else if !ok {
 		d.By = ByNothing
 	}
 	if s.Name == "" && d.By != ByContent {
-		if shares, more, ok := r.decider.splitByDefinition(r.blocks, s.Text); ok &&
+		if shares, more, ok := r.decider.splitByDefinition(r.blocks, in); ok &&
 			(more || d.Block == "" || len(shares) > 1) {
 			return r.rewriteShares(shares)
 		}
-		if err := r.refuseLostNames(d, s.Text); err != nil {
+		if err := r.refuseLostNames(d, in); err != nil {
 			return err
 		}
 	}
@@ -359,6 +362,9 @@ func (r *reviser) emit(s Section) error {
 		return nil
 	}
 	r.rewriteBlock(d.Block, s.Text, d)
+	if b := &r.blocks[r.at(d.Block)]; family(b.Dialect) != family(s.Dialect) {
+		b.Dialect = s.Dialect // the patch names the block, and writes it in another language
+	}
 	return nil
 }
 
@@ -374,17 +380,17 @@ func (r *reviser) rewriteBlock(id, text string, d Decision) {
 
 // refuseLostNames fails if a text would replace a block that defines more names, and the text or other blocks use the
 // missing ones.
-func (r *reviser) refuseLostNames(d Decision, text string) error {
+func (r *reviser) refuseLostNames(d Decision, text code) error {
 	if d.By != ByDefinition {
 		return nil
 	}
 	_, now := r.decider.of(text)
-	_, was := r.decider.of(r.blocks[r.at(d.Block)].Source)
+	_, was := r.decider.of(r.blocks[r.at(d.Block)].code())
 	var lost []string
 	for name := range was.defines {
 		used := now.free[name]
 		for _, b := range r.blocks {
-			_, n := r.decider.of(b.Source)
+			_, n := r.decider.of(b.code())
 			used = used || b.ID != d.Block && n.free[name]
 		}
 		if used && !now.defines[name] {
@@ -440,9 +446,9 @@ func (r *reviser) insertAt(i int, s Section) error {
 	if text == "" {
 		return &ApplyError{Code: CodeEmpty, Name: s.Name, Message: "a block must have code", Hint: "add a statement"}
 	}
-	b := Block{ID: s.Name, Title: s.Name, Dialect: r.dialect(text), Source: text}
-	if list, _ := stmts([]byte(text)); b.Title == "" {
-		b.Title = onlyDefinition(list)
+	b := Block{ID: s.Name, Title: s.Name, Dialect: s.Dialect, Source: text}
+	if b.Title == "" {
+		b.Title = b.defined()
 	}
 	b.ID = Names([]Block{b}, r.ids()...)[0]
 	r.taken[b.ID] = true
@@ -452,15 +458,7 @@ func (r *reviser) insertAt(i int, s Section) error {
 	return nil
 }
 
-// dialect returns the dialect of a new block.
-func (r *reviser) dialect(text string) string {
-	t := newText([]byte(text))
-	if r.on.File != nil && r.on.File.Kind == KindNotebook || exported(t.code) ||
-		!parses(t.code) && hasMagic(t, 0, t.lines()-1) {
-		return IPython
-	}
-	return Python
-}
+func (r *reviser) neighbours() neighbours { return neighbours{r.on.File, r.blocks} }
 
 func (r *reviser) ids() []string {
 	ids := make([]string, len(r.blocks))

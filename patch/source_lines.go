@@ -6,13 +6,14 @@ const bom = "\ufeff"
 
 // text is a file as lines. As in Python, a line ends with \n, \r\n or \r.
 type text struct {
-	data []byte // the file
-	code []byte // as long as data, with each lone \r replaced by \n: the input of parsers
-	from []int  // the offset of each line, the first after a byte order mark, and the length of data at the end
+	data    []byte // the file
+	code    []byte // as long as data, with each lone \r replaced by \n: the input of parsers
+	from    []int  // the offset of each line, the first after a byte order mark, and the length of data at the end
+	*syntax        // of its language
 }
 
-func newText(data []byte) *text {
-	t := &text{data: data, code: bytes.Clone(data), from: []int{0}}
+func newText(data []byte, s *syntax) *text {
+	t := &text{data: data, code: bytes.Clone(data), from: []int{0}, syntax: s}
 	if bytes.HasPrefix(data, []byte(bom)) {
 		t.from[0] = len(bom)
 	}
@@ -59,9 +60,9 @@ func (t *text) lineAt(offset int) int {
 // blank reports whether a line holds only characters that Python skips.
 func (t *text) blank(i int) bool { return len(bytes.TrimLeft(t.line(i), " \t\f")) == 0 }
 
-// comment reports whether a line is a comment, provided that it is not inside a string.
-func (t *text) comment(i int) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(t.line(i), " \t\f"), []byte("#"))
+// isComment reports whether a line is a comment, provided that it is not inside a string.
+func (t *text) isComment(i int) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(t.line(i), " \t\f"), []byte(t.comment))
 }
 
 // indented reports whether a line starts with white space.
@@ -85,7 +86,7 @@ func (t *text) trim(first, last int) (int, int, bool) {
 // holdsCode reports whether a range of lines holds more than comments.
 func (t *text) holdsCode(first, last int) bool {
 	for i := first; i <= last; i++ {
-		if !t.blank(i) && !t.comment(i) {
+		if !t.blank(i) && !t.isComment(i) {
 			return true
 		}
 	}
@@ -102,4 +103,13 @@ func (c *lineCounter) at(offset int) int {
 	c.sum += bytes.Count(c.data[c.counted:offset], []byte("\n"))
 	c.counted = offset
 	return c.sum + 1
+}
+
+// hashBang returns 1 if the first line of a file names its interpreter and belongs to no block, else 0. In Python it is
+// a comment of the first block.
+func (t *text) hashBang() int {
+	if !t.python && bytes.HasPrefix(t.line(0), []byte("#!")) {
+		return 1
+	}
+	return 0
 }

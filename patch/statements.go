@@ -1,98 +1,11 @@
 package patch
 
-import (
-	"bytes"
-	"context"
-	"strings"
-
-	sitter "github.com/smacker/go-tree-sitter"
-	"github.com/smacker/go-tree-sitter/python"
-)
-
-// stmt is one statement at the top level of a Python text, or a range of it that does not parse.
+// stmt is one statement at the top level of a text, or a range of it that does not parse.
 type stmt struct {
 	start, end int    // byte range in the text
 	defines    string // the name, if it defines a function or class
-	compound   bool   // has a suite: if, for, while, with, try, match, def, class
+	compound   bool   // of Python: has a suite: if, for, while, with, try, match, def, class
 	broken     bool
-}
-
-// stmts returns the statements of a Python text in order, without comments.
-func stmts(code []byte) (list []stmt, broken bool) {
-	if stallsParser(code) {
-		return []stmt{{end: len(code), broken: true}}, true
-	}
-	parser := sitter.NewParser()
-	defer parser.Close()
-	parser.SetLanguage(python.GetLanguage())
-	tree, err := parser.ParseCtx(context.Background(), nil, code)
-	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("patch: internal error: " + err.Error())
-	}
-	defer tree.Close()
-	root := tree.RootNode()
-	cursor := sitter.NewTreeCursor(root)
-	defer cursor.Close()
-	for ok := cursor.GoToFirstChild(); ok; ok = cursor.GoToNextSibling() {
-		n := cursor.CurrentNode()
-		if t := n.Type(); t != "comment" && t != ";" && n.EndByte() > n.StartByte() {
-			list = append(list, newStmt(n, code))
-		}
-	}
-	return list, root.HasError() || root.IsError()
-}
-
-// stallsParser reports whether a text has 1,000 consecutive lines with only a backslash. The parser's time is quadratic
-// in their number: 300 kB of them take 200 s.
-func stallsParser(code []byte) bool {
-	run := 0
-	for line := range bytes.Lines(code) {
-		if run++; string(bytes.TrimSpace(line)) != `\` {
-			run = 0
-		}
-		if run == 1000 {
-			return true
-		}
-	}
-	return false
-}
-
-func newStmt(n *sitter.Node, code []byte) stmt {
-	s := stmt{start: int(n.StartByte()), end: int(n.EndByte())}
-	s.broken = n.HasError() || !isStatement(n.Type()) // a root that is itself an error has bare tokens as children
-	s.compound = compound[n.Type()]
-	if d := definition(n); d != nil {
-		if name := d.ChildByFieldName("name"); name != nil {
-			s.defines = name.Content(code)
-		}
-	}
-	return s
-}
-
-var compound = map[string]bool{
-	"if_statement": true, "for_statement": true, "while_statement": true, "with_statement": true, "try_statement": true,
-	"match_statement": true, "function_definition": true, "class_definition": true, "decorated_definition": true,
-}
-
-func isStatement(kind string) bool {
-	return strings.HasSuffix(kind, "_statement") || strings.HasSuffix(kind, "_definition")
-}
-
-// definition returns the function or class that a statement defines, or nil.
-func definition(n *sitter.Node) *sitter.Node {
-	switch n.Type() {
-	case "function_definition", "class_definition":
-		return n
-	case "decorated_definition":
-		return n.ChildByFieldName("definition")
-	}
-	return nil
-}
-
-// parses reports whether a text is Python.
-func parses(code []byte) bool {
-	_, broken := stmts(code)
-	return !broken
 }
 
 // onlyDefinition returns the name that the statements define if exactly one of them is a definition, else "".

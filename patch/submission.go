@@ -7,8 +7,9 @@ import (
 )
 
 // Submitted is what is known of code that is handed in to be executed. The blocks of such code go where the decision
-// about a rewritten block says, with three differences. Nothing refuses them, because Python says what is wrong with
-// code. A failed last block gives way to them (superseded). What a failed block did before it failed stays if they use
+// about a rewritten block says, with three differences. Nothing refuses them, because the language says what is
+// wrong with code. A failed last block gives way to them (superseded). What a failed block did before it failed stays
+// if they use
 // it (keep).
 type Submitted struct {
 	Reply  bool   // the code stood in fences, in a text
@@ -42,16 +43,19 @@ func (k *Known) take(blocks int) *decider {
 	return k.decider
 }
 
-// ReadSubmission returns the patch that code becomes which is to be executed. It takes every text. A text that is no
-// Python but holds fenced Python is a reply.
-func ReadSubmission(text string) (p *Patch, reply bool, err error) {
+// ReadSubmission returns the patch that code becomes which is to be executed. dialect is its language; "" leaves it to
+// fences and to the program. It takes every text. A text that is no
+// code but holds fenced code is a reply.
+func ReadSubmission(text, dialect string) (p *Patch, reply bool, err error) {
 	if !utf8.ValidString(text) {
 		return nil, false, notUTF8()
 	}
 	text = strings.TrimPrefix(text, bom)
 	sections, bad := readBlock(text)
-	reply = fences.MatchString(text) && !parses([]byte(text))
-	if bad != nil {
+	reply = fences.MatchString(text) && !anySyntax(text)
+	if dialect != "" && (!reply || syntaxOf(dialect).parses([]byte(text))) {
+		sections, reply = cells(Block{Source: trimBlankLines(text), Dialect: dialect}), false
+	} else if bad != nil {
 		sections, reply = cells(Block{Source: trimBlankLines(text)}), false
 	}
 	if len(sections) == 0 {
@@ -63,12 +67,13 @@ func ReadSubmission(text string) (p *Patch, reply bool, err error) {
 // submit finds the place of a block that is to be executed.
 func (r *reviser) submit(s Section) error {
 	text := strings.TrimRight(s.Text, "\r\n")
-	_, names := r.decider.of(text)
+	in := code{syntaxOf(s.Dialect), text}
+	_, names := r.decider.of(in)
 	if r.on.Submitted.Append {
 		r.keep("", names)
 		return r.insertAt(len(r.blocks), s)
 	}
-	d := r.decider.decide(r.blocks, text, r.failed(), r.taken)
+	d := r.decider.decide(r.blocks, in, r.failed(), r.taken)
 	if d.By == ByContent { // of several, the last: what it sees is the latest
 		for _, b := range r.blocks {
 			if b.Source == text && !r.taken[b.ID] {
@@ -81,29 +86,29 @@ func (r *reviser) submit(s Section) error {
 		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 	}
 	if d.By != ByContent {
-		shares, more, ok := r.decider.splitByDefinition(r.blocks, text)
+		shares, more, ok := r.decider.splitByDefinition(r.blocks, in)
 		if ok && (more || d.Block == "" || len(shares) > 1) {
 			return r.rewriteShares(shares)
 		}
 		// The text may be a part of that block, or leave out some of it: nothing is lost by a new block.
-		if r.refuseLostNames(d, text) != nil || r.refuseOmissions(s.Text) != nil {
+		if r.refuseLostNames(d, in) != nil || r.refuseOmissions(s) != nil {
 			d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 		}
 	}
 	if d.Block == "" && r.on.Submitted.Reply {
-		d = r.rebound(names, d)
+		d = r.rebound(in, d)
 	}
 	if r.goesOn(d, names) {
 		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 	}
 	kept := r.keep(d.Block, names)
 	if d.Block == "" && !kept {
-		d = r.superseded(text, names, d)
+		d = r.superseded(in, d)
 	}
 	if d.Block != "" {
 		r.rewriteBlock(d.Block, s.Text, d)
 		if b := &r.blocks[r.at(d.Block)]; b.Dialect == Python { // a magic may follow what was none
-			b.Dialect = r.dialect(b.Source)
+			b.Dialect = r.neighbours().pythonDialect(b.Source)
 		}
 		return nil
 	}
@@ -121,7 +126,7 @@ func (r *reviser) goesOn(d Decision, names *bindings) bool {
 	if d.By != BySimilarity || r.failed()[d.Block] {
 		return false
 	}
-	_, was := r.decider.of(r.blocks[r.at(d.Block)].Source)
+	_, was := r.decider.of(r.blocks[r.at(d.Block)].code())
 	return was.binds(names.reads) || r.on.Submitted.Consumed(d.Block)
 }
 
@@ -149,11 +154,12 @@ func (r *reviser) rewriteShares(shares []blockRewrite) error {
 // rebound returns the decision about a reply that binds a name again. A reply such as "t3 = …; print(t3)" belongs to
 // the block that binds t3, however little their texts have in common: people who correct a calculation in prose give
 // all of it. It is a new block if it goes on from the old value, or if several blocks bind its names.
-func (r *reviser) rebound(names *bindings, d Decision) Decision {
+func (r *reviser) rebound(in code, d Decision) Decision {
+	_, names := r.decider.of(in)
 	at := -1
 	for i, b := range r.blocks {
-		_, n := r.decider.of(b.Source)
-		if !intersects(n.assigns, names.assigns) {
+		_, n := r.decider.of(b.code())
+		if syntaxOf(b.Dialect) != in.syntax || !intersects(n.assigns, names.assigns) {
 			continue
 		}
 		if at >= 0 || r.taken[b.ID] || intersects(n.assigns, names.reads) || intersects(n.defines, names.free) {
@@ -178,24 +184,28 @@ func (r *reviser) rebound(names *bindings, d Decision) Decision {
 // What it did before it failed stays, unless the text binds one of these names again. What cannot be parsed has never
 // begun to run, so whatever comes next replaces it. The weights of decide cannot say
 // this: they were fitted where a wrong replacement loses code that works. See testdata/decisions.md.
-func (r *reviser) superseded(text string, names *bindings, d Decision) Decision {
+func (r *reviser) superseded(in code, d Decision) Decision {
+	_, names := r.decider.of(in)
 	last := r.at(r.on.Submitted.Last)
 	if last < 0 || r.taken[r.blocks[last].ID] {
 		return d
 	}
 	b := r.blocks[last]
+	if syntaxOf(b.Dialect) != in.syntax {
+		return d
+	}
 	answer := Decision{Block: b.ID, By: ByAnswer,
-		Score: r.decider.compare(r.blocks, text).featuresOf(last, true).score()}
+		Score: r.decider.compare(r.blocks, in).featuresOf(last, true).score()}
 	if r.on.Submitted.Unread {
 		return answer
 	}
-	_, was := r.decider.of(b.Source)
+	_, was := r.decider.of(b.code())
 	apart := len(was.defines) > 0 && len(names.defines) > 0 && !intersects(was.defines, names.defines)
-	if was.binds(names.free) || apart || !was.sharesName(names) {
+	if was.binds(names.free) || apart || !was.sharesName(names, in.builtin) {
 		return d
 	}
-	part := r.decider.before(b.Source, r.on.Submitted.FailedAt[b.ID])
-	if _, n := r.decider.of(part); n.does() && !n.redone(names) {
+	part := r.decider.before(b.code(), r.on.Submitted.FailedAt[b.ID])
+	if _, n := r.decider.of(code{syntaxOf(b.Dialect), part}); n.does() && !n.redone(names) {
 		r.rewriteBlock(b.ID, part, Decision{Block: b.ID, By: ByKept, Score: 1})
 		return d
 	}
@@ -223,16 +233,16 @@ func (r *reviser) kept(b Block, names *bindings) string {
 	if r.taken[b.ID] {
 		return ""
 	}
-	part := r.decider.before(b.Source, r.on.Submitted.FailedAt[b.ID])
-	if _, n := r.decider.of(part); n.binds(names.free) || intersects(n.changes, names.free) {
+	part := r.decider.before(b.code(), r.on.Submitted.FailedAt[b.ID])
+	if _, n := r.decider.of(code{syntaxOf(b.Dialect), part}); n.binds(names.free) || intersects(n.changes, names.free) {
 		return part
 	}
 	return ""
 }
 
 // before returns the statements of a source that end above a line; "" if there are none.
-func (g *decider) before(source string, line int) string {
-	list := g.stmts(source)
+func (g *decider) before(c code, line int) string {
+	source, list := c.text, g.stmts(c)
 	if slices.ContainsFunc(list, func(s stmt) bool { return s.broken }) {
 		return ""
 	}
@@ -251,16 +261,6 @@ func (g *decider) before(source string, line int) string {
 	return ""
 }
 
-// binds reports whether a text binds one of these names at its top level.
-func (b *bindings) binds(names map[string]bool) bool {
-	return intersects(b.assigns, names) || intersects(b.defines, names) || intersects(b.imports, names)
-}
-
-// does reports whether a text binds or changes anything.
-func (b *bindings) does() bool {
-	return len(b.assigns)+len(b.defines)+len(b.imports)+len(b.changes) > 0
-}
-
 // redone reports whether another text binds one of the names again that this one binds.
 func (b *bindings) redone(other *bindings) bool {
 	return b.binds(other.assigns) || b.binds(other.defines) || b.binds(other.imports)
@@ -268,7 +268,7 @@ func (b *bindings) redone(other *bindings) bool {
 
 // sharesName reports whether two texts have a name in common that they bind or use. Builtins do not count, nor do
 // modules that both import: half of all code imports the same few.
-func (b *bindings) sharesName(other *bindings) bool {
+func (b *bindings) sharesName(other *bindings, builtin map[string]bool) bool {
 	for _, names := range []map[string]bool{b.assigns, b.defines, b.imports, b.free} {
 		for name := range names {
 			if builtin[name] || b.imports[name] && other.imports[name] {
@@ -281,17 +281,3 @@ func (b *bindings) sharesName(other *bindings) bool {
 	}
 	return false
 }
-
-// builtin has the builtins that unrelated code has in common.
-var builtin = func() map[string]bool {
-	names := map[string]bool{}
-	for _, name := range strings.Fields(`print len range list dict set tuple str int float bool sum min max abs round
-		sorted reversed enumerate zip map filter any all open input type isinstance issubclass getattr setattr hasattr
-		repr format iter next id dir vars help bytes complex divmod pow chr ord bin hex oct hash object super property
-		staticmethod classmethod slice frozenset callable globals locals eval exec compile display
-		Exception ValueError TypeError KeyError IndexError RuntimeError AssertionError ZeroDivisionError
-		AttributeError NameError ImportError FileNotFoundError OSError StopIteration NotImplementedError`) {
-		names[name] = true
-	}
-	return names
-}()

@@ -144,7 +144,7 @@ func TestSubmissions(t *testing.T) {
 		{"prose", "x = 1", "I cannot do that.", "+ I cannot do that."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, reply, err := ReadSubmission(c.text)
+			p, reply, err := ReadSubmission(c.text, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestSupersededOnSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts[s.Kind+" all"]++
-		before := newDecider().decide(s.Blocks, s.Text, map[string]bool{s.Last: true}, nil)
+		before := newDecider().decide(s.Blocks, code{pythonSyntax, s.Text}, map[string]bool{s.Last: true}, nil)
 		counts[s.Kind+" before: "+s.outcome(before.Block, before.Block == s.Last)]++
 		on := Subject{Blocks: s.Blocks, Failed: []string{s.Last}, Submitted: &Submitted{Last: s.Last,
 			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line},

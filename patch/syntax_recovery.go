@@ -1,9 +1,6 @@
 package patch
 
-import (
-	"bytes"
-	"regexp"
-)
+import "bytes"
 
 // budget returns how many bytes recovery may parse again. So a long file with many errors costs little more than a few
 // correct ones. When the budget is used up, the rest is cut without the parser.
@@ -32,7 +29,7 @@ func recoverStmts(t *text, list []stmt) []stmt {
 		if left -= len(t.code) - from; left < 0 {
 			return append(out, chunks(t, next)...)
 		}
-		list, _ = stmts(t.code[from:])
+		list, _ = t.stmts(t.code[from:])
 		shift(list, from)
 	}
 }
@@ -69,44 +66,46 @@ func chunks(t *text, first int) []stmt {
 // returns one broken statement.
 func parseStretch(t *text, first, next int) []stmt {
 	from, to := t.begin(first), t.from[next]
-	list, broken := stmts(t.code[from:to])
+	list, broken := t.stmts(t.code[from:to])
 	if !broken {
 		shift(list, from)
 		return list
 	}
 	last := next - 1
-	for last > first && (t.blank(last) || t.comment(last)) {
+	for last > first && (t.blank(last) || t.isComment(last)) {
 		last--
 	}
 	return []stmt{{start: from, end: t.finish(last), broken: true, defines: definedByBroken(t, first, last)}}
 }
 
-var (
-	head     = regexp.MustCompile(`^(?:async[ \t]+)?(?:def|class)[ \t]+([\pL_][\pL\pN_]*)`)
-	headOrAt = regexp.MustCompile(`^(?:(?:async[ \t]+)?def|class)[ \t]|^@`)
-	follows  = regexp.MustCompile(`^(?:[\])}]|(?:else|elif|except|finally)\b)`)
-)
-
 // definedByBroken returns the name that broken lines begin to define, after comments and decorators.
 func definedByBroken(t *text, first, last int) string {
 	for i := first; i <= last; i++ {
 		l := t.line(i)
-		if m := head.FindSubmatch(l); m != nil {
-			return string(m[1])
+		if m := t.head.FindSubmatch(l); m != nil {
+			return string(bytes.Join(m[1:], nil))
 		}
-		if !t.blank(i) && !t.comment(i) && !bytes.HasPrefix(l, []byte("@")) {
+		if !t.blank(i) && !t.isComment(i) && !bytes.HasPrefix(l, []byte("@")) {
 			return ""
 		}
 	}
 	return ""
 }
 
+// begins reports whether a definition begins at a line, or a decorator.
+func (t *text) begins(i int) bool {
+	l := t.line(i)
+	return t.head.Match(l) || bytes.HasPrefix(l, []byte("@"))
+}
+
 // resync returns the next line after first at which a block may start, or the number of lines.
 func resync(t *text, first int) int {
 	s := scanner{code: t.code, at: t.begin(first)}
-	inDefinition := headOrAt.Match(t.line(first))
+	inDefinition := t.begins(first)
 	for i := first + 1; i < t.lines(); i++ {
-		s.to(t.begin(i))
+		if t.python { // elsewhere the quotation mark of an error may be the one that is open
+			s.to(t.begin(i))
+		}
 		if s.quote == "" && startsBlock(t, i, inDefinition) {
 			return i
 		}
@@ -118,8 +117,8 @@ func resync(t *text, first int) int {
 // also be a definition, or come after a blank line or a definition.
 func startsBlock(t *text, i int, behindDefinition bool) bool {
 	l := t.line(i)
-	if t.blank(i) || t.indented(i) || follows.Match(l) || bytes.HasPrefix(t.line(i-1), []byte("@")) {
+	if t.blank(i) || t.indented(i) || t.follows.Match(l) || bytes.HasPrefix(t.line(i-1), []byte("@")) {
 		return false
 	}
-	return behindDefinition && !t.comment(i) || t.blank(i-1) || headOrAt.Match(l)
+	return behindDefinition && !t.isComment(i) || t.blank(i-1) || t.begins(i)
 }

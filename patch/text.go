@@ -37,7 +37,7 @@ func MapImages(markdown string, to func(destination string) string) string {
 	})
 }
 
-// quotedCode returns a Markdown text in which fences of Python are no code of the program that holds the text.
+// quotedCode returns a Markdown text in which fences of code are no code of the program that holds the text.
 func quotedCode(text string) string {
 	body := []byte(text)
 	var out strings.Builder
@@ -48,7 +48,11 @@ func quotedCode(text string) string {
 			if !ok || !entering || fenceInfo(c, body).dialect == "" {
 				return ast.WalkContinue, nil
 			}
-			out.WriteString(text[at:c.Info.Segment.Start] + "pycon") // which renderers colour as Python
+			if family(fenceInfo(c, body).dialect) == Python {
+				out.WriteString(text[at:c.Info.Segment.Start] + "pycon") // which renderers colour as Python
+			} else {
+				out.WriteString(text[at:c.Info.Segment.Stop] + " ignore")
+			}
 			at = c.Info.Segment.Stop
 			return ast.WalkSkipChildren, nil
 		})

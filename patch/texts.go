@@ -46,7 +46,7 @@ func (p *Program) texts() []Text {
 	}
 	var texts []Text
 	for i, gap := range p.gaps {
-		texts = append(texts, commentTexts(gap, i)...)
+		texts = append(texts, commentTexts(gap, i, p.comment())...)
 	}
 	return texts
 }
@@ -93,18 +93,18 @@ func (p *Program) markdownTexts() []Text {
 }
 
 // commentTexts returns the Markdown cells in the text between two blocks of a script: comments, or a string.
-func commentTexts(gap string, before int) []Text {
+func commentTexts(gap string, before int, comment string) []Text {
 	var texts []Text
 	var lines []string
 	inside, kind := false, TextMarkdown
 	end := func() {
 		if text := trimBlankLines(strings.Join(lines, "\n")); inside && text != "" {
-			texts = append(texts, Text{Kind: kind, Before: before, Source: unquoted(text)})
+			texts = append(texts, Text{Kind: kind, Before: before, Source: unquoted(text, comment)})
 		}
 		lines = nil
 	}
 	for _, line := range strings.Split(strings.ReplaceAll(gap, "\r\n", "\n"), "\n") {
-		if m, ok := parseMarker([]byte(line)); ok {
+		if m, ok := anyMarker([]byte(line)); ok {
 			end()
 			inside, kind = m.text, TextMarkdown
 			if strings.Contains(line, "[raw]") {
@@ -119,7 +119,7 @@ func commentTexts(gap string, before int) []Text {
 }
 
 // unquoted returns the text of a Markdown cell without its comment signs or quotation marks.
-func unquoted(text string) string {
+func unquoted(text, comment string) string {
 	for _, quote := range []string{`"""`, "'''"} {
 		if inner, ok := strings.CutPrefix(strings.TrimLeft(text, "rR"), quote); ok {
 			inner, _, _ = strings.Cut(inner, quote)
@@ -128,7 +128,7 @@ func unquoted(text string) string {
 	}
 	var out []string
 	for _, line := range strings.Split(text, "\n") {
-		line = strings.TrimPrefix(line, "#")
+		line = strings.TrimPrefix(line, comment)
 		out = append(out, strings.TrimPrefix(line, " "))
 	}
 	return strings.Join(out, "\n")

@@ -91,10 +91,9 @@ func fenceMark(tail, source string) string {
 var plainWord = regexp.MustCompile(`^[\w.-]+$`)
 
 func openFence(mark string, b Block) string {
-	open := mark + b.Dialect
-	list, _ := stmts([]byte(b.Source))
+	open := mark + fenceWord(b)
 	switch {
-	case b.Title == "" || b.Title == onlyDefinition(list):
+	case b.Title == "" || b.Title == b.defined():
 	case plainWord.MatchString(b.Title):
 		open += " name=" + b.Title
 	default:
@@ -125,4 +124,17 @@ func textPiece(t Text, first bool) string {
 		return text
 	}
 	return "\n" + text
+}
+
+// fenceWord returns the word after the mark of a fence around a block.
+func fenceWord(b Block) string {
+	switch {
+	case b.Dialect == "":
+		return Python
+	case b.Dialect == Module && isModule([]byte(b.Source)):
+		return JavaScript
+	case b.Dialect == Module:
+		return "mjs"
+	}
+	return b.Dialect
 }

@@ -8,22 +8,42 @@ import (
 	"strings"
 )
 
+// emptyNotebook is a notebook of a kernel: its title, language and name, and the language again.
 const emptyNotebook = `{
  "cells": [],
  "metadata": {
   "kernelspec": {
-   "display_name": "Python 3",
-   "language": "python",
-   "name": "python3"
+   "display_name": %q,
+   "language": %q,
+   "name": %q
   },
   "language_info": {
-   "name": "python"
+   "name": %q
   }
  },
  "nbformat": 4,
  "nbformat_minor": 5
 }
 `
+
+// Kernel is the kernel of a notebook, as its metadata name it.
+type Kernel struct{ Title, Language, Name string }
+
+// kernels are those of new notebooks by the dialect of their cells: ipykernel, Deno, jslab and bash_kernel.
+var kernels = map[string]Kernel{
+	IPython: {"Python 3", "python", "python3"}, TypeScript: {"Deno", "typescript", "deno"},
+	JavaScript: {"JavaScript", "javascript", "jslab"}, Bash: {"Bash", "bash", "bash"},
+}
+
+// NewNotebook returns the kernel of a new notebook for blocks, and the source of each one's cell. A cell in another
+// language than the kernel's begins with a cell magic.
+func NewNotebook(blocks []Block) (k Kernel, sources []string) {
+	p := &Program{Kind: KindNotebook, main: mainDialect(KindNotebook, blocks)}
+	for _, b := range blocks {
+		sources = append(sources, p.magic(b)+b.Source)
+	}
+	return kernels[p.main], sources
+}
 
 // notebookFormat returns the format of .ipynb files of nbformat 4. Its pieces are cells.
 func (p *Program) notebookFormat() (*format, error) {
@@ -60,20 +80,25 @@ func (p *Program) notebookFormat() (*format, error) {
 		}
 		f.pieces = append(f.pieces, q)
 	}
-	f.change = changeCell
+	f.change = p.changeCell
 	used := map[string]bool{}
 	for _, b := range p.Blocks {
 		used[b.ID] = true
 	}
-	f.render = func(b Block, _ bool) string { return newCell(b, minor >= 5, used) }
+	f.render = func(b Block, _ bool) string { return p.newCell(b, minor >= 5, used) }
 	return f, nil
 }
 
 // changeCell replaces the source of a cell. It removes the outputs, because they belong to the former code.
-func changeCell(q piece, was, now Block) string {
+func (p *Program) changeCell(q piece, was, now Block) string {
 	cell := value{raw: json.RawMessage(q.text)}
 	fields, _ := cell.object()
-	put := map[string]string{"source": encodeJSON(sourceLines(now.Source), "   ")}
+	magic := p.magic(now)
+	if was.Dialect == now.Dialect {
+		source, _, _ := fields["source"].multiline()
+		magic, _, _ = cutMagic(source)
+	}
+	put := map[string]string{"source": encodeJSON(sourceLines(magic+now.Source), "   ")}
 	if was.Source != now.Source {
 		put["outputs"], put["execution_count"] = "[]", "null"
 	}
@@ -96,13 +121,20 @@ func changeCell(q piece, was, now Block) string {
 	return text
 }
 
+// magic returns the line that says that a cell is in another language than the notebook.
+func (p *Program) magic(b Block) string {
+	if p.main != IPython || family(b.Dialect) == Python {
+		return ""
+	}
+	return magicFor(b.Dialect)
+}
+
 // renamed returns a cell's metadata with the name of a block, unless the code shows the name.
 func renamed(metadata value, b Block) string {
 	all := map[string]json.RawMessage{}
 	metadata.into(&all)
 	delete(all, "name")
-	list, _ := stmts([]byte(b.Source))
-	if b.Title != "" && cellTitle(value{}, b.Source, list) != b.Title {
+	if b.Title != "" && cellTitle(value{}, b) != b.Title {
 		name, err := json.Marshal(b.Title)
 		if err != nil {
 			panic("patch: internal error: " + err.Error())
@@ -115,7 +147,7 @@ func renamed(metadata value, b Block) string {
 // cellID matches the cell ids that nbformat 4.5 allows.
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-func newCell(b Block, withID bool, used map[string]bool) string {
+func (p *Program) newCell(b Block, withID bool, used map[string]bool) string {
 	type field struct {
 		name, value string
 	}
@@ -132,7 +164,7 @@ func newCell(b Block, withID bool, used map[string]bool) string {
 		fields = append(fields, field{"id", encodeJSON(id, "")})
 	}
 	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", "[]"},
-		field{"source", encodeJSON(sourceLines(b.Source), "   ")})
+		field{"source", encodeJSON(sourceLines(p.magic(b)+b.Source), "   ")})
 	var lines []string
 	for _, x := range fields {
 		lines = append(lines, fmt.Sprintf("   %q: %s", x.name, x.value))

@@ -44,11 +44,12 @@ func (p *Program) reads(data []byte, blocks []Block) error {
 	if len(blocks) == 0 {
 		return nil // a session without blocks is written as a file without code, which is no program
 	}
-	again, bad := readers[p.Kind](data)
+	again, bad := p.read(data)
 	if bad != nil {
 		return unwritable(p.Kind, bad.Message)
 	}
 	again.dropRepeatedIDs()
+	settle(again.Blocks, blocks)
 	edits := Match(blocks, again.Blocks)
 	if len(edits) == 0 {
 		return nil
@@ -58,9 +59,19 @@ func (p *Program) reads(data []byte, blocks []Block) error {
 	return unwritable(p.Kind, fmt.Sprintf("block %q %s", edits[0].ID, would[edits[0].Op]))
 }
 
-var readers = map[Kind]func([]byte) (*Program, *ParseError){
-	KindScript: readPython, KindCells: readPython, KindNotebook: readNotebook, KindMarkdown: readMarkdown,
+// read reads another version of the file.
+func (p *Program) read(data []byte) (*Program, *ParseError) {
+	switch p.Kind {
+	case KindNotebook:
+		return readNotebook(data)
+	case KindMarkdown:
+		return readMarkdown(data)
+	}
+	return readSource(data, p.ext)
 }
+
+// comment returns what begins a comment in a source file.
+func (p *Program) comment() string { return syntaxOf(sourceFiles[p.ext]).comment }
 
 func (p *Program) format() (*format, error) {
 	switch p.Kind {
@@ -69,7 +80,7 @@ func (p *Program) format() (*format, error) {
 	case KindMarkdown:
 		return p.markdownFormat(), nil
 	}
-	return p.pythonFormat(), nil
+	return p.sourceFormat(), nil
 }
 
 // rewrite puts blocks into the pieces of a file, and texts between blocks that are new. Texts are in order.
@@ -151,14 +162,18 @@ func staying(place map[string]int, blocks []Block) map[int]bool {
 }
 
 // New returns a file of a kind that holds only blocks and texts, which are in the order of their places. A notebook
-// leaves texts out.
+// leaves texts out. The language of a source file, and of most cells of a notebook, is that of the blocks.
 func New(kind Kind, blocks []Block, texts []Text) ([]byte, error) {
 	p := &Program{Kind: kind, gaps: []string{""}}
+	main := mainDialect(kind, blocks)
 	switch kind {
 	case KindNotebook:
-		p.raw = []byte(emptyNotebook)
+		k := kernels[main]
+		p.raw, p.main = fmt.Appendf(nil, emptyNotebook, k.Title, k.Language, k.Name, k.Language), main
 	case KindMarkdown:
 		p.raw = []byte{}
+	default:
+		p.ext = Extension(main)
 	}
 	f, err := p.format()
 	if err != nil {
@@ -168,8 +183,20 @@ func New(kind Kind, blocks []Block, texts []Text) ([]byte, error) {
 	return data, p.reads(data, blocks)
 }
 
-// pythonFormat returns the format of .py files.
-func (p *Program) pythonFormat() *format {
+// CheckFile fails if a source file of a name cannot hold blocks, because they are in another language.
+func CheckFile(name string, blocks []Block) error {
+	own, ok := FileDialect(name, nil)
+	typed := map[string]bool{TypeScript: true, TSX: true}
+	for _, b := range blocks {
+		if ok && (family(b.Dialect) != family(own) || typed[b.Dialect] && !typed[own]) {
+			return unwritable(KindCells, fmt.Sprintf("block %q is in %s", b.ID, b.Dialect))
+		}
+	}
+	return nil
+}
+
+// sourceFormat returns the format of source files.
+func (p *Program) sourceFormat() *format {
 	end := "\n"
 	if i := strings.IndexByte(string(p.Bytes()), '\n'); i > 0 && p.Bytes()[i-1] == '\r' {
 		end = "\r\n"
@@ -181,7 +208,7 @@ func (p *Program) pythonFormat() *format {
 		out.WriteString(text)
 	}}
 	for i, b := range p.Blocks {
-		lead, mark := cutMarker(p.gaps[i])
+		lead, mark := cutMarker(p.gaps[i], syntaxOf(b.Dialect))
 		if lead != "" {
 			f.pieces = append(f.pieces, piece{text: lead, block: prose})
 		}
@@ -196,15 +223,15 @@ func (p *Program) pythonFormat() *format {
 	f.change = func(q piece, was, now Block) string {
 		mark := q.text[:q.from]
 		if was.Title != now.Title && p.Kind == KindCells {
-			mark = pythonMarker(now) + end
+			mark = markerOf(now) + end
 		}
 		return mark + now.Source
 	}
-	f.text = func(t Text, first bool) string { return commentCell(t, first, end) }
+	f.text = func(t Text, first bool) string { return commentCell(t, first, end, p.comment()) }
 	f.render = func(b Block, first bool) string {
 		text := b.Source
 		if p.Kind == KindCells {
-			text = pythonMarker(b) + end + text
+			text = markerOf(b) + end + text
 		}
 		if first {
 			return text
@@ -215,18 +242,18 @@ func (p *Program) pythonFormat() *format {
 }
 
 // commentCell returns the cell of a text in a script. A line of Markdown that would read as a marker is escaped.
-func commentCell(t Text, first bool, end string) string {
-	mark := "# %% [markdown]"
+func commentCell(t Text, first bool, end, comment string) string {
+	mark := comment + " %% [markdown]"
 	if t.Kind == TextRaw {
-		mark = "# %% [raw]"
+		mark = comment + " %% [raw]"
 	}
 	if !first {
 		mark = end + end + mark
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(t.Source, "\n"), "\n") {
-		line = strings.TrimRight("# "+line, " ")
-		if _, ok := parseMarker([]byte(line)); ok && t.Kind == TextMarkdown {
-			line = "# \\" + line[2:]
+		line = strings.TrimRight(comment+" "+line, " ")
+		if _, ok := anyMarker([]byte(line)); ok && t.Kind == TextMarkdown {
+			line = comment + " \\" + line[len(comment)+1:]
 		}
 		mark += end + line
 	}
@@ -234,21 +261,41 @@ func commentCell(t Text, first bool, end string) string {
 }
 
 // cutMarker cuts the text before a block at the line that starts its cell.
-func cutMarker(gap string) (lead, mark string) {
-	t := newText([]byte(gap))
+func cutMarker(gap string, s *syntax) (lead, mark string) {
+	t := newText([]byte(gap), s)
 	for i := t.lines() - 1; i >= 0; i-- {
-		if _, ok := parseMarker(t.line(i)); ok {
+		if _, ok := t.marker(t.line(i)); ok {
 			return gap[:t.begin(i)], gap[t.begin(i):]
 		}
 	}
 	return gap, ""
 }
 
-// pythonMarker returns the line that starts a cell. It does not repeat a name that the code shows.
-func pythonMarker(b Block) string {
-	list, _ := stmts([]byte(b.Source))
-	if b.Title == "" || b.Title == onlyDefinition(list) {
-		return "# %%"
+// markerOf returns the line that starts a cell. It does not repeat a name that the code shows.
+func markerOf(b Block) string {
+	mark := syntaxOf(b.Dialect).comment + " %%"
+	if b.Title == "" || b.Title == b.defined() {
+		return mark
 	}
-	return "# %% " + b.Title
+	return mark + " " + b.Title
+}
+
+// mainDialect returns the dialect of a new file for blocks, or of the cells of a new notebook.
+func mainDialect(kind Kind, blocks []Block) string {
+	main := Python
+	if len(blocks) > 0 {
+		main = blocks[0].Dialect
+	}
+	for _, b := range blocks {
+		if kind == KindNotebook && family(b.Dialect) != family(main) {
+			main = Python // whose cells may name another language
+		}
+	}
+	switch {
+	case kind == KindNotebook && family(main) == Python:
+		return IPython
+	case kind == KindNotebook && (main == Module || main == TSX):
+		return TypeScript
+	}
+	return main
 }

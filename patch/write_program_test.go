@@ -99,7 +99,7 @@ func TestWith(t *testing.T) {
 			[]string{"rows = [1]\n\ny = 2\n"}},
 		{"edit", "notes.md", patched(1, "def scale(x):\n    return 3 * x"), []string{"2 * x"}, []string{"3 * x"}},
 		{"delete", "notes.md", deleted(0), []string{"```python name=load\nrows = [1, 2]\n```\n\n"}, []string{"\n"}},
-		{"add", "notes.md", added(3, Block{ID: "new", Title: "two words", Dialect: Python, Source: "s = '```'"}),
+		{"add", "notes.md", added(4, Block{ID: "new", Title: "two words", Dialect: Python, Source: "s = '```'"}),
 			[]string{"~~~\nThe end."}, []string{"~~~\n\n````python name=\"two words\"\ns = '```'\n````\nThe end."}},
 		{"edit", "book.ipynb", patched(0, "rows = [3]"),
 			[]string{`"outputs": [{"output_type": "stream", "name": "stdout", "text": ["hi"]}]`, `"execution_count": 3`,

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/sandbox"
@@ -14,15 +15,15 @@ type spentError struct{ error }
 type meter struct {
 	began time.Time
 	gone  time.Duration // of interpreters that are no more
-	group int           // of the present one; 0: none was seen
+	group []int         // those of the present ones; none: there was none
 	since time.Duration // its processor time when the run began
 	last  time.Duration // the same when it was last looked at
 }
 
 // look returns the processor time of the run so far.
-func (m *meter) look(group int) time.Duration {
-	used := sandbox.ProcessorTime(group)
-	if group != m.group {
+func (m *meter) look(group []int) time.Duration {
+	used := processorTime(group)
+	if !slices.Equal(group, m.group) {
 		m.gone += m.last - m.since
 		m.group, m.since, m.last = group, 0, 0
 	}
@@ -30,9 +31,16 @@ func (m *meter) look(group int) time.Duration {
 	return m.gone + m.last - m.since
 }
 
-// newMeter begins to measure. group is that of the interpreter that there is; 0: none.
-func newMeter(began time.Time, group int) meter {
-	m := meter{began: began, group: group, since: sandbox.ProcessorTime(group)}
+// newMeter begins to measure. group are those of the interpreters that there are.
+func newMeter(began time.Time, group []int) meter {
+	m := meter{began: began, group: group, since: processorTime(group)}
 	m.last = m.since
 	return m
+}
+
+func processorTime(groups []int) (used time.Duration) {
+	for _, g := range groups {
+		used += sandbox.ProcessorTime(g)
+	}
+	return used
 }

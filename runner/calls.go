@@ -32,19 +32,21 @@ type calls struct {
 
 	mu       sync.Mutex
 	made     []*journal.Call
-	numbers  map[depgraph.Key][]int  // of made, by countKey, that are in use
-	had      map[*journal.Call]bool  // effects
-	tools    map[depgraph.Key]bool   // that were named
-	scopes   map[string]state.Digest // read, as they were before the node
-	stopped  *state.ExecError        // why the node cannot go on
-	waiting  []state.WaitingCall     // what must be decided before it can
+	numbers  map[depgraph.Key][]int         // of made, by countKey, that are in use
+	had      map[*journal.Call]bool         // effects
+	found    map[*journal.Call]state.Digest // outcomes
+	tools    map[depgraph.Key]bool          // that were named
+	scopes   map[string]state.Digest        // read, as they were before the node
+	stopped  *state.ExecError               // why the node cannot go on
+	waiting  []state.WaitingCall            // what must be decided before it can
 	lost     bool
 	uncalled bool // see errUncalled
 }
 
 func newCalls(j *journal.Journal, pos *programState, caller state.Caller, serves func(journal.Class) bool) *calls {
 	return &calls{journal: j, pos: pos, caller: caller, serves: serves, numbers: map[depgraph.Key][]int{},
-		had: map[*journal.Call]bool{}, scopes: map[string]state.Digest{}, tools: map[depgraph.Key]bool{}}
+		had: map[*journal.Call]bool{}, found: map[*journal.Call]state.Digest{}, scopes: map[string]state.Digest{},
+		tools: map[depgraph.Key]bool{}}
 }
 
 // Tools describes what can be called.
@@ -83,7 +85,7 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 		via.Numbered()
 	}
 	result, err := j.Do(ctx, call)
-	c.end(call, err)
+	c.end(call, result.Digest, err)
 	reply := kernel.CallReply{Call: result.Call.ID, Result: result.JSON, Pieces: result.Call.Pieces}
 	if err != nil {
 		failed := failedCall(err)
@@ -150,9 +152,10 @@ func (c *calls) begin(call *journal.Call) {
 }
 
 // end notes how a call ended. One without an outcome gives its number back.
-func (c *calls) end(call *journal.Call, err error) {
+func (c *calls) end(call *journal.Call, found state.Digest, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.found[call] = found
 	if err == nil && call.Def.Class.Effects() {
 		c.had[call] = true
 	}
@@ -245,7 +248,7 @@ func (c *calls) reads(found map[depgraph.Key]state.Digest, renew func(depgraph.K
 		}
 		k := call.Place().TraceKey()
 		renew(k)
-		found[k] = c.pos.get(k).digest
+		found[k] = cmp.Or(c.found[call], c.pos.get(k).digest) // the record may be another one by now
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -45,7 +46,7 @@ const markTimeout = "time-out"
 func (x *execution) timeOut() {
 	f, limit := x.seen.Failure, x.walk.o.Timeout
 	lines := f.Traceback
-	if x.walk.e.cfg.Language.Interrupted(f.Type) && len(lines) > 0 {
+	if x.node.unit.language.Interrupted(f.Type) && len(lines) > 0 {
 		lines = lines[:len(lines)-1]
 	}
 	f.Type, f.Message = TypeTimeout, fmt.Sprintf("stopped after %s", limit)
@@ -84,7 +85,7 @@ func (x *execution) ending(end *kernel.Ending) *state.Ending {
 // looked at its own process, or was stopped at the time-out keeps a failure as it keeps any other result.
 func (x *execution) transient() bool {
 	return x.seen.Failure != nil && (x.seen.Failure.Type == TypeBudget ||
-		x.walk.e.cfg.Language.Transient(x.seen.Failure.Type)) ||
+		x.node.unit.language.Transient(x.seen.Failure.Type)) ||
 		slices.ContainsFunc(x.seen.Marks, func(mark string) bool { return !slices.Contains(stableMarks, mark) })
 }
 
@@ -117,9 +118,25 @@ func (x *execution) stopCalls() {
 	f := kernel.Failure{Type: e.Type, Message: e.Message}
 	if was := x.seen.Failure; was != nil {
 		f.Line, f.Traceback = was.Line, was.Traceback
-		if n := len(f.Traceback); n > 0 && x.walk.e.cfg.Language.Interrupted(was.Type) { // see kernel.Recording
+		if n := len(f.Traceback); n > 0 && x.node.unit.language.Interrupted(was.Type) { // see kernel.Recording
 			f.Traceback = append(slices.Clone(f.Traceback[:n-1]), fmt.Sprintf("%s: %s", e.Type, e.Message))
 		}
 	}
 	x.seen.Failure, x.seen.Ending = &f, nil
+}
+
+// serves reports whether only the journal may answer calls of a class, because the execution is not the program's next
+// one. A speculative execution may make calls that nobody notices.
+func (x *execution) serves(c journal.Class) bool {
+	w := x.walk
+	if w.speculative {
+		return c != journal.Pure
+	}
+	return x.onlyLooks() || !x.live && (!x.mayCall || c.Effects())
+}
+
+// onlyLooks reports whether the walk must change nothing.
+func (x *execution) onlyLooks() bool {
+	w := x.walk
+	return w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
 }

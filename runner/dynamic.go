@@ -10,14 +10,14 @@ import (
 // dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts
 // as reading all of them, and which there are.
 func (w *walk) dynamic(p *programState, n *node) bool {
-	return w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.Unobserved })
+	return w.constructs(p, n, kernel.Unobserved)
 }
 
-// constructs reports whether n, or a function it can reach, has a dynamic construct of some kinds.
-func (w *walk) constructs(p *programState, n *node, kinds func(what string) bool) bool {
+// constructs reports whether n, or a function it can reach, has a dynamic construct of a kind.
+func (w *walk) constructs(p *programState, n *node, kind kernel.Construct) bool {
 	has := func(n *node, now, later bool) bool {
 		return slices.ContainsFunc(n.facts.Dynamic, func(d depgraph.Dynamic) bool {
-			return (now && !d.Later || later && d.Later) && kinds(d.What)
+			return (now && !d.Later || later && d.Later) && n.unit.language.Construct(d.What) == kind
 		})
 	}
 	if has(n, true, n.facts.Kind == depgraph.KindStatement) {
@@ -37,8 +37,5 @@ func (w *walk) constructs(p *programState, n *node, kinds func(what string) bool
 // listsSubclasses reports whether n may list the subclasses of a class, by its text or by what the kernel reported of
 // the code that it can reach.
 func (w *walk) listsSubclasses(p *programState, n *node) bool {
-	return w.lists[n.index] ||
-		w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ListsClasses })
+	return w.lists[n.index] || w.hasDynamic && w.constructs(p, n, kernel.ListsClasses)
 }
-
-func (w *walk) construct(what string) kernel.Construct { return w.e.cfg.Language.Construct(what) }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,7 +30,7 @@ type Config struct {
 	File      string // the program's own file, for __file__; "" when it has none
 	Imports   kernel.ImportBase
 	Script    bool // see kernel.Launch
-	Language  kernel.Language
+	Languages kernel.Languages
 	Seed      uint64   // of random number generators, for programs that do not seed them
 	Observe   string   // see kernel.Launch
 	Environ   []string // of the program, NAME=value
@@ -67,6 +68,7 @@ type Engine struct {
 	baseState   *basestate.State
 	end         *programState // after the last run; nil where it did not reach the end
 	facts       map[state.Digest]*depgraph.Facts
+	dialects    []depgraph.Dialect // of the program that was analysed last
 	keys        map[unitPlace][]nodeKeys
 	valid       map[state.Digest]bool // blocks that the language accepts, by factsKey
 	environ     map[string]string
@@ -89,8 +91,8 @@ type Engine struct {
 
 // identity names the interpreter. It says whether the program is a script, and where imports begin, unless that is the
 // workspace.
-func identity(cfg Config, environ map[string]string) string {
-	text, i := cfg.Language.Identity(environ), cfg.Imports
+func identity(l kernel.Language, cfg Config, environ map[string]string) string {
+	text, i := l.Identity(environ), cfg.Imports
 	if cfg.Script {
 		text += ", script"
 	}
@@ -111,7 +113,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
 	cfg.Workspace = workspace
-	environ := cfg.Language.Environ(cfg.Environ)
+	environ := cfg.Languages.Environ(cfg.Environ)
 	if cfg.Files == nil {
 		cfg.Files = map[string]state.FileRecord{}
 	}
@@ -123,7 +125,8 @@ func New(cfg Config) (*Engine, error) {
 	return &Engine{
 		cfg:      cfg,
 		boundary: boundary{boundsDigest(cfg.Bounds), forbids},
-		options:  keyOptions{cfg.Language, cfg.Language.Semantics(), identity(cfg, environ), cfg.Observe},
+		options: keyOptions{cfg.Languages, cfg.Observe,
+			func(l kernel.Language) string { return identity(l, cfg, environ) }, map[string]string{}},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
 			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: forbids, Seed: cfg.Seed,
 			Records: cfg.Files, Call: recordedCalls(cfg.Journal),
@@ -163,6 +166,7 @@ func (e *Engine) ForgetFiles() {
 }
 
 func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
+	e.dialects = dialectsOf(blocks)
 	return analyse(blocks, e.options, e.facts, e.keys, func(u *unit) *state.ExecError {
 		if u.compileChecked = e.valid[factsKey(u.ProgramBlock)]; u.compileChecked {
 			return nil
@@ -209,10 +213,29 @@ func (e *Engine) HasOpen() bool { return e.kernel != nil && len(e.kernelState.op
 func (e *Engine) Groups() (groups []int) {
 	for _, x := range append([]*Engine{e}, e.others...) {
 		if x.kernel != nil {
-			groups = append(groups, x.kernel.Group())
+			groups = append(groups, x.kernel.Groups()...)
 		}
 	}
 	return groups
+}
+
+// spaces are those of the languages of the program.
+func (e *Engine) spaces() map[string]bool {
+	found := map[string]bool{}
+	for _, d := range e.dialects {
+		if l, err := kernel.Lookup(cmp.Or(d, kernel.DefaultDialect)); err == nil {
+			found[l.Space] = true
+		}
+	}
+	return found
+}
+
+// ownGroups are those of the interpreters that execute nodes in their turn.
+func (e *Engine) ownGroups() []int {
+	if e.kernel == nil {
+		return nil
+	}
+	return e.kernel.Groups()
 }
 
 // SetEnviron changes variables of the environment that the program begins with, as if the engine were made with them.
@@ -220,11 +243,13 @@ func (e *Engine) Groups() (groups []int) {
 // a node runs. The interpreter must not read these variables when it starts.
 func (e *Engine) SetEnviron(variables map[string]*string) {
 	for name, value := range variables {
-		k := depgraph.Key("env:" + name)
-		if _, differs := e.kernelState.environ[k]; !differs && e.kernel != nil {
-			e.kernelState.environ[k] = nil
-			if was, ok := e.environ[name]; ok {
-				e.kernelState.environ[k] = &was
+		for space := range e.spaces() {
+			k := depgraph.Key("env:" + name).In(space)
+			if _, differs := e.kernelState.environ[k]; !differs && e.kernel != nil {
+				e.kernelState.environ[k] = nil
+				if was, ok := e.environ[name]; ok {
+					e.kernelState.environ[k] = &was
+				}
 			}
 		}
 		if delete(e.environ, name); value != nil {
@@ -271,7 +296,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		return err
 	}
 	began := time.Now()
-	k, err := e.cfg.Language.Start(ctx, kernel.Launch{
+	k, err := e.cfg.Languages.Start(ctx, kernel.Launch{
 		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool,
 		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
 		Imports: e.cfg.Imports, Script: e.cfg.Script,
@@ -286,23 +311,36 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		return err
 	}
 	e.kernel = k
-	e.noteStart(time.Since(began).Seconds())
+	e.noteStart(w.dialects, time.Since(began).Seconds())
 	return nil
 }
 
-// startSpace holds how long the last start of an interpreter took, in seconds, by interpreter.
+// startSpace holds how long the last start of interpreters took, in seconds, by interpreter.
 const startSpace = "start"
 
+// startKey names the interpreter of programs in one language; "": they have several, which start when they are needed.
+func (e *Engine) startKey(dialects []depgraph.Dialect) string {
+	key := ""
+	for _, d := range dialects {
+		l, err := e.cfg.Languages.Of(d)
+		if err != nil || key != "" && key != e.options.interpreter(l) {
+			return ""
+		}
+		key = e.options.interpreter(l)
+	}
+	return key
+}
+
 // noteStart keeps how long a start of the interpreter took.
-func (e *Engine) noteStart(seconds float64) {
+func (e *Engine) noteStart(dialects []depgraph.Dialect, seconds float64) {
 	if data, err := json.Marshal(seconds); err == nil {
-		_ = e.cfg.Store.PutMemo(startSpace, string(e.options.interpreter), data) // plans only lack it
+		_ = e.cfg.Store.PutMemo(startSpace, e.startKey(dialects), data) // plans only lack it
 	}
 }
 
 // startSeconds returns how long the last start of the interpreter took; 0 when that is not known.
-func (e *Engine) startSeconds() (seconds float64) {
-	if data, ok := e.cfg.Store.Memo(startSpace, string(e.options.interpreter)); ok {
+func (e *Engine) startSeconds(dialects []depgraph.Dialect) (seconds float64) {
+	if data, ok := e.cfg.Store.Memo(startSpace, e.startKey(dialects)); ok {
 		_ = json.Unmarshal(data, &seconds) // a damaged memo is like none
 	}
 	return seconds
@@ -310,7 +348,8 @@ func (e *Engine) startSeconds() (seconds float64) {
 
 // verdictKey names the verdict of the language on a block.
 func (e *Engine) verdictKey(u *unit) string {
-	return string(state.DigestOf(fmt.Appendf(nil, "compile %s %q %s", e.options.interpreter, u.Dialect, u.Version)))
+	return string(state.DigestOf(fmt.Appendf(nil, "compile %s %q %s", e.options.interpreter(u.language), u.Dialect,
+		u.Version)))
 }
 
 // refused returns the error of a block that parses and that the language is known not to accept, such as one with a
@@ -326,7 +365,7 @@ func (e *Engine) refused(u *unit) *state.ExecError {
 		return nil
 	}
 	v.Column = 0 // of the block without its magics, which is not the text that people see
-	return e.cfg.Language.Refusal(u.ID, u.Source, v)
+	return u.language.Refusal(u.ID, u.Source, v)
 }
 
 // compile asks the language for its verdict on every block whose verdict is not known. It reports whether all may run.
@@ -336,7 +375,8 @@ func (e *Engine) compile(ctx context.Context, units []*unit) (bool, error) {
 	for _, u := range units {
 		if u.facts != nil && !u.compileChecked { // analyse has seen a refusal
 			asked = append(asked, u)
-			blocks = append(blocks, kernel.Source{Filename: u.filename(), Text: u.facts.Code, Future: u.facts.Features})
+			blocks = append(blocks, kernel.Source{Filename: u.filename(), Dialect: u.Dialect,
+				Text: u.facts.Code, Future: u.facts.Features})
 		}
 	}
 	if len(asked) == 0 {

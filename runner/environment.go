@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -16,7 +17,7 @@ func (w *walk) environment(ctx context.Context, p *programState) (lost int, err 
 		if _, ok := p.keys[k]; !ok { // back to the base
 			name := k.Name()
 			set[name] = nil
-			if v, ok := w.e.environ[name]; ok {
+			if v, ok := w.e.base(name); ok {
 				set[name] = &v
 			}
 			delete(m.environ, k)
@@ -72,13 +73,20 @@ func (w *walk) firstImports(p *programState) (first map[string]kernel.FirstImpor
 	return first, -1, nil
 }
 
+// base returns what a variable of a language's environment has before the first node.
+func (e *Engine) base(name string) (value string, ok bool) {
+	_, plain := depgraph.Key("env:" + name).Cut()
+	value, ok = e.environ[plain.Name()]
+	return value, ok
+}
+
 // variable returns the value of a variable of the environment, nil if it is unset. The digest is that of the base or of
 // what a node has set.
 func (w *walk) variable(name string, d state.Digest) (value *string, ok bool, err error) {
 	if d == state.Absent {
 		return nil, true, nil
 	}
-	if base, set := w.e.environ[name]; set && w.e.environDigest(&base) == d {
+	if base, set := w.e.base(name); set && w.e.environDigest(&base) == d {
 		return &base, true, nil
 	}
 	data, ok, err := w.e.cfg.Store.Blob(d)

@@ -380,10 +380,11 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 	}
 	if x.dynamic {
-		for _, name := range p.names() {
+		for _, name := range p.allNames(x.node) {
 			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 		}
-		found[namesKey] = p.get(namesKey).digest
+		names := namesKey.In(x.node.unit.space())
+		found[names] = p.get(names).digest
 	}
 	if !x.node.inert() {
 		found[modulesKey] = p.get(modulesKey).digest

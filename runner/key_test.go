@@ -1,11 +1,11 @@
 package runner
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	dialect "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -13,14 +13,19 @@ import (
 // TestKeyHoldsEveryInput: a field that what a node does depends on, and that is not in its key, would be a wrong hit.
 func TestKeyHoldsEveryInput(t *testing.T) {
 	make := func(o keyOptions, text string, d depgraph.Dialect, future []string, last bool) state.Digest {
-		facts, err := o.language.Analyze([]byte(text), d)
+		language := python.Interpreter{}
+		facts, err := language.Analyze([]byte(text), d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &unit{ProgramBlock: state.ProgramBlock{ID: "b", Dialect: d}, facts: facts}
+		u := &unit{ProgramBlock: state.ProgramBlock{ID: "b", Dialect: d}, facts: facts, language: language}
 		return o.codeDigest(&node{unit: u, facts: &facts.Nodes[0], future: future, last: last})
 	}
-	plain := keyOptions{language: python.Interpreter{}, interpreter: "cpython 3.12.1"}
+	of := func(observe, interpreter string) keyOptions {
+		return keyOptions{observe: observe, known: map[string]string{},
+			identify: func(kernel.Language) string { return interpreter }}
+	}
+	plain := of("", "cpython 3.12.1")
 	want := make(plain, "x", dialect.Plain, nil, true)
 	differ := map[string]state.Digest{
 		"code":   make(plain, "y", dialect.Plain, nil, true),
@@ -28,16 +33,8 @@ func TestKeyHoldsEveryInput(t *testing.T) {
 		"future": make(plain, "x", dialect.Plain, []string{"annotations"}, true),
 		"quiet":  make(plain, "x;", dialect.IPython, nil, true),
 	}
-	options := reflect.TypeOf(plain)
-	for i := range options.NumField() {
-		if options.Field(i).Type.Kind() != reflect.String {
-			continue // the language itself: its name and version are in the others
-		}
-		o := plain
-		reflect.NewAt(options.Field(i).Type, reflect.ValueOf(&o).Elem().Field(
-			i).Addr().UnsafePointer()).Elem().SetString("other")
-		differ["option "+options.Field(i).Name] = make(o, "x", dialect.Plain, nil, true)
-	}
+	differ["interpreter"] = make(of("", "cpython 3.13.0"), "x", dialect.Plain, nil, true)
+	differ["observe"] = make(of("static", "cpython 3.12.1"), "x", dialect.Plain, nil, true)
 	for what, got := range differ {
 		if got == want {
 			t.Errorf("another %s gives the same key", what)

@@ -166,8 +166,7 @@ func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 		}
 		return state.ValueInfo{}
 	}
-	if w.hasDynamic &&
-		w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ReachesModules }) {
+	if w.hasDynamic && w.constructs(p, n, kernel.ReachesModules) {
 		return slices.DeleteFunc(
 			p.names(),
 			func(name string) bool { return !info(name).ReachesModules && info(name).Type != "module" },

@@ -98,7 +98,7 @@ func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, 
 		}
 	}
 	plan := newPlan(planBlocks(units, acts))
-	plan.start, plan.Edited = e.startSeconds(), edited.found
+	plan.start, plan.Edited = e.startSeconds(dialectsOf(blocks)), edited.found
 	return plan, nil
 }
 

@@ -249,7 +249,7 @@ func (pl *Planner) unit(ctx context.Context, x uint32) (*unit, error) {
 	if cache[factsKey(b)] == nil {
 		cache = map[state.Digest]*depgraph.Facts{} // the engine's own cache is for whole programs
 	}
-	u.read(pl.e.options.language, cache, pl.e.refused)
+	u.read(pl.e.options, cache, pl.e.refused)
 	if len(pl.units) >= maxUnits {
 		clear(pl.units)
 	}

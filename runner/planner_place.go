@@ -135,7 +135,7 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 	case "isset":
 		p.one(here, depgraph.Key("env:"+name.Name()))
 	case "env":
-		if name == envAll || name == envChanged {
+		if _, plain := name.Cut(); plain == envAll || plain == envChanged {
 			p.ask(keyEnv)
 			p.all(here, "env")
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	dialect "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -42,7 +43,8 @@ func newMade(t testing.TB, seed uint64) *made {
 		t.Fatal(err)
 	}
 	m.engine, err = New(Config{Store: store, Session: "s", Workspace: workspace, Anew: true, Environ: []string{"E=1"},
-		Language: python.Interpreter{Path: "/none", Implementation: "cpython", Version: "3.13.0", Major: 3, Minor: 13}})
+		Languages: mixed.Only(python.Interpreter{Path: "/none", Implementation: "cpython", Version: "3.13.0", Major: 3,
+			Minor: 13})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,15 +53,37 @@ func (n *node) lastTrace() state.Digest {
 // inert reports whether executing the node only makes a function: nothing of the interpreter's state can matter to it.
 func (n *node) inert() bool { return n.facts.Kind == depgraph.KindDef && len(n.facts.Uses) == 0 }
 
+// space is that of the block's language.
+func (u *unit) space() string {
+	e, err := kernel.Lookup(cmp.Or(u.Dialect, kernel.DefaultDialect))
+	if err != nil {
+		return ""
+	}
+	return e.Space
+}
+
 // filename is what tracebacks call the block.
 func (u *unit) filename() string { return "<" + string(u.ID) + ">" }
 
 // options of the analysis that are part of every key.
 type keyOptions struct {
-	language    kernel.Language
-	semantics   string // see kernel.Keys
-	interpreter string
-	observe     string
+	languages kernel.Languages
+	observe   string
+	identify  func(kernel.Language) string // names an interpreter, and what it was started with
+	known     map[string]string            // identities of interpreters by the name of the language
+}
+
+// of returns the language of a block.
+func (o keyOptions) of(b state.ProgramBlock) (kernel.Language, error) {
+	return o.languages.Of(b.Dialect)
+}
+
+// interpreter names the interpreter of a language.
+func (o keyOptions) interpreter(l kernel.Language) string {
+	if _, known := o.known[l.Name()]; !known {
+		o.known[l.Name()] = o.identify(l)
+	}
+	return o.known[l.Name()]
 }
 
 // analyse reads the blocks of a program, in order. A block that does not parse has no nodes and an error.
@@ -76,7 +99,7 @@ func analyse(
 	var future []string
 	for _, b := range blocks {
 		u := &unit{ProgramBlock: b}
-		u.read(o.language, cache, refused)
+		u.read(o, cache, refused)
 		if u.err == nil {
 			future = withFeatures(future, u.facts.Features)
 			u.cut(o, future, len(nodes), keys)
@@ -88,23 +111,16 @@ func analyse(
 
 // read analyses the block.
 func (u *unit) read(
-	language kernel.Language, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError,
+	o keyOptions, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError,
 ) {
-	u.language = language
-	if b := u.ProgramBlock; b.Dialect != "" && !slices.Contains(language.Dialects(), b.Dialect) {
-		u.err = &state.ExecError{
-			Type: "UnknownLanguage",
-			Message: fmt.Sprintf(
-				"the block is written in %q, and %s runs the program",
-				b.Dialect,
-				language,
-			), Block: b.ID,
-		}
+	var err error
+	if u.language, err = o.of(u.ProgramBlock); err != nil {
+		u.err = noLanguage(u.ID, err)
 		return
 	}
-	facts, err := factsOf(language, u.ProgramBlock, cache)
+	facts, err := factsOf(u.language, u.ProgramBlock, cache)
 	if err != nil {
-		u.err = syntaxError(language, u.ProgramBlock, err)
+		u.err = syntaxError(u.language, u.ProgramBlock, err)
 		return
 	}
 	u.facts = facts
@@ -189,6 +205,16 @@ func factsOf(
 	return f, nil
 }
 
+// noLanguage is the error of a block whose language cannot be had.
+func noLanguage(b state.BlockID, err error) *state.ExecError {
+	e := &state.ExecError{Type: "NoLanguage", Message: err.Error(), Block: b}
+	var known *state.Error
+	if errors.As(err, &known) && known.Hint != "" {
+		e.Message += ": " + known.Hint
+	}
+	return e
+}
+
 func syntaxError(language kernel.Language, b state.ProgramBlock, err error) *state.ExecError {
 	v := kernel.Verdict{Message: err.Error()}
 	var bad *depgraph.SyntaxError
@@ -219,15 +245,17 @@ func (n *node) text() []byte { return n.unit.facts.Code[n.facts.Start:n.facts.En
 // codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
 func (o keyOptions) codeDigest(n *node) state.Digest {
 	var b strings.Builder
-	fmt.Fprintf(&b, "xstate trace 1\nsemantics %s\ninterpreter %s\nobserve %q\n", o.semantics, o.interpreter, o.observe)
+	l := n.unit.language
+	fmt.Fprintf(&b, "xstate trace 1\nsemantics %s\ninterpreter %s\nobserve %q\n", l.Semantics(), o.interpreter(l),
+		o.observe)
 	fmt.Fprintf(&b, "future %q\n", n.future)
 	shown := n.facts.Expr && n.last && !n.unit.facts.Quiet
 	fmt.Fprintf(&b, "shown %v\nlast %v\n", shown, n.last)
-	if shown && n.unit.Dialect != "" && string(n.unit.Dialect) != o.language.Name() {
+	if shown && n.unit.Dialect != "" && string(n.unit.Dialect) != l.Name() {
 		fmt.Fprintf(&b, "dialect %s\n", n.unit.Dialect) // it says how a result is shown
 	}
 	if n.index == 0 {
-		if opening := o.language.Opening(n.text()); opening != "" {
+		if opening := l.Opening(n.text()); opening != "" {
 			b.WriteString(opening + "\n")
 		}
 	}

@@ -95,7 +95,9 @@ func (p *programState) get(k depgraph.Key) entry {
 	}
 	switch k.Space() {
 	case "names":
-		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.ordered())), writer: -1}
+		space, _ := k.Cut()
+		names := inSpace(p.ordered(), space)
+		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", names)), writer: -1}
 	case "reach":
 		if k == reachAll {
 			return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", p.namesReachingCode())), writer: -1}
@@ -123,11 +125,11 @@ func (p *programState) get(k depgraph.Key) entry {
 		}
 		return e
 	case "env":
-		if k == envAll {
-			return entry{digest: p.environment(p.base(envAll)), writer: -1}
-		}
-		if k == envChanged {
-			return entry{digest: p.environment(state.Absent), writer: -1}
+		switch space, plain := k.Cut(); plain {
+		case envAll:
+			return entry{digest: p.environment(space, p.base(envAll)), writer: -1}
+		case envChanged:
+			return entry{digest: p.environment(space, state.Absent), writer: -1}
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
@@ -278,19 +280,19 @@ func (p *programState) files() state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
 }
 
-// environment digests the changes that the program made to the environment. base covers the rest.
-func (p *programState) environment(base state.Digest) state.Digest {
+// environment digests the changes that the program made to the environment of a language. base covers the rest.
+func (p *programState) environment(space string, base state.Digest) state.Digest {
 	lines := []string{string(base)}
 	for k, e := range p.keys {
-		if k.Space() == "env" {
-			lines = append(lines, fmt.Sprintf("%s=%s", k.Name(), e.digest))
+		if of, plain := k.Cut(); k.Space() == "env" && of == space {
+			lines = append(lines, fmt.Sprintf("%s=%s", plain.Name(), e.digest))
 		}
 	}
 	slices.Sort(lines[1:])
 	return state.DigestOf([]byte(strings.Join(lines, "\n")))
 }
 
-// namesKey is read by nodes that may list the names of the program.
+// namesKey is read by nodes that may list the names of the program, in the space of their language.
 const namesKey depgraph.Key = "names:*"
 
 // envAll is read by nodes that iterate over the environment. envChanged, what the program changed of it, is read by

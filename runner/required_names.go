@@ -11,7 +11,7 @@ import (
 // a second execution, see execute.
 func (w *walk) namesToBind(p *programState, n *node) []string {
 	if w.dynamic(p, n) {
-		return p.names()
+		return p.allNames(n)
 	}
 	names := slices.Clone(n.facts.Uses)
 	names = append(names, n.facts.Mutates...)
@@ -57,3 +57,14 @@ func (w *walk) namesReachingSameCode(p *programState, names []string) []string {
 	}
 	return slices.DeleteFunc(p.names(), func(name string) bool { return !p.reachesCode(name) })
 }
+
+// inSpace returns the names that lie in the space of a language.
+func inSpace(names []string, space string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		of, _ := depgraph.Var(name).Cut()
+		return of != space
+	})
+}
+
+// allNames returns the names of the node's language that have a value here, sorted.
+func (p *programState) allNames(n *node) []string { return inSpace(p.names(), n.unit.space()) }

@@ -28,7 +28,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 	}()
 	began := time.Now()
-	w := &walk{e: e, o: o, meter: newMeter(began, e.group()), ran: map[int]*state.StoredTrace{},
+	w := &walk{e: e, o: o, meter: newMeter(began, e.ownGroups()), ran: map[int]*state.StoredTrace{},
 		reasons: map[int]state.Reason{},
 		spent:   map[int]float64{}, rebuilt: map[int]float64{}}
 	e.baseState.Begin()
@@ -100,20 +100,12 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	return out, nil
 }
 
-// group is that of the processes of the interpreter; 0: there is none.
-func (e *Engine) group() int {
-	if e.kernel == nil {
-		return 0
-	}
-	return e.kernel.Group()
-}
-
 // mayExecute fails if the run may not execute one more node.
 func (w *walk) mayExecute() error {
 	if w.o.BeforeNode == nil || w.speculative {
 		return nil
 	}
-	if err := w.o.BeforeNode(time.Since(w.meter.began), w.meter.look(w.e.group())); err != nil {
+	if err := w.o.BeforeNode(time.Since(w.meter.began), w.meter.look(w.e.ownGroups())); err != nil {
 		return &spentError{err}
 	}
 	return nil

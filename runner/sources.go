@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
@@ -30,7 +31,8 @@ func (w *walk) sources(ctx context.Context) error {
 		return err
 	}
 	had, has := w.e.kernelState.texts, map[string]citation{}
-	c := kernel.Citations{Texts: map[string]string{}, Futures: map[string][]string{}}
+	c := kernel.Citations{Texts: map[string]string{}, Futures: map[string][]string{},
+		Dialects: map[string]depgraph.Dialect{}}
 	for _, u := range w.units {
 		if u.facts == nil {
 			continue
@@ -44,6 +46,7 @@ func (w *walk) sources(ctx context.Context) error {
 		if old, ok := had[name]; ok && old == has[name] {
 			continue
 		}
+		c.Dialects[name] = u.Dialect
 		if c.Texts[name] = has[name].text; len(future) > 0 {
 			c.Futures[name] = future
 		}

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -331,20 +330,4 @@ func (e *Engine) speculate(
 		}
 	}
 	return t, nil
-}
-
-// serves reports whether only the journal may answer calls of a class, because the execution is not the program's next
-// one. A speculative execution may make calls that nobody notices.
-func (x *execution) serves(c journal.Class) bool {
-	w := x.walk
-	if w.speculative {
-		return c != journal.Pure
-	}
-	return x.onlyLooks() || !x.live && (!x.mayCall || c.Effects())
-}
-
-// onlyLooks reports whether the walk must change nothing.
-func (x *execution) onlyLooks() bool {
-	w := x.walk
-	return w.o.Discard || w.readOnly || w.e.cfg.Guard != nil
 }

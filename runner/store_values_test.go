@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	dialect "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/statetest"
@@ -46,7 +47,8 @@ func storing(t testing.TB, dir string) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(Config{Store: store, Session: "s", Workspace: dir, Language: found, Environ: os.Environ()})
+	e, err := New(Config{Store: store, Session: "s", Workspace: dir, Languages: mixed.Only(found),
+		Environ: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,12 @@ import (
 // it is unchanged, another walk has the same outcome and can be skipped. It is the planner's idea for a whole program,
 // across processes. It is a value to be stored, see xstate.Session.RunIfChanged.
 type Preconditions struct {
-	Engine string                  `json:"engine"` // the interpreter, and what else is part of every key
-	Base   []state.Access          `json:"base"`   // what keys had before the first node
-	Paths  map[depgraph.Key]string `json:"paths"`  // files that state the versions of packages
-	Files  []preconditionFile      `json:"files"`  // files that the program writes
+	Engine string `json:"engine"` // the interpreters, and what else is part of every key
+	// Dialects are those of the program's blocks.
+	Dialects []depgraph.Dialect      `json:"dialects"`
+	Base     []state.Access          `json:"base"`  // what keys had before the first node
+	Paths    map[depgraph.Key]string `json:"paths"` // files that state the versions of packages
+	Files    []preconditionFile      `json:"files"` // files that the program writes
 }
 
 // preconditionFile is a file that the program writes, as the run left it.
@@ -30,7 +32,8 @@ type preconditionFile struct {
 
 // Preconditions returns what the last walk of Run or Plan depended on. ok is false where that cannot be compared later.
 func (e *Engine) Preconditions() (s Preconditions, ok bool) {
-	s = Preconditions{Engine: e.preconditionIdentity(), Paths: maps.Clone(e.baseState.VersionFiles())}
+	s = Preconditions{Engine: e.preconditionIdentity(e.dialects), Dialects: e.dialects,
+		Paths: maps.Clone(e.baseState.VersionFiles())}
 	for _, k := range slices.Sorted(maps.Keys(e.baseState.Answers())) {
 		s.Base = append(s.Base, state.Access{Key: k, Digest: e.baseState.Answers()[k]})
 	}
@@ -40,7 +43,7 @@ func (e *Engine) Preconditions() (s Preconditions, ok bool) {
 
 // UpToDate reports whether a walk would depend on the same now.
 func (e *Engine) UpToDate(s Preconditions) (bool, error) {
-	if s.Engine != e.preconditionIdentity() {
+	if s.Engine != e.preconditionIdentity(s.Dialects) {
 		return false, nil
 	}
 	e.baseState.Begin()
@@ -63,9 +66,14 @@ func (e *Engine) UpToDate(s Preconditions) (bool, error) {
 	return true, nil
 }
 
-func (e *Engine) preconditionIdentity() string {
-	return fmt.Sprintf("%s %s %q %q %q %d", e.options.semantics, e.options.interpreter, e.options.observe,
-		e.cfg.Workspace, e.cfg.File, e.cfg.Seed)
+func (e *Engine) preconditionIdentity(dialects []depgraph.Dialect) string {
+	text := fmt.Sprintf("%q %q %q %d", e.options.observe, e.cfg.Workspace, e.cfg.File, e.cfg.Seed)
+	for _, d := range dialects {
+		if l, err := e.cfg.Languages.Of(d); err == nil {
+			text += fmt.Sprintf("\n%s %s", l.Semantics(), e.options.interpreter(l))
+		}
+	}
+	return text
 }
 
 // preconditionFiles returns the state of the files that the program writes. ok is false for files with hard links: a

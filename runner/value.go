@@ -51,7 +51,7 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 			return "", &state.Error{
 				Code: CodeNotKept,
 				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name,
-					e.cfg.Language.Command()),
+					e.interpreterOf(w.units)),
 				Hint: "name the interpreter that the program ran with: --python PATH; xstate log --json tells its " +
 					"version",
 			}
@@ -63,6 +63,16 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 		}
 	}
 	return "", notKept(name, "what it needs has no stable state")
+}
+
+// interpreterOf names the interpreter of the program's first block.
+func (e *Engine) interpreterOf(units []*unit) string {
+	for _, u := range units {
+		if u.language != nil {
+			return u.language.Command()
+		}
+	}
+	return "the interpreter"
 }
 
 // storedAt returns a place after which name has its final value, and where its group was stored. A frame is stored when

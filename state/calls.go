@@ -50,13 +50,23 @@ func (s *Store) journal(ctx context.Context, create bool) (*database, error) {
 // PutCall stores a call durably. One without an ID is new and gets one. A place holds one call: where there is another,
 // the error is ErrCallExists. Calls that are put at the same time share a transaction: each costs an fsync.
 func (s *Store) PutCall(ctx context.Context, c *Call) error {
+	return s.putCall(ctx, c, false)
+}
+
+// SettleCall stores a call as PutCall does, unless another process has stored an outcome of it meanwhile. The error is
+// ErrCallExists then, and that outcome counts.
+func (s *Store) SettleCall(ctx context.Context, c *Call) error {
+	return s.putCall(ctx, c, true)
+}
+
+func (s *Store) putCall(ctx context.Context, c *Call, settle bool) error {
 	if s.options.ReadOnly {
 		return errReadOnly
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	put := &callPut{call: c, fresh: c.ID == 0, done: make(chan struct{})}
+	put := &callPut{call: c, settle: settle, fresh: c.ID == 0, done: make(chan struct{})}
 	s.callsMu.Lock()
 	s.callPuts = append(s.callPuts, put)
 	first := !s.puttingCalls
@@ -71,10 +81,11 @@ func (s *Store) PutCall(ctx context.Context, c *Call) error {
 
 // callPut is a call that waits for its transaction.
 type callPut struct {
-	call  *Call
-	fresh bool // it has no ID yet
-	err   error
-	done  chan struct{}
+	call   *Call
+	settle bool // see SettleCall
+	fresh  bool // it has no ID yet
+	err    error
+	done   chan struct{}
 }
 
 // putCalls writes the calls that wait, until none does.
@@ -92,7 +103,7 @@ func (s *Store) putCalls(ctx context.Context) {
 		if err == nil {
 			err = db.update(ctx, func(tx *bbolt.Tx) error {
 				for _, put := range batch {
-					if put.err = putCall(tx, put.call); put.err != nil && !errors.Is(put.err, ErrCallExists) {
+					if put.err = put.write(tx); put.err != nil && !errors.Is(put.err, ErrCallExists) {
 						return put.err
 					}
 				}
@@ -108,8 +119,19 @@ func (s *Store) putCalls(ctx context.Context) {
 	}
 }
 
-func putCall(tx *bbolt.Tx, c *Call) error {
+func (put *callPut) write(tx *bbolt.Tx) error {
+	c := put.call
 	if c.ID != 0 {
+		var stored Call
+		if put.settle {
+			err := getRecord(tx, bucketCalls, c.ID.key(), &stored)
+			if err != nil {
+				return damaged(callsFile, fmt.Sprintf("the record of call %d cannot be read", c.ID), err)
+			}
+		}
+		if stored.State.Ended() && stored.Again == "" {
+			return ErrCallExists
+		}
 		return putRecord(tx, bucketCalls, c.ID.key(), c)
 	}
 	place := callPlace(c.Key, c.Within, c.Number)

@@ -53,7 +53,7 @@ A call that is waiting needs a decision: xstate approve CALL.`,
 	flags.Var(&f.since, "since", "only calls of runs after this `STEP`")
 	flags.BoolVar(&f.cost, "cost", false, "print what each tool has cost, instead of the calls")
 	a.completeBlockFlags(cmd, "block")
-	cmd.AddCommand(a.revertVerb())
+	cmd.AddCommand(a.revertVerb(), a.typesVerb())
 	return a.ofSession(cmd)
 }
 

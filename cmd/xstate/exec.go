@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -25,6 +27,8 @@ type execFlags struct {
 	timeout time.Duration
 	python  string
 	origin  xstate.Origin
+
+	language string
 }
 
 // optionalText is a flag that may hold an empty text.
@@ -71,7 +75,7 @@ func (a *app) execVerb() *cobra.Command {
 		Use:   "exec [FILE|-] [flags]",
 		Short: "execute code as a block of a session, and run what it affects",
 		Long: `Exec executes code, from -c, FILE or stdin, and prints only what this code puts out: text, the value of a
-last expression, an error as Python prints it. It makes the store and the session if there is none. Text around fenced
+last expression, an error as its language prints it. It makes the store and the session if there is none. Text around fenced
 code is skipped.
 
 The code becomes a block of the session's program. Exec decides whether it is a new block or replaces one: by a name
@@ -85,7 +89,8 @@ the code failed.`,
 		Example: `  xstate exec -c "import pandas as pd; df = pd.read_csv('sales.csv')"
   xstate exec -c "df.groupby('region').amount.mean()"
   xstate exec --json --session report < answer.md
-  xstate exec step.py --replace clean`,
+  xstate exec step.py --replace clean
+  xstate exec --language bash -c "ls *.csv"`,
 		Args: takes(0, 1, "one FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.exec(cmd.Context(), cmd.InOrStdin(), args, f)
@@ -98,6 +103,13 @@ the code failed.`,
 	a.completeSessions(cmd)
 	flags.StringVar(&f.replace, "replace", "", "the code replaces this `BLOCK`")
 	flags.BoolVar(&f.append, "append", false, "the code is a new block, whatever it resembles")
+	flags.StringVar(
+		&f.language,
+		"language",
+		"",
+		"the `LANGUAGE` of the code: python, javascript, typescript, bash, or as fences "+
+			"call it\n(default: by the ending of FILE, and as the program)",
+	)
 	flags.Var(&execBudget{&f.text, &a.bounds.budgets}, "budget", "`LIMITS` as for run, such as usd=1.50,calls=50; and "+
 		"the SIZE of text that\nis printed, such as 8kB (default 16kB)")
 	flags.DurationVar(
@@ -113,9 +125,13 @@ the code failed.`,
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	a.completeBlockFlags(cmd, "replace")
-	a.mayBegin["exec"] = func([]string) error {
+	a.mayBegin["exec"] = func(args []string) error {
+		dialect, err := f.dialect(args)
+		if err != nil {
+			return err
+		}
 		folder, err := a.folderOf()
-		return errors.Join(err, a.findPython(f.python, folder))
+		return errors.Join(err, a.findLanguage(cmd.Context(), dialect, f.python, folder))
 	}
 	return cmd
 }
@@ -134,6 +150,10 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 	if f.timeout < 0 {
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate exec FILE --timeout 30s"}
 	}
+	dialect, err := f.dialect(args)
+	if err != nil {
+		return err
+	}
 	if f.append && f.replace != "" {
 		return &usageError{
 			err:  errors.New("--append and --replace exclude each other"),
@@ -141,7 +161,7 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		}
 	}
 	started := time.Now()
-	o, err := a.openToExec(ctx, f)
+	o, err := a.openToExec(ctx, f, dialect)
 	if err != nil {
 		return err
 	}
@@ -155,9 +175,29 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 	if x.budget == 0 {
 		x.budget = execText
 	}
-	err = x.execute(ctx, code, f)
+	err = x.execute(ctx, code, dialect, f)
 	a.notices(o.store)
 	return err
+}
+
+// dialect returns the dialect of the code; "" if neither a flag nor the name of its file says it.
+func (f *execFlags) dialect(args []string) (string, error) {
+	if f.language == "" {
+		name := ""
+		if len(args) > 0 {
+			name = args[0]
+		}
+		dialect, _ := patch.FileDialect(name, nil)
+		return dialect, nil
+	}
+	dialect, ok := patch.DialectNamed(f.language)
+	if !ok {
+		return "", &usageError{
+			err:  fmt.Errorf("there is no language %q", f.language),
+			hint: "the languages are python, javascript, typescript, tsx and bash",
+		}
+	}
+	return dialect, nil
 }
 
 // execCode returns the code that is given.
@@ -175,7 +215,7 @@ func (a *app) execCode(in io.Reader, args []string, f execFlags) (string, error)
 
 // openToExec opens the session that is meant, and makes it and its store if there is none. A session keeps the folder
 // that it began in.
-func (a *app) openToExec(ctx context.Context, f execFlags) (*opened, error) {
+func (a *app) openToExec(ctx context.Context, f execFlags, dialect string) (*opened, error) {
 	folder, err := a.folderOf()
 	if err != nil {
 		return nil, err
@@ -185,7 +225,7 @@ func (a *app) openToExec(ctx context.Context, f execFlags) (*opened, error) {
 		return nil, err
 	}
 	if !found { // and nothing is to be made where nothing can run
-		if err := a.findPython(f.python, folder); err != nil {
+		if err := a.findLanguage(ctx, dialect, f.python, folder); err != nil {
 			return nil, err
 		}
 	}
@@ -217,7 +257,7 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 		return nil, err
 	}
 	so := xstate.SessionOptions{Python: f.python, Environ: a.environ, Tools: a.call.Tools}
-	if filepath.Ext(file) == ".py" {
+	if isSource(file) {
 		so.File = file // as a run of it has
 	}
 	if begun, err := store.State().Session(ctx, name); err == nil {
@@ -252,7 +292,7 @@ func (x *execution) target(f execFlags) (xstate.Target, error) {
 	return t, nil
 }
 
-func (x *execution) execute(ctx context.Context, code string, f execFlags) error {
+func (x *execution) execute(ctx context.Context, code, dialect string, f execFlags) error {
 	target, err := x.target(f)
 	if err != nil {
 		return err
@@ -264,7 +304,7 @@ func (x *execution) execute(ctx context.Context, code string, f execFlags) error
 		run.Event(e)
 	}
 	done, err := x.o.session.Exec(following, code, xstate.ExecOptions{
-		Target: target, Append: f.append, Origin: f.origin,
+		Target: target, Dialect: dialect, Append: f.append, Origin: f.origin,
 		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: follow},
 		Record: func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {
 			if r.Placements == nil { // the code is taken back

@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 type exportFlags struct {
@@ -41,6 +42,16 @@ var endings = map[string]string{
 	".htm":      "html",
 	".json":     "prov",
 	".zip":      formatArchive,
+	".js":       "py", // of a program in that language
+	".mjs":      "py",
+	".cjs":      "py",
+	".jsx":      "py",
+	".ts":       "py",
+	".mts":      "py",
+	".cts":      "py",
+	".tsx":      "py",
+	".sh":       "py",
+	".bash":     "py",
 }
 
 func (a *app) exportVerb() *cobra.Command {
@@ -49,7 +60,7 @@ func (a *app) exportVerb() *cobra.Command {
 		Use:   "export",
 		Short: "write a program, its provenance or a whole session into a file",
 		Long: `Export writes the program after a step, with the outputs of its blocks, as a script with "# %%" cells
-(.py), a document (.md), a notebook (.ipynb, nbformat 4.5) or a page (.html). All but the page read as that program. The
+(.py; .ts, .sh and so on for a program in that language), a document (.md), a notebook (.ipynb, nbformat 4.5) or a page (.html). All but the page read as that program. The
 text around blocks comes from the program's file as it is now: Markdown cells, their pictures, "# %% [markdown]" cells.
 Pictures of a document go to the folder FILE_files, or to --images. A page needs no other file, and nothing in it runs:
 scripts and styles in outputs are left out.
@@ -178,6 +189,15 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 	folder := f.imageFolder()
 	if folder != "" {
 		options.Images = &provenance.ImageFolder{Link: f.link(folder)}
+	}
+	if provenance.Format(f.format) == provenance.FormatScript {
+		s, err := o.session.History().At(ctx, doc.Step)
+		if err == nil {
+			err = patch.CheckFile(f.out, query.SnapshotBlocks(s))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	data, err := provenance.Export(ctx, o.session.History(), doc.Step, provenance.Format(f.format), options)
 	if err != nil {

@@ -31,7 +31,7 @@ func (f *invocationFlags) add(flags *pflag.FlagSet) {
 // takesProgram checks the arguments of a verb that takes a FILE and, after "--", arguments of the program.
 func takesProgram(cmd *cobra.Command, args []string) error {
 	own, _ := programArguments(cmd, args)
-	return takes(1, 1, "a FILE: a .py, .ipynb or .md file; arguments of the program follow --")(cmd, own)
+	return takes(1, 1, "a FILE: a .py, .ipynb, .md, .js, .ts or .sh file; arguments of the program follow --")(cmd, own)
 }
 
 // takesProgramOrSession checks the arguments of a verb that takes a FILE or, with --session alone, the recorded program

@@ -87,7 +87,9 @@ func (w *warmCalls) warm(call serve.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	dir, found, err := w.storeDir(w.folder)
-	if err != nil || !found && (call.Args[0] != "exec" || w.findPython("", w.folder) != nil) || w.debugged() {
+	if err != nil ||
+		!found && (call.Args[0] != "exec" || w.findLanguage(context.Background(), "", "", w.folder) != nil) ||
+		w.debugged() {
 		return
 	}
 	if client := serve.Find(dir); client != nil && client.Alive(context.Background()) {

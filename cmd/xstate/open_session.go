@@ -144,7 +144,7 @@ func (a *app) openBy(
 	}
 	if err == nil {
 		so := xstate.SessionOptions{Python: python, Environ: a.environ, Tools: a.call.Tools}
-		if filepath.Ext(file) == ".py" {
+		if isSource(file) {
 			so.File = file // as a run of it has
 		}
 		var session *xstate.Session

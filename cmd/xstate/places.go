@@ -148,7 +148,7 @@ func (p *places) citation(f state.Frame, column string) string {
 	if in != "" {
 		text += ", in " + in
 	}
-	if f.Block != "" && f.Line > 0 && filepath.Ext(f.File) != ".py" {
+	if f.Block != "" && f.Line > 0 && !isSource(f.File) {
 		text += fmt.Sprintf(" (cell %s, line %d)", f.Block, f.BlockLine)
 	}
 	return text

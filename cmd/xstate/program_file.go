@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -57,7 +58,7 @@ func (c caller) readSource(name string) (*source, error) {
 		return nil, &state.Error{
 			Code:    codeNotAFile,
 			Message: name + " is not a regular file",
-			Hint:    "name a program: a .py, .ipynb or .md file",
+			Hint:    "name a program: a .py, .ipynb, .md, .js, .ts or .sh file",
 		}
 	}
 	data, err := os.ReadFile(path)
@@ -95,13 +96,13 @@ func similar(path string) string {
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "check the path; xstate run FILE takes a .py, .ipynb or .md file"
+	return "check the path; xstate run FILE takes a .py, .ipynb, .md, .js, .ts or .sh file"
 }
 
 func programsIn(path, name string) string {
 	found := programs(path)
 	if len(found) == 0 {
-		return "name a program: a .py, .ipynb or .md file"
+		return "name a program: a .py, .ipynb, .md, .js, .ts or .sh file"
 	}
 	if len(found) > 5 {
 		found = append(found[:5], "…")
@@ -123,7 +124,14 @@ func programs(dir string) []string {
 	return found
 }
 
-var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}
+// programKinds are the endings of files that are programs.
+var programKinds = api.ProgramKinds
+
+// isSource reports whether a file is a program in nothing but source code, which its language could run by itself.
+func isSource(file string) bool {
+	_, ok := patch.FileDialect(file, nil)
+	return ok
+}
 
 // isProgram reports whether there is such a file, and it is one of a program.
 func (c caller) isProgram(name string) bool {

@@ -23,7 +23,7 @@ func (a *app) runVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE [flags] [-- ARGUMENT…]",
 		Short: "run what is new, edited or affected in a program",
-		Long: `Run reads a program (.py with "# %%" cells or without, .ipynb, .md with fenced code) and compares its
+		Long: `Run reads a program (.py, .js, .ts, .sh with cells or without, .ipynb, .md) and compares its
 blocks with those of the session. It records every difference as a step (patch, move, append, delete) and executes the
 blocks that are new, edited or affected, each from the right prior state. All others keep their results.
 
@@ -152,10 +152,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		return err
 	}
 	if !found { // and nothing is to be made where nothing can run
-		if err := a.findPython(f.python, src.workdir(f.workdir, nil)); err != nil {
-			return err
-		}
-		if _, err := src.blocks(); err != nil {
+		if err := a.canRun(ctx, src, f); err != nil {
 			return err
 		}
 	}
@@ -210,17 +207,16 @@ func (a *app) runMayBegin(name string, f *runFlags) error {
 	if err = errors.Join(err, f.check()); err != nil {
 		return err
 	}
-	_, err = src.blocks()
-	return errors.Join(err, a.findPython(f.python, src.workdir(f.workdir, nil)))
+	return a.canRun(context.Background(), src, *f)
 }
 
-// findPython reports whether there is an interpreter for a program that has no session yet.
-func (c caller) findPython(asked, folder string) error {
-	if asked == xstate.AnyPython {
-		asked = ""
+// canRun reports whether a file is a program, and there is an interpreter for it.
+func (a *app) canRun(ctx context.Context, src *source, f runFlags) error {
+	blocks, err := src.blocks()
+	if err != nil {
+		return err
 	}
-	_, err := python.Find(asked, folder, c.env)
-	return err
+	return a.findLanguage(ctx, blocks[0].Dialect, f.python, src.workdir(f.workdir, nil))
 }
 
 // runSession opens the session of a run; it makes one only for a file that is a program.
@@ -233,8 +229,10 @@ func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, a.env); err != nil {
-		return nil, err
+	if blocks, err := src.blocks(); err != nil || languageOf(blocks[0].Dialect) == python.Name {
+		if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, a.env); err != nil {
+			return nil, err
+		}
 	}
 	return a.runnable(ctx, store, name, o, func(ctx context.Context, name string, o xstate.SessionOptions) (
 		*xstate.Session, error,

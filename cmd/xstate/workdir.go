@@ -56,7 +56,7 @@ func (a *app) sessionOptions(
 		Workspace: src.workdir(asked, arguments), Python: python, Invocation: in, Environ: a.environ,
 		Tools: a.call.Tools,
 	}
-	if filepath.Ext(src.path) == ".py" {
+	if isSource(src.path) {
 		o.File = src.path
 	}
 	name, err := a.runName(ctx, store, src)

@@ -32,6 +32,7 @@ func SamplePrograms(
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no programs in testdata: %v", err)
 	}
+	files = slices.DeleteFunc(files, func(f string) bool { return filepath.Base(filepath.Dir(f)) == "languages" })
 	chosen, python := os.Getenv(variable), Pythons()[0]
 	minor := PythonMinor(t, python)
 	for i, file := range files {
@@ -82,6 +83,10 @@ type ProgramStep struct {
 	// Timeout and Since belong to the first step and apply to all: the time limit of a node, and the oldest 3.x.
 	Timeout time.Duration
 	Since   int
+	// Restarted, if set, replaces Ran where each step has an interpreter of its own: what cannot be stored runs again.
+	Restarted []string
+	// Judge, of the first step, says how the interpreter alone runs a program of testdata/languages.
+	Judge string
 }
 
 // ReadSteps reads a session, or fails the test.
@@ -127,6 +132,8 @@ func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
 			steps[n].Ran = append(steps[n].Ran, strings.Fields(string(f.Data))...)
 		case name == "ran-static":
 			steps[n].Static = strings.Fields(string(f.Data))
+		case name == "ran-restarted":
+			steps[n].Restarted = strings.Fields(string(f.Data))
 		case name == "marks":
 			steps[n].Marks = map[string]string{}
 			for line := range strings.Lines(string(f.Data)) {
@@ -139,6 +146,8 @@ func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
 			steps[n].Decided = strings.Fields(string(f.Data))
 		case name == "timeout":
 			steps[n].Timeout, err = time.ParseDuration(strings.TrimSpace(string(f.Data)))
+		case name == "judge":
+			steps[n].Judge = strings.TrimSpace(string(f.Data))
 		case name == "since":
 			_, err = fmt.Sscanf(string(f.Data), "3.%d", &steps[n].Since)
 		case strings.HasPrefix(base, "-"):

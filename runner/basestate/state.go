@@ -162,7 +162,8 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 	case "dir":
 		return w.listing(k.Name())
 	case "env":
-		return w.variable(k.Name())
+		_, plain := k.Cut() // programs in all languages begin with one environment
+		return w.variable(plain.Name())
 	case "module":
 		return w.version(k)
 	case "call", "tool":
@@ -182,7 +183,8 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 		}
 		return inputDigest(w.stdin, k.Name())
 	case "conf":
-		switch k.Name() { // the initial value in the interpreter depends on the environment
+		_, plain := k.Cut()
+		switch plain.Name() { // the initial value in the interpreter depends on the environment
 		case "argv":
 			return argumentsDigest(w.options.Arguments)
 		case "time-zone":

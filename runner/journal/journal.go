@@ -209,6 +209,8 @@ type Result struct {
 	Call   state.Call
 	JSON   json.RawMessage
 	Served bool // by the record
+	// Digest names the outcome, as Journal.Digest does. Another process may give the record another one meanwhile.
+	Digest state.Digest
 }
 
 // Do serves a call from its record, or makes it. The error is a *Suspended, or a *state.Error; with one of the code
@@ -220,6 +222,20 @@ func (j *Journal) Do(ctx context.Context, c *Call) (Result, error) {
 		return Result{}, err
 	}
 	defer release()
+	for {
+		r, err := j.once(ctx, c, at)
+		if errors.Is(err, state.ErrCallExists) && ctx.Err() == nil {
+			continue // another session of the store makes this call, too
+		}
+		if r.Call.ID != 0 && j.past == nil {
+			r.Digest = j.outcomeDigest(&r.Call)
+		}
+		return r, err
+	}
+}
+
+// once does what Do does. The error is state.ErrCallExists where another process has stored the call meanwhile.
+func (j *Journal) once(ctx context.Context, c *Call, at state.CallPlace) (Result, error) {
 	rec, err := j.Recorded(ctx, at)
 	switch {
 	case err != nil:
@@ -493,8 +509,9 @@ func refusal(text []byte) string {
 	return string(text)
 }
 
+// put stores a call that had no outcome.
 func (j *Journal) put(ctx context.Context, rec *state.Call) error {
-	if err := j.store.PutCall(ctx, rec); err != nil {
+	if err := j.store.SettleCall(ctx, rec); err != nil {
 		return err
 	}
 	j.observed(ctx, rec, false)

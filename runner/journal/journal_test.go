@@ -297,3 +297,52 @@ func TestToolDigest(t *testing.T) {
 		t.Errorf("with another scope, look changed: %v, order changed: %v", l != look, o != order)
 	}
 }
+
+// waits is a gate that allows a call once somebody else has done what it waits for.
+type waits func()
+
+func (w waits) Decide(context.Context, *Call) (Verdict, error) { w(); return Verdict{}, nil }
+func (w waits) Rules() state.Digest                            { return "" }
+
+// TestTwoSessions: sessions of a store make the same call at the same time. Both get the outcome that was recorded
+// first.
+func TestTwoSessions(t *testing.T) {
+	for _, tool := range []string{"hash", "look"} {
+		for _, at := range []string{"before it is sent", "while it is under way"} {
+			t.Run(tool+" "+at, func(t *testing.T) {
+				store, s := openStore(t, filepath.Join(t.TempDir(), ".xstate")), newShop()
+				second := New(store, Options{Sources: []Source{s}, Lineage: 2})
+				var other Result
+				meanwhile := sync.OnceFunc(func() {
+					var err error
+					if other, err = do(t, second, tool, `{}`, 0); err != nil {
+						t.Error(err)
+					}
+				})
+				options := Options{Sources: []Source{s}, Lineage: 1}
+				if at == "before it is sent" {
+					options.Gate = waits(meanwhile)
+				} else {
+					first := true
+					s.reply = func(a Attempt) (Answer, error) {
+						text := `"second"`
+						if first {
+							first, text = false, `"first"`
+							meanwhile()
+						}
+						return Answer{Result: json.RawMessage(text)}, nil
+					}
+				}
+				r, err := do(t, New(store, options), tool, `{}`, 0)
+				if err != nil || string(r.JSON) != string(other.JSON) || r.Digest != other.Digest {
+					t.Errorf("one session has %s (%s), the other %s (%s), %v", r.JSON, r.Digest, other.JSON,
+						other.Digest, err)
+				}
+				rec, err := second.Recorded(t.Context(), r.Call.Place())
+				if err != nil || r.Digest != second.outcomeDigest(rec) {
+					t.Errorf("the record has another outcome, %v", err)
+				}
+			})
+		}
+	}
+}

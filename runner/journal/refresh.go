@@ -131,7 +131,7 @@ func (j *Journal) again(ctx context.Context, r *Refreshed, by state.Caller) erro
 	now.Caller.Session, now.Caller.Step, now.Caller.Agent = by.Session, by.Step, by.Agent
 	r.Changed = now.State != rec.State || now.Result.Digest != rec.Result.Digest
 	r.Call = *now
-	return j.put(context.WithoutCancel(ctx), now)
+	return j.replace(context.WithoutCancel(ctx), now)
 }
 
 // recorded returns the call of a record. why is not empty where the program would make another one now, or must make it
@@ -203,7 +203,7 @@ func former(rec *state.Call) []state.Outcome {
 func (j *Journal) forget(ctx context.Context, rec *state.Call) error {
 	rec.Former = former(rec)
 	rec.State, rec.Result, rec.Usage, rec.Err = state.CallLost, state.Content{}, state.Usage{}, nil
-	return j.put(context.WithoutCancel(ctx), rec)
+	return j.replace(context.WithoutCancel(ctx), rec)
 }
 
 // forgetSteps forgets the recorded steps within which a call was made.
@@ -220,5 +220,14 @@ func (j *Journal) forgetSteps(ctx context.Context, parent state.CallID) error {
 		}
 		parent = rec.Parent
 	}
+	return nil
+}
+
+// replace stores a call in the place of what it was.
+func (j *Journal) replace(ctx context.Context, rec *state.Call) error {
+	if err := j.store.PutCall(ctx, rec); err != nil {
+		return err
+	}
+	j.observed(ctx, rec, false)
 	return nil
 }

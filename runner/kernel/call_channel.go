@@ -29,12 +29,15 @@ const markUnfinished = "call-unfinished"
 // call, the program makes another pair and sends one end of that over the channel. So threads, tasks and forked
 // children call without a thread that reads for them, and a call ends when its connection is closed.
 //
+// A language that cannot send a descriptor has one connection for all calls, which the process inherits instead.
+//
 // A connection carries lines of JSON, see callConn. The first line of a connection is read before the next connection
 // is taken: calls reach the engine in the order in which the program made them. A program therefore sends its request
 // at once.
 type callChannel struct {
 	engine  *net.UnixConn
 	program *os.File // until the process is started
+	only    bool     // the process inherits a connection, and makes no other
 
 	queue chan *inCall  // in the order in which the program made them
 	done  chan struct{} // closed when the channel is
@@ -59,7 +62,7 @@ type callNode struct {
 	done    chan struct{}    // closed when Execute returns
 }
 
-func newCallChannel() (*callChannel, error) {
+func newCallChannel(only bool) (*callChannel, error) {
 	syscall.ForkLock.RLock() // else a process that is started now inherits both ends
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err == nil {
@@ -70,7 +73,7 @@ func newCallChannel() (*callChannel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a channel for calls: %w", err)
 	}
-	c := &callChannel{program: os.NewFile(uintptr(pair[1]), "calls"), conns: map[*callConn]bool{},
+	c := &callChannel{only: only, program: os.NewFile(uintptr(pair[1]), "calls"), conns: map[*callConn]bool{},
 		queue: make(chan *inCall, 1024), done: make(chan struct{})}
 	if c.engine, err = unixConn(pair[0]); err != nil {
 		c.program.Close()
@@ -97,6 +100,10 @@ func unixConn(fd int) (*net.UnixConn, error) {
 
 // serve takes connections until the channel is closed, or no process has its other end.
 func (c *callChannel) serve() {
+	if c.only {
+		c.serveOne()
+		return
+	}
 	data, rights := make([]byte, 1), make([]byte, syscall.CmsgSpace(4))
 	for {
 		n, m, _, _, err := c.engine.ReadMsgUnix(data, rights)
@@ -108,6 +115,22 @@ func (c *callChannel) serve() {
 				c.take(newCallConn(c, conn))
 			}
 		}
+	}
+}
+
+// serveOne takes the calls of the one connection.
+func (c *callChannel) serveOne() {
+	conn := newCallConn(c, c.engine)
+	c.mu.Lock()
+	c.conns[conn] = !c.shut
+	c.mu.Unlock()
+	defer conn.close()
+	for {
+		line, err := conn.read()
+		if err != nil {
+			return
+		}
+		conn.heed(line)
 	}
 }
 

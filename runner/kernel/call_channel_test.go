@@ -41,7 +41,7 @@ type program struct {
 // openChannel returns a channel that is served, with a program.
 func openChannel(t *testing.T) (*callChannel, *program) {
 	t.Helper()
-	c, err := newCallChannel()
+	c, err := newCallChannel(false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ func NewDriven(p *Process, c Command) *Driven {
 	d := &Driven{Process: p, recording: c.Recording}
 	if c.Sandbox != nil && p.Level() != sandbox.LevelHooks {
 		d.reporting = newReporting(c.Sandbox, c.Environ)
+		d.reporting.unhooked = c.Unhooked
 	}
 	return d
 }
@@ -38,14 +39,15 @@ const watchEvery = 50 * time.Millisecond
 
 func (d *Driven) Check(ctx context.Context, blocks []Source) ([]Verdict, error) {
 	type block struct {
-		Filename string   `json:"filename"`
-		Future   []string `json:"future"`
-		Bytes    int      `json:"bytes"`
+		Filename string           `json:"filename"`
+		Dialect  depgraph.Dialect `json:"dialect"`
+		Future   []string         `json:"future"`
+		Bytes    int              `json:"bytes"`
 	}
 	var heads []block
 	var text []byte
 	for _, b := range blocks {
-		heads, text = append(heads, block{b.Filename, b.Future, len(b.Text)}), append(text, b.Text...)
+		heads, text = append(heads, block{b.Filename, b.Dialect, b.Future, len(b.Text)}), append(text, b.Text...)
 	}
 	var reply struct {
 		Verdicts []Verdict `json:"verdicts"`
@@ -82,7 +84,7 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 		Node
 	}{"run", n}
 	events := Events{Every: watchEvery, Event: func(text json.RawMessage, body []byte) {
-		d.event(text, body, &seen.Result, sink)
+		d.event(text, body, &seen, sink)
 	}}
 	if sink.Show != nil {
 		events.Tick = func() { d.printed.look(sink) }
@@ -165,8 +167,9 @@ func denied(r sandbox.Report) []sandbox.Denial {
 	})
 }
 
-// event takes what the driver sends while a node runs: outputs, and how the node ended.
-func (d *Driven) event(text json.RawMessage, body []byte, result *Result, sink Sink) {
+// event takes what the driver sends while a node runs: outputs, how the node
+// ended, and what it gives to another language.
+func (d *Driven) event(text json.RawMessage, body []byte, seen *Observation, sink Sink) {
 	var ev struct {
 		Ev string `json:"ev"`
 	}
@@ -177,9 +180,11 @@ func (d *Driven) event(text json.RawMessage, body []byte, result *Result, sink S
 	case "output":
 		d.Printed(text, body, sink)
 	case "result":
-		if json.Unmarshal(text, result) == nil && sink.End != nil {
-			sink.End(*result)
+		if json.Unmarshal(text, &seen.Result) == nil && sink.End != nil {
+			sink.End(seen.Result)
 		}
+	case "plain":
+		seen.Plain = body
 	}
 }
 

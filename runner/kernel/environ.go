@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,23 @@ func Getenv(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// Environ returns the environment of a program, from one as NAME=value. It is the same in every language, as child
+// processes may be in another. Hashes of strings are the same in every process of Python, so that sets have one order.
+// Figures are drawn into memory unless the user chose where.
+func Environ(lines []string) map[string]string {
+	environ := map[string]string{}
+	for _, line := range lines {
+		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
+			environ[name] = value
+		}
+	}
+	environ["PYTHONHASHSEED"] = "0"
+	delete(environ, "PYTHONSAFEPATH")
+	delete(environ, "PYTHONSTARTUP")
+	environ["MPLBACKEND"] = cmp.Or(environ["MPLBACKEND"], "Agg")
+	return environ
 }
 
 // LookPath is exec.LookPath with a search path that need not be that of this process. It takes absolute folders only.

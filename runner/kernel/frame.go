@@ -21,12 +21,17 @@ func writeFrame(w io.Writer, header any, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("encode frame: %w", err)
 	}
+	return writeText(w, text, body)
+}
+
+// writeText writes a frame whose header is a text in JSON.
+func writeText(w io.Writer, text, body []byte) error {
 	frame := make([]byte, 12, 12+len(text)+len(body))
 	binary.BigEndian.PutUint32(frame, uint32(len(text)))
 	binary.BigEndian.PutUint64(frame[4:], uint64(len(body)))
 	frame = append(frame, text...)
 	frame = append(frame, body...)
-	_, err = w.Write(frame)
+	_, err := w.Write(frame)
 	return err
 }
 

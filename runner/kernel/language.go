@@ -36,6 +36,19 @@ type Language interface {
 	StartTests(ctx context.Context, l TestLaunch) (*Process, error)
 }
 
+// Languages are the languages of one program, see package mixed.
+type Languages interface {
+	// Of returns the language of a dialect. The error has CodeUnknownLanguage, or says why the language cannot be had
+	// on this machine.
+	Of(d depgraph.Dialect) (Language, error)
+	// Environ returns the environment of a program, from one as NAME=value.
+	Environ(lines []string) map[string]string
+	// String names the interpreters that were found.
+	String() string
+	// Start returns a kernel for programs in all of the languages.
+	Start(ctx context.Context, l Launch) (Kernel, error)
+}
+
 // Keys are what a language contributes to keys of results.
 type Keys interface {
 	// Identity names the interpreter, and the variables of environ that it reads when it starts.
@@ -145,8 +158,8 @@ type Kernel interface {
 	HasOpen(path string) bool
 	// Exit says how the interpreter ended, once it has.
 	Exit() string
-	// Group is the group of processes that the interpreter leads.
-	Group() int
+	// Groups are the groups of processes that the interpreters lead.
+	Groups() []int
 	// Stop ends the interpreter. Unsent then puts out what it printed and did not send.
 	Stop()
 	Unsent(sink Sink)
@@ -203,6 +216,18 @@ const CodeUnknownLanguage state.Code = "unknown-language"
 type Entry struct {
 	Name     string
 	Dialects []depgraph.Dialect
+	// Space begins the names of the language's programs in keys ("js" in "var:js:rows"); "": they stand alone.
+	Space string
+	// Find returns the implementation that a search leads to. The error says what to install, or to name.
+	Find func(ctx context.Context, s Search) (Language, error)
+}
+
+// Search is where an implementation of a language is looked for.
+type Search struct {
+	Asked   string   // the path or name of an interpreter; "": any will do
+	Folder  string   // that the program runs in
+	Environ []string // of the program, NAME=value
+	Cache   string   // a folder for what is found out, where the user has none
 }
 
 // registry holds the languages by name. The packages of languages fill it when the program starts.
@@ -235,4 +260,18 @@ func Lookup(dialect depgraph.Dialect) (Entry, error) {
 		Message: fmt.Sprintf("there is no language %q", dialect),
 		Hint:    "a block's language is one of: " + strings.Join(known, ", "),
 	}
+}
+
+// DefaultDialect is that of blocks which name none.
+const DefaultDialect depgraph.Dialect = "python"
+
+// LookupSpace returns the language of a space.
+func LookupSpace(space string) (Entry, error) {
+	for _, e := range registry {
+		if e.Space == space {
+			return e, nil
+		}
+	}
+	return Entry{}, &state.Error{Code: CodeUnknownLanguage, Message: fmt.Sprintf("no language has the space %q", space),
+		Hint: "this build of xstate lacks the language: build it anew"}
 }

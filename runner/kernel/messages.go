@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -55,6 +56,7 @@ type Node struct {
 // Source is the text of a block.
 type Source struct {
 	Filename string
+	Dialect  depgraph.Dialect
 	Text     []byte
 	Future   []string // features of the language that the block asks for
 }
@@ -74,6 +76,8 @@ type Citations struct {
 	Texts   map[string]string   `json:"texts"`
 	Futures map[string][]string `json:"futures"` // features in force in them
 	Gone    []string            `json:"gone,omitempty"`
+	// Dialects are those of the blocks.
+	Dialects map[string]depgraph.Dialect `json:"-"`
 }
 
 // Binding changes which names are bound. Parking keeps the values of a group in the interpreter, without a name.

@@ -25,6 +25,8 @@ type Observation struct {
 	Cites   []string `json:"cites"` // blocks whose lines the result depends on, by file name
 	// Denied are calls that the bounds of the sandbox forbade.
 	Denied []sandbox.Denial `json:"-"`
+	// Plain is the document of the values that a node of the dialect Give gives, see package mixed.
+	Plain []byte `json:"-"`
 	// block → lines on which code begins, and those of them that were executed
 	Lined map[string][2][]int `json:"lined"`
 }

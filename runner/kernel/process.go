@@ -47,10 +47,16 @@ type Command struct {
 	Spool   string   // a folder for what the program prints
 	Options any      // the first frame, which the driver expects
 	Calls   bool     // the program may make calls
+	OneCall bool     // it makes them on one connection, see callChannel
 	// Sandbox is how the process is observed and bounded; nil: not at all.
 	Sandbox *sandbox.Spec
 	// Recording, see Launch
 	Recording *Recording
+	// Drive is the driver of an interpreter that cannot speak in frames; nil: the interpreter does. It runs in this
+	// process, and ends when either side does.
+	Drive func(p *Peer)
+	// Unhooked says that the driver sees no use of files by the interpreter itself: the sandbox alone does.
+	Unhooked bool
 }
 
 // StartError says that a process did not start, or ended before it said hello.
@@ -89,7 +95,7 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 	cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6,7")
 	cmd.ExtraFiles = append([]*os.File{reqR, evW}, printed.files()...)
 	if c.Calls {
-		if p.calls, err = newCallChannel(); err != nil {
+		if p.calls, err = newCallChannel(c.OneCall); err != nil {
 			p.discard(reqR, evW)
 			return nil, err
 		}
@@ -112,6 +118,13 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 	if p.calls != nil {
 		go p.calls.serve()
 		go p.calls.number()
+	}
+	if c.Drive != nil {
+		if err := p.interpose(c.Drive, reqW, evR); err != nil {
+			p.Kill()
+			p.discard()
+			return nil, err
+		}
 	}
 	go func() {
 		p.exit = p.box.Wait()
@@ -144,8 +157,8 @@ func (p *Process) discard(more ...io.Closer) {
 	}
 }
 
-// Group is the group of the process and of all that it started.
-func (p *Process) Group() int { return p.box.Pid() }
+// Groups is the group of the process and of all that it started.
+func (p *Process) Groups() []int { return []int{p.box.Pid()} }
 
 // Level is how far the process and those that it started are observed.
 func (p *Process) Level() sandbox.Level { return p.box.Level() }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,8 @@ type reporting struct {
 	bound  map[string]bool // addresses of sockets that the box listens at
 	// records says that requests are recorded: a node is marked for what went another way
 	records bool
+	// unhooked says that the interpreter has no hooks: the report is all that there is of it, too
+	unhooked bool
 }
 
 // newReporting returns the reporting of a box.
@@ -102,6 +105,9 @@ func (r *reporting) join(report sandbox.Report, seen *Observation) {
 	if f.Chmods == nil {
 		f.Chmods = map[string]uint32{}
 	}
+	if r.unhooked {
+		report = withMain(report)
+	}
 	for path, a := range report.Main {
 		if r.kind(path) == kindData && !slices.Contains(f.Disregarded, path) {
 			r.main(path, a, report.Child[path], f)
@@ -124,6 +130,32 @@ func (r *reporting) join(report sandbox.Report, seen *Observation) {
 		f.Program = r.programOf(report)
 	}
 	r.mark(report, installs, seen)
+}
+
+// withMain returns a report that has what the interpreter itself did as done by a child process.
+func withMain(report sandbox.Report) sandbox.Report {
+	all := maps.Clone(report.Child)
+	if all == nil {
+		all = map[string]*sandbox.Access{}
+	}
+	for path, a := range report.Main {
+		if other := all[path]; other != nil {
+			a = bothSides(a, other)
+		}
+		all[path] = a
+	}
+	report.Main, report.Child = nil, all
+	return report
+}
+
+// bothSides returns what two sides did with one file. What was there first is known where one side has its content.
+func bothSides(a, b *sandbox.Access) *sandbox.Access {
+	both := *a
+	both.Use |= b.Use &^ sandbox.UseAbsent
+	if b.Before != nil && (both.Before == nil || both.Before.Copy == "") {
+		both.Before = b.Before
+	}
+	return &both
 }
 
 // changes are uses that change a file.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
@@ -66,13 +67,13 @@ func Read(blocks []state.ProgramBlock) (*Text, error) {
 	t := &Text{names: map[string]string{}, asked: map[string]bool{}}
 	imported, twice := map[string]string{}, map[string]bool{}
 	for _, b := range blocks {
-		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := languages.Analyze([]byte(b.Source), b.Dialect)
 		read := Block{ID: b.ID, Facts: facts}
 		if err != nil {
 			read.Err, _ = err.(*depgraph.SyntaxError)
 			read.Err = cmp.Or(read.Err, &depgraph.SyntaxError{Line: 1, Column: 1, Msg: err.Error()})
 			read.Facts = nil
-		} else {
+		} else if b.Dialect == "" || b.Dialect == python.Plain || b.Dialect == python.IPython { // others show no calls yet
 			read.calls = python.Calls(facts.Code, imported)
 		}
 		for name, text := range read.calls.Constants {

@@ -33,10 +33,10 @@ func (x *replaying) codeCause() Cause {
 
 // versions names the two interpreters.
 func (x *replaying) versions() string {
-	if x.found.Interpreter != x.config.Language.String() {
-		return fmt.Sprintf("recorded with %s, replayed with %s", x.found.Interpreter, x.config.Language)
+	if x.found.Interpreter != x.config.Languages.String() {
+		return fmt.Sprintf("recorded with %s, replayed with %s", x.found.Interpreter, x.config.Languages)
 	}
-	return fmt.Sprintf("%s in another environment, or another version of xstate", x.config.Language)
+	return fmt.Sprintf("%s in another environment, or another version of xstate", x.config.Languages)
 }
 
 // causeFolder says that a node depends on the name of the folder. The name differs in a replay, and no text shows what

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -14,7 +14,7 @@ import (
 func restsOn(program []state.ProgramBlock, planned []runner.PlanBlock) []state.ProgramBlock {
 	var blocks []depgraph.BlockFacts
 	for i := range program {
-		facts, err := python.Analyze([]byte(program[i].Source), program[i].Dialect)
+		facts, err := languages.Analyze([]byte(program[i].Source), program[i].Dialect)
 		if err != nil {
 			facts = &depgraph.Facts{}
 		}

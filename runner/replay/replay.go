@@ -185,7 +185,7 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 	if state.CodeOf(err) == python.CodeNotFound && !s.Chosen {
 		gone := err
 		if r.config, err = s.Config(ctx, true); err == nil {
-			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Language.Command()})
+			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Languages.String()})
 		}
 	}
 	if e := (*state.Error)(nil); errors.As(err, &e) && state.CodeOf(err) == python.CodeNotFound {
@@ -199,7 +199,7 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.found.Interpreter = r.config.Language.String()
+	r.found.Interpreter = r.config.Languages.String()
 	if real, err := filepath.EvalSymlinks(r.config.Workspace); err == nil {
 		r.config.Workspace = real // as a run has it; else it is gone
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -44,7 +44,7 @@ func (m *assessment) outline(b *query.BlockView) *depgraph.Outline {
 	o, known := m.outlines[b.Version]
 	if !known {
 		var err error
-		if o, err = python.Outline([]byte(b.Source), b.Dialect); err != nil {
+		if o, err = languages.Outline([]byte(b.Source), b.Dialect); err != nil {
 			o = &depgraph.Outline{}
 		}
 		m.outlines[b.Version] = o

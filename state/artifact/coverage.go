@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -158,14 +157,14 @@ func (m *assessment) Coverage(b *query.BlockView) Coverage {
 	)
 }
 
-// FileCoverage returns the coverage of a Python file of the workspace, with its present content. ok is false if there
+// FileCoverage returns the coverage of a source file of the workspace, with its present content. ok is false if there
 // is none, or if it is not known.
 func (m *assessment) FileCoverage(path string) (c Coverage, ok bool) {
 	data, err := os.ReadFile(filepath.Join(m.folder, filepath.FromSlash(path)))
 	if err != nil || !m.Latest || !InFile(path) {
 		return c, false
 	}
-	outline, err := python.Outline(data, python.Plain)
+	outline, err := outlineOf(path, data)
 	if err != nil {
 		outline = &depgraph.Outline{}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -135,14 +135,17 @@ func isBlockText(name string) bool { return strings.HasPrefix(name, BlockText) }
 
 // InFile reports whether something is defined in a file. Otherwise it is defined in a block, whose id has no such
 // suffix.
-func InFile(where string) bool { return strings.HasSuffix(where, ".py") }
+func InFile(where string) bool {
+	_, source := patch.FileDialect(where, nil)
+	return source
+}
 
 // docTexts are the texts of the blocks of docs and, at the last step, of its files.
 func docTexts(h *query.History, a *state.Artifact, m *assessment) []docText {
 	var all []docText
 	for _, id := range a.Blocks {
 		if b, err := m.Snapshot.Block(id); err == nil {
-			all = append(all, docText{BlockText + string(id), patch.Prose([]byte(b.Source))})
+			all = append(all, docText{BlockText + string(id), patch.Prose([]byte(b.Source), string(b.Dialect))})
 		}
 	}
 	for _, f := range a.Files {
@@ -150,11 +153,12 @@ func docTexts(h *query.History, a *state.Artifact, m *assessment) []docText {
 		if !m.Latest || err != nil {
 			continue // one that is gone makes its artifact fail
 		}
+		dialect, source := patch.FileDialect(f.Path, data)
 		switch ending := filepath.Ext(f.Path); {
 		case slices.Contains(markdownEndings, ending):
 			all = append(all, docText{f.Path, data})
-		case ending == ".py":
-			all = append(all, docText{f.Path, patch.Prose(data)})
+		case source:
+			all = append(all, docText{f.Path, patch.Prose(data, dialect)})
 		case ending == ".ipynb":
 			all = append(all, docText{f.Path, patch.NotebookProse(data)})
 		}
@@ -199,11 +203,14 @@ func defined(ctx context.Context, h *query.History, version state.Digest, name s
 	if err != nil {
 		return "", err
 	}
-	outline, err := python.Outline([]byte(text), python.IPython)
-	if err != nil {
-		return "", nil // it does not parse, and defines nothing
+	signatures := map[string]string{} // of a text that does not parse: it defines nothing
+	for _, dialect := range []string{patch.IPython, patch.TypeScript, patch.TSX, patch.Bash} {
+		// A version does not say its dialect. Most texts parse in one language only.
+		if outline, err := languages.Outline([]byte(text), depgraph.Dialect(dialect)); err == nil {
+			signatures = signaturesOf(outline)
+			break
+		}
 	}
-	signatures := signaturesOf(outline)
 	if signature := signatures[name]; signature != "" {
 		return signature, nil
 	}
@@ -242,7 +249,7 @@ func newLexicon(m *assessment) *lexicon {
 	}
 	for i := range m.Snapshot.Blocks {
 		b := &m.Snapshot.Blocks[i]
-		outline, err := python.Outline([]byte(b.Source), b.Dialect)
+		outline, err := languages.Outline([]byte(b.Source), b.Dialect)
 		if err != nil {
 			continue
 		}
@@ -251,7 +258,7 @@ func newLexicon(m *assessment) *lexicon {
 			delete(l.imported, d.Name)
 			delete(l.renamed, d.Name)
 		}
-		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := languages.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil {
 			continue
 		}
@@ -355,6 +362,12 @@ func (l *lexicon) module(name string) (path string, names map[string]string) {
 	return "", nil
 }
 
+// outlineOf returns the outline of a source file.
+func outlineOf(path string, data []byte) (*depgraph.Outline, error) {
+	dialect, _ := patch.FileDialect(path, data)
+	return languages.Outline(data, depgraph.Dialect(dialect))
+}
+
 func (l *lexicon) file(path string) map[string]string {
 	names, known := l.modules[path]
 	if known {
@@ -362,7 +375,7 @@ func (l *lexicon) file(path string) map[string]string {
 	}
 	if data, err := os.ReadFile(filepath.Join(l.folder, filepath.FromSlash(path))); err == nil {
 		names = map[string]string{}
-		if outline, err := python.Outline(data, python.Plain); err == nil {
+		if outline, err := outlineOf(path, data); err == nil {
 			names = signaturesOf(outline)
 		}
 	}

@@ -23,6 +23,9 @@ type document struct {
 // script writes the blocks as cells, each followed by its outputs as comments.
 func (d *document) script() ([]byte, error) {
 	for i, b := range d.blocks {
+		if b.Dialect != patch.IPython {
+			continue
+		}
 		if _, err := python.Analyze([]byte(b.Source), python.Plain); err == nil {
 			d.blocks[i].Dialect = patch.Python // in a script a cell has magics only if it does not parse without
 		}

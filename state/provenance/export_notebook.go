@@ -26,7 +26,7 @@ type (
 		Language nbLanguage `json:"language_info"`
 		Xstate   nbSource   `json:"xstate"`
 	}
-	nbKernel struct {
+	nbKernel struct { // as patch.Kernel
 		Title    string `json:"display_name"`
 		Language string `json:"language"`
 		Name     string `json:"name"`
@@ -60,8 +60,9 @@ type (
 // notebook writes nbformat 4.5 (nbformat.readthedocs.io).
 func (d *document) notebook() ([]byte, error) {
 	s := d.Snapshot
+	k, sources := patch.NewNotebook(query.SnapshotBlocks(s))
 	doc := nbNotebook{Cells: []any{}, Major: 4, Minor: 5, Metadata: nbMetadata{
-		Kernel: nbKernel{"Python 3", "python", "python3"}, Language: nbLanguage{Name: "python"},
+		Kernel: nbKernel(k), Language: nbLanguage{Name: k.Language},
 		Xstate: nbSource{s.Session, s.Step.Number, s.Step.Hash}}}
 	if run := s.Step.Run; run != nil {
 		_, doc.Metadata.Language.Version, _ = strings.Cut(run.Interpreter, " ")
@@ -73,7 +74,7 @@ func (d *document) notebook() ([]byte, error) {
 			doc.Cells = append(doc.Cells, textCell(texts[0], newID("text", len(doc.Cells)+1, ids)))
 		}
 		if i < len(s.Blocks) {
-			doc.Cells = append(doc.Cells, cell(&s.Blocks[i], ids[i], cellResult(&s.Blocks[i], counts[i])))
+			doc.Cells = append(doc.Cells, cell(&s.Blocks[i], ids[i], sources[i], cellResult(&s.Blocks[i], counts[i])))
 		}
 	}
 	var b bytes.Buffer
@@ -97,7 +98,13 @@ func notebookReads(data []byte, blocks []patch.Block) error {
 		return err
 	}
 	for i := range blocks {
-		blocks[i].Dialect = patch.IPython
+		if blocks[i].Dialect == "" || blocks[i].Dialect == patch.Python {
+			blocks[i].Dialect = patch.IPython
+		}
+		if x := blocks[i].Dialect; len(blocks) == len(p.Blocks) && (x == patch.JavaScript || x == patch.Module) &&
+			p.Blocks[i].Dialect == patch.TypeScript {
+			blocks[i].Dialect = patch.TypeScript // a notebook has one kernel for all of them
+		}
 	}
 	if edits := patch.Match(blocks, p.Blocks); len(edits) > 0 {
 		return &state.Error{
@@ -151,8 +158,8 @@ func textCell(t patch.Text, id string) nbText {
 	return c
 }
 
-func cell(b *query.BlockView, id string, r patch.CellResult) nbCell {
-	c := nbCell{Type: "code", ID: id, Metadata: map[string]any{}, Outputs: r.Outputs, Source: lines(b.Source)}
+func cell(b *query.BlockView, id, source string, r patch.CellResult) nbCell {
+	c := nbCell{Type: "code", ID: id, Metadata: map[string]any{}, Outputs: r.Outputs, Source: lines(source)}
 	if c.Outputs == nil {
 		c.Outputs = []any{}
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -8,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -58,7 +59,7 @@ func (h *History) Dependencies(ctx context.Context, n state.StepNumber) (*Depend
 	var blocks []depgraph.BlockFacts
 	for i := range snap.Blocks {
 		b := &snap.Blocks[i]
-		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := languages.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil {
 			facts = &depgraph.Facts{} // it does not parse: it defines nothing and reads nothing
 		}
@@ -119,11 +120,7 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 	}); len(ids) > 0 {
 		return ids, "", nil
 	}
-	name := depgraph.Key(what)
-	if name.Space() == what || name.Space() == "" {
-		name = depgraph.Var(what)
-	}
-	if name.Space() == "var" {
+	if name := d.variable(what); name != "" {
 		ids = pick(func(_ depgraph.NodeID, p *Node) bool { return p != nil && p.writes(name) })
 		if len(ids) > 0 {
 			return ids, name, nil
@@ -139,6 +136,26 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 		return nil, "", nil
 	}
 	return nil, "", d.unknown(what)
+}
+
+// variable returns the key of the variable that a word means, as "rows", "js:rows" or "var:rows"; "" where it means
+// something else. A name without the space of its language is found in every language, first in Python.
+func (d *Dependencies) variable(what string) depgraph.Key {
+	asked := depgraph.Var(what)
+	if k := depgraph.Key(what); k.Space() == "var" {
+		return k
+	} else if space, _ := asked.Cut(); space == "" && strings.Contains(what, ":") {
+		return ""
+	}
+	for _, space := range []string{"", depgraph.SpaceJS, depgraph.SpaceBash} {
+		k := asked.In(space)
+		for _, p := range d.Nodes {
+			if p != nil && p.writes(k) {
+				return k
+			}
+		}
+	}
+	return asked
 }
 
 // empty returns the block of that name if it has no node: it holds no statement, or it does not parse.
@@ -326,8 +343,8 @@ type SymbolUse struct {
 
 // Symbol returns the nodes that bind a name, the values that they gave it, and the nodes that read it.
 func (d *Dependencies) Symbol(name string) (*Symbol, error) {
-	k := depgraph.Var(name)
-	s := &Symbol{Name: name, Writers: []SymbolUse{}, Readers: []SymbolUse{}}
+	k := cmp.Or(d.variable(name), depgraph.Var(name))
+	s := &Symbol{Name: k.Name(), Writers: []SymbolUse{}, Readers: []SymbolUse{}}
 	for _, id := range d.Graph.NodeIDs() {
 		p := d.Nodes[id]
 		if p.writes(k) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/patch"
 )
 
@@ -42,8 +42,8 @@ func SummarizeEdit(was, now string, dialect depgraph.Dialect) EditSummary {
 	if x.Form != FormCode {
 		return x
 	}
-	old, _ := python.Symbols([]byte(was), dialect)
-	new, _ := python.Symbols([]byte(now), dialect)
+	old, _ := languages.Symbols([]byte(was), dialect)
+	new, _ := languages.Symbols([]byte(now), dialect)
 	for _, name := range slices.Sorted(maps.Keys(new)) {
 		switch tokens, known := old[name]; {
 		case !known:
@@ -64,15 +64,15 @@ func formOf(was, now string, dialect depgraph.Dialect) Form {
 	if was == now {
 		return FormNone
 	}
-	old, err := python.Analyze([]byte(was), dialect)
+	old, err := languages.Analyze([]byte(was), dialect)
 	if err != nil {
 		return FormCode
 	}
-	new, err := python.Analyze([]byte(now), dialect)
+	new, err := languages.Analyze([]byte(now), dialect)
 	switch {
 	case err != nil || old.Tokens() != new.Tokens():
 		return FormCode
-	case !slices.Equal(python.Comments(old), python.Comments(new)):
+	case !slices.Equal(languages.Comments(old, dialect), languages.Comments(new, dialect)):
 		return FormComment
 	}
 	return FormLayout

@@ -62,6 +62,9 @@ func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string,
 		if err != nil {
 			return nil, err
 		}
+		if err := patch.CheckFile(name, blocks); err != nil {
+			return nil, err
+		}
 		return patch.New(kind, blocks, nil)
 	}
 	file, err := patch.Parse(name, data)
@@ -77,9 +80,10 @@ func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string,
 
 // FileKind returns the kind of file that a program is written as.
 func FileKind(name string) (patch.Kind, error) {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".py", ".pyw":
+	if _, ok := patch.FileDialect(name, nil); ok {
 		return patch.KindCells, nil
+	}
+	switch strings.ToLower(filepath.Ext(name)) {
 	case ".ipynb":
 		return patch.KindNotebook, nil
 	case ".md", ".markdown":
@@ -88,7 +92,7 @@ func FileKind(name string) (patch.Kind, error) {
 	return "", &state.Error{
 		Code:    state.Code(patch.CodeUnsupported),
 		Message: fmt.Sprintf("a program cannot be written as %s", name),
-		Hint:    "name a .py, .ipynb or .md file",
+		Hint:    "name a .py, .ipynb, .md, .js, .ts or .sh file",
 	}
 }
 

@@ -50,7 +50,7 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 				Hint:    "xstate query --symbol " + name + " tells who binds it",
 			}
 		case w.Evidence == depgraph.Observed.String():
-			v := &ValueView{Name: name, Digest: w.Digest, By: w.Node}
+			v := &ValueView{Name: found.Name, Digest: w.Digest, By: w.Node}
 			if w.Value != nil {
 				v.Type, v.Shape, v.Bytes, v.Text = w.Value.Type, w.Value.Shape, w.Value.Bytes, w.Value.Repr
 			}

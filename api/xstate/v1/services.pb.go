@@ -127,8 +127,9 @@ type ExecRequest struct {
 	Origin         *structpb.Struct       `protobuf:"bytes,8,opt,name=origin,proto3" json:"origin,omitempty"`
 	Environ        map[string]string      `protobuf:"bytes,9,rep,name=environ,proto3" json:"environ,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Detach         bool                   `protobuf:"varint,10,opt,name=detach,proto3" json:"detach,omitempty"`
-	Tools          []*ToolDefinition      `protobuf:"bytes,11,rep,name=tools,proto3" json:"tools,omitempty"`   // of ExecStream: what the client offers the program
-	Models         []*ToolDefinition      `protobuf:"bytes,12,rep,name=models,proto3" json:"models,omitempty"` // likewise
+	Tools          []*ToolDefinition      `protobuf:"bytes,11,rep,name=tools,proto3" json:"tools,omitempty"`       // of ExecStream: what the client offers the program
+	Models         []*ToolDefinition      `protobuf:"bytes,12,rep,name=models,proto3" json:"models,omitempty"`     // likewise
+	Language       string                 `protobuf:"bytes,13,opt,name=language,proto3" json:"language,omitempty"` // of the code: python, javascript, typescript or bash; "": that of the program
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -245,6 +246,13 @@ func (x *ExecRequest) GetModels() []*ToolDefinition {
 		return x.Models
 	}
 	return nil
+}
+
+func (x *ExecRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
 }
 
 // ToolDefinition is a tool or a model that the client of a stream offers the program. When the program calls it, the
@@ -2871,7 +2879,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\vListRequest\"&\n" +
 	"\n" +
 	"GetRequest\x12\x18\n" +
-	"\asession\x18\x01 \x01(\tR\asession\"\xee\x03\n" +
+	"\asession\x18\x01 \x01(\tR\asession\"\x8a\x04\n" +
 	"\vExecRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x12\x12\n" +
@@ -2885,7 +2893,8 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x06detach\x18\n" +
 	" \x01(\bR\x06detach\x12/\n" +
 	"\x05tools\x18\v \x03(\v2\x19.xstate.v1.ToolDefinitionR\x05tools\x121\n" +
-	"\x06models\x18\f \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x1a:\n" +
+	"\x06models\x18\f \x03(\v2\x19.xstate.v1.ToolDefinitionR\x06models\x12\x1a\n" +
+	"\blanguage\x18\r \x01(\tR\blanguage\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaa\x02\n" +

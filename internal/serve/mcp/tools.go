@@ -23,7 +23,7 @@ var (
 var tools = []*tool{
 	{
 		name: "exec", title: "Execute code",
-		about: "Execute Python code, as in a cell of a notebook, and return what it printed, its last value, errors " +
+		about: "Execute code, Python unless the program or language says otherwise, as in a cell of a notebook, and return what it printed, its last value, errors " +
 			"and pictures. Variables, imports and functions stay for later calls. The code becomes a block of the " +
 			"program: a new one at the end, or the new version of the block that it corrects or repeats, which then " +
 			"takes that block's place. Other blocks that the change affects run again by themselves; all others keep " +
@@ -31,7 +31,7 @@ var tools = []*tool{
 		arguments: []argument{
 			{
 				name: "code", kind: text, required: true,
-				about: "Python code; the value of its last expression is returned",
+				about: "the code; the value of its last expression is returned",
 			},
 			ofSession,
 			{
@@ -39,12 +39,19 @@ var tools = []*tool{
 				about: "the block whose place the code takes (default: decided by what it defines)",
 			},
 			{name: "append", kind: boolean, about: "true: it is a new block at the end, whatever it resembles"},
+			{
+				name: "language", kind: text, about: "of the code (default: that of the program)",
+				oneOf: []string{"python", "javascript", "typescript", "bash"},
+			},
 			within, agent, why,
 		},
 		destructive: true, openWorld: true,
 		documents: []any{api.Exec{}},
 		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(verb("exec", in), in.flags("replace", "append", "timeout", "agent", "reason"))
+			args := slices.Concat(
+				verb("exec", in),
+				in.flags("replace", "append", "language", "timeout", "agent", "reason"),
+			)
 			args = append(args, "--budget=12kB", "--json-lines", "-")
 			return request{args: args, stdin: in.text("code"), events: true, read: as(execReply)}, nil
 		},
@@ -280,7 +287,7 @@ func (in input) session() string { return or(in.text("session"), "main") }
 func verb(name string, in input) []string { return []string{name, withValue("session", in.session())} }
 
 // programKinds are the endings of files that are programs.
-var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}
+var programKinds = api.ProgramKinds
 
 // ofProgram begins the arguments of run and plan, which take a program's file, or a session that has none.
 func ofProgram(name string, in input) []string {

@@ -73,10 +73,11 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	if err := readJSON(r, &e); err != nil {
 		return err
 	}
-	if err := isPython(e.Language); err != nil {
+	in, err := known.find(e.Context)
+	if err != nil {
 		return err
 	}
-	in, err := known.find(e.Context)
+	language, err := languageOf(e.Language, in.Language)
 	if err != nil {
 		return err
 	}
@@ -89,6 +90,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	c := in.command("exec", "--append", "--client=e2b")
+	c.text("language", language)
 	c.arguments, c.stdin = []string{"-"}, e.Code
 	c.variables(e.Env)
 	out := &e2bStream{w: w, gone: cancel, seen: map[state.BlockID]bool{}}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 
 	"connectrpc.com/connect"
+
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 // readJSON reads a body into v. It takes the type of JSON only, which a page of another origin cannot send unasked.
@@ -36,9 +38,14 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return json.NewEncoder(w).Encode(v)
 }
 
-func isPython(language *string) error {
-	if language == nil || *language == "" || *language == "python" {
-		return nil
+// languageOf returns the language that a request names, or else the other one.
+func languageOf(named *string, otherwise string) (string, error) {
+	if named == nil || *named == "" {
+		return otherwise, nil
 	}
-	return fail(codeUsage, `leave language out, or say "python"`, "the language %.40q is not served", *language)
+	if _, ok := api.Language(*named); !ok {
+		return "", fail(codeUsage, "say python, javascript, typescript or bash, or leave language out",
+			"the language %.40q is not served", *named)
+	}
+	return *named, nil
 }

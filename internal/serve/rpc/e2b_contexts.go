@@ -79,7 +79,8 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 	if err := readJSON(r, &want); err != nil {
 		return nil, err
 	}
-	if err := isPython(want.Language); err != nil {
+	language, err := languageOf(want.Language, "python")
+	if err != nil {
 		return nil, err
 	}
 	folder := c.folder
@@ -89,7 +90,7 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 		}
 	}
 	name := newSession()
-	made := &e2bContext{ID: name, Language: "python", Folder: folder, session: name, busy: make(chan struct{}, 1)}
+	made := &e2bContext{ID: name, Language: language, Folder: folder, session: name, busy: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.byID) >= mostContexts {

@@ -83,7 +83,8 @@ func TestE2BExecute(t *testing.T) {
 	}
 	args, stdin := d.last()
 	wantArgs := []string{
-		"exec", "--append", "--client=e2b", "--session=main", "--json-lines", "--store=/store", "--", "-",
+		"exec", "--append", "--client=e2b", "--session=main", "--language=python", "--json-lines", "--store=/store", "--",
+		"-",
 	}
 	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {
 		t.Errorf("input %q, arguments (-want +got):\n%s", stdin, diff)
@@ -173,8 +174,8 @@ func TestE2BFailures(t *testing.T) {
 func TestE2BContexts(t *testing.T) {
 	d := &fake{do: events(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)}
 	_, client := serving(t, d, time.Minute)
-	status, made := asked(t, client, "POST", "/contexts", `{"cwd":"/tmp/x/../y","language":"python"}`)
-	if status != 200 || made[0]["cwd"] != "/tmp/y" || made[0]["language"] != "python" {
+	status, made := asked(t, client, "POST", "/contexts", `{"cwd":"/tmp/x/../y","language":"typescript"}`)
+	if status != 200 || made[0]["cwd"] != "/tmp/y" || made[0]["language"] != "typescript" {
 		t.Fatalf("made %v with status %d", made, status)
 	}
 	id := made[0]["id"].(string)
@@ -223,6 +224,7 @@ func TestE2BRefusals(t *testing.T) {
 		{"POST", "/execute", "{} {}", 400, "usage"},
 		{"POST", "/execute", `{"code":"x","cwd":"/"}`, 400, "usage"},
 		{"POST", "/execute", `{"code":"x","language":"r"}`, 400, "usage"},
+		{"POST", "/contexts", `{"language":"r"}`, 400, "usage"},
 		{"POST", "/execute", `{"code":"x","context_id":"gone"}`, 404, "no-context"},
 		{"POST", "/execute", `{"code":"x","env_vars":{"a=b":"c"}}`, 400, "usage"},
 		{"POST", "/execute", `{"code":"` + strings.Repeat("x", maxBody) + `"}`, 413, "too-large"},

@@ -50,6 +50,7 @@ func execCommand(r *v1.ExecRequest) *command {
 	c := newCommand("exec", r)
 	c.text("replace", r.GetReplace())
 	c.is("append", r.GetAppend())
+	c.text("language", r.GetLanguage())
 	c.number("budget", r.GetBudget())
 	c.offers(r.GetTools(), r.GetModels())
 	c.stdin = r.GetCode()

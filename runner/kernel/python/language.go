@@ -29,7 +29,16 @@ const Semantics = 2
 
 var dialects = []depgraph.Dialect{source.Plain, source.IPython}
 
-func init() { kernel.Register(kernel.Entry{Name: Name, Dialects: dialects}) }
+func init() { kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Find: find}) }
+
+// find finds and identifies an interpreter.
+func find(ctx context.Context, s kernel.Search) (kernel.Language, error) {
+	path, err := Find(s.Asked, s.Folder, func(name string) string { return kernel.Getenv(s.Environ, name) })
+	if err != nil {
+		return nil, err
+	}
+	return Identify(ctx, s.Cache, path, s.Folder, s.Environ)
+}
 
 var _ kernel.Language = Interpreter{}
 
@@ -121,23 +130,8 @@ func (i Interpreter) Missing(e *state.ExecError) string {
 	return name
 }
 
-// Environ returns the environment of a program. Hashes of strings are the same in every process, so that sets have one
-// order. Figures are drawn into memory unless the user chose where.
-func (i Interpreter) Environ(lines []string) map[string]string { return environOfProgram(lines) }
-
-func environOfProgram(lines []string) map[string]string {
-	environ := map[string]string{}
-	for _, line := range lines {
-		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
-			environ[name] = value
-		}
-	}
-	environ["PYTHONHASHSEED"] = "0"
-	delete(environ, "PYTHONSAFEPATH")
-	delete(environ, "PYTHONSTARTUP")
-	environ["MPLBACKEND"] = cmp.Or(environ["MPLBACKEND"], "Agg")
-	return environ
-}
+// Environ returns the environment of a program.
+func (i Interpreter) Environ(lines []string) map[string]string { return kernel.Environ(lines) }
 
 func environList(environ map[string]string) []string {
 	var lines []string

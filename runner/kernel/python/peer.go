@@ -1,5 +1,7 @@
 package python
 
+import "github.com/xstate-engine/xstate/runner/kernel"
+
 // PeerConfig is what a program needs that another tool runs, to be compared with a Baseline.
 type PeerConfig struct {
 	Kernel  string   // the folder to import xstate_kernel from: its module baseline seeds generators and digests values
@@ -9,5 +11,5 @@ type PeerConfig struct {
 // Peer makes one. scratch is where the driver is written when the user's cache cannot be.
 func Peer(scratch string, environ []string) (PeerConfig, error) {
 	folder, err := installDriver(scratch)
-	return PeerConfig{Kernel: folder, Environ: environList(environOfProgram(environ))}, err
+	return PeerConfig{Kernel: folder, Environ: environList(kernel.Environ(environ))}, err
 }

@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 
+from . import plain
 from .shell import UsageError
 
 # Line magics that configure a front end, or show its own state: nothing to do here.
@@ -39,6 +40,15 @@ class Magic:
     def __init__(self, recorder, namespace, mark):
         self._recorder, self._namespace, self.mark = recorder, namespace, mark
         self._cell_start = None
+        self.taken = {}  # values from another language, by name
+
+    def give(self, values):
+        """Sends values to a block in another language."""
+        self._recorder.plain(plain.document(values))
+
+    def take(self, name):
+        """Returns a value from a block in another language."""
+        return self.taken.pop(name)
 
     def magic(self, name, args=""):
         """Line magics that only the driver handles."""

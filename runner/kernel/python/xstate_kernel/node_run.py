@@ -25,6 +25,7 @@ from . import (
     libraries,
     line_coverage,
     observe,
+    plain,
     shutdown,
     started,
     volatility,
@@ -97,6 +98,10 @@ class NodeRun:
 
     def compile(self):
         try:
+            if self.request.get("dialect") == "xstate/give":
+                self.source = plain.give(self.source)
+            elif self.request.get("dialect") == "xstate/take":
+                self.source, builtins.__xstate__.taken = plain.take(self.source)
             self.code, self.tail = self.execution.compiled(self.source, self.filename, self.request)
         except (SyntaxError, ValueError) as e:
             self.code, self.tail, self.error = None, None, self.execution.error(e, self.filename)

@@ -278,6 +278,10 @@ class Recorder:
             self._send_all()
         self._channel.send({"ev": "output", "node": self.node, "kind": kind}, frames.encoded(bundle))
 
+    def plain(self, document):
+        """Sends the plain form of values."""
+        self._channel.send({"ev": "plain"}, document)
+
     def end(self):
         for stream in (sys.stdout, sys.stderr):
             try:

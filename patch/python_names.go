@@ -8,20 +8,8 @@ import (
 	"github.com/smacker/go-tree-sitter/python"
 )
 
-// bindings are the names that a Python text binds and uses. They come from its syntax alone, so they are known even if
-// the text does not parse.
-type bindings struct {
-	defines map[string]bool // functions and classes at the top level
-	assigns map[string]bool // other names that its top level binds, imports aside
-	imports map[string]bool
-	free    map[string]bool // used, but not bound in the text
-	reads   map[string]bool // used at its top level before it is bound there
-	changes map[string]bool // x of x.a = , x[i] = , del x[i] and of the statement x.f(), at its top level
-}
-
-func bindingsOf(code string) *bindings {
-	b := &bindings{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{},
-		map[string]bool{}}
+func pythonBindings(code string) *bindings {
+	b := newBindings()
 	text := []byte(code)
 	if stallsParser(text) {
 		return b
@@ -273,3 +261,11 @@ func importRole(n, parent *sitter.Node, field string) int {
 	}
 	return uses
 }
+
+// pythonBuiltins has the builtins that unrelated code has in common.
+var pythonBuiltins = nameSet(`print len range list dict set tuple str int float bool sum min max abs round
+	sorted reversed enumerate zip map filter any all open input type isinstance issubclass getattr setattr hasattr
+	repr format iter next id dir vars help bytes complex divmod pow chr ord bin hex oct hash object super property
+	staticmethod classmethod slice frozenset callable globals locals eval exec compile display
+	Exception ValueError TypeError KeyError IndexError RuntimeError AssertionError ZeroDivisionError
+	AttributeError NameError ImportError FileNotFoundError OSError StopIteration NotImplementedError`)

@@ -1,0 +1,172 @@
+package patch
+
+import (
+	"slices"
+	"strings"
+)
+
+// neighbours are the file and the blocks beside a new block. They say which language it is in.
+type neighbours struct {
+	file   *Program // nil if there is none
+	blocks []Block
+}
+
+// dialect returns the dialect of a new block, or of a block written again. said is what the patch calls it, or "".
+func (p neighbours) dialect(said, text string) string {
+	if p.file != nil && p.file.ext != "" {
+		return p.file.dialectOf(said, text, p.blocks)
+	}
+	own := p.families()
+	if p.file != nil && p.file.Kind == KindNotebook && said == "" {
+		said = p.file.main
+	}
+	if said == "" && (len(own) == 0 || own[0] == Python && (len(own) == 1 || pythonSyntax.parses([]byte(text)))) {
+		said = Python
+	}
+	for _, f := range own {
+		if said == "" && syntaxOf(p.like(f)).parses([]byte(text)) {
+			said = p.like(f)
+		}
+	}
+	if said == "" {
+		said = p.blocks[len(p.blocks)-1].Dialect
+	}
+	if family(said) == Python {
+		return p.pythonDialect(text)
+	}
+	if like := p.like(JavaScript); said == JavaScript && like != "" &&
+		!slices.ContainsFunc(p.blocks, func(b Block) bool {
+			return b.Dialect == JavaScript
+		}) {
+		return like // what a reply calls JavaScript is the program's TypeScript
+	}
+	if said == JavaScript && isModule([]byte(text)) {
+		return Module
+	}
+	return said
+}
+
+// dialectOf returns the dialect of a block of a source file.
+func (p *Program) dialectOf(said, text string, blocks []Block) string {
+	own := sourceFiles[p.ext]
+	switch {
+	case said != "" && family(said) != family(own):
+		return said // the file cannot hold it, and its writer says so
+	case own == Python:
+		if t := newText([]byte(text), pythonSyntax); exported(t.code) ||
+			!pythonSyntax.parses(t.code) && hasMagic(t, 0, t.lines()-1) {
+			return IPython
+		}
+	case p.ext == ".js" && (isModule([]byte(text)) ||
+		slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == Module })):
+		return Module
+	}
+	return own
+}
+
+// pythonDialect returns the dialect of a block of Python.
+func (p neighbours) pythonDialect(text string) string {
+	t := newText([]byte(text), pythonSyntax)
+	if p.file != nil && p.file.Kind == KindNotebook || exported(t.code) ||
+		!pythonSyntax.parses(t.code) && hasMagic(t, 0, t.lines()-1) {
+		return IPython
+	}
+	return Python
+}
+
+// families returns the families of the program's blocks, Python first.
+func (p neighbours) families() []string {
+	var out []string
+	for _, f := range []string{Python, JavaScript, Bash} {
+		if slices.ContainsFunc(p.blocks, func(b Block) bool { return family(b.Dialect) == f }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// like returns the dialect of the last block of a family, or "".
+func (p neighbours) like(f string) string {
+	for _, b := range slices.Backward(p.blocks) {
+		if family(b.Dialect) == f {
+			return b.Dialect
+		}
+	}
+	return ""
+}
+
+// own returns the sections that are about the program. A reply often holds fences for its reader beside those for the
+// program, such as how to install a package. So fences of another language than the program's count only if there are
+// no others. A program without blocks is one of Python.
+func (p neighbours) own(all []Section) []Section {
+	families := p.families()
+	if len(families) == 0 {
+		families = []string{Python}
+		if p.file != nil && p.file.ext != "" {
+			families = []string{family(sourceFiles[p.file.ext])}
+		}
+	}
+	var out []Section
+	for _, s := range all {
+		if s.Dialect == "" || slices.Contains(families, family(s.Dialect)) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+// cellMagics are the cell magics of IPython whose cells are blocks of another language. %%javascript is none: its cell
+// runs in the browser, where the page is.
+var cellMagics = map[string]string{
+	"%%bash": Bash, "%%sh": Bash, "%%script bash": Bash, "%%script sh": Bash, "%%script node": JavaScript,
+	"%%script deno": TypeScript,
+}
+
+// cutMagic cuts a cell of IPython at the line with its magic, if that says that the cell is in another language.
+func cutMagic(source string) (magic, dialect, rest string) {
+	line, rest, ok := strings.Cut(source, "\n")
+	if dialect = cellMagics[strings.Join(strings.Fields(line), " ")]; !ok || dialect == "" || blankLine(rest) {
+		return "", "", source
+	}
+	return line + "\n", dialect, rest
+}
+
+// magicFor returns the line that begins a cell of a notebook in Python for a block of another language; "" if the block
+// needs none. A block that no magic can run has none, so it cannot be written.
+func magicFor(dialect string) string {
+	switch dialect {
+	case Bash:
+		return "%%bash\n"
+	case JavaScript:
+		return "%%script node\n"
+	case TypeScript:
+		return "%%script deno\n"
+	}
+	return ""
+}
+
+// adopt sets the dialect of a text of a patch. A cell magic that names another language is not part of the block.
+func (p neighbours) adopt(s *Section) {
+	if _, dialect, rest := cutMagic(s.Text); dialect != "" && (s.Dialect == "" || family(s.Dialect) == Python) {
+		if p.file == nil || p.file.ext == "" {
+			s.Dialect, s.Text = dialect, rest
+			return
+		}
+	}
+	s.Dialect = p.dialect(s.Dialect, s.Text)
+}
+
+// settle gives blocks the dialects that a file gives them: whether a .js file is a module depends on all of it.
+func settle(blocks, file []Block) {
+	if len(blocks) != len(file) {
+		return
+	}
+	for i := range blocks {
+		if a, b := blocks[i].Dialect, file[i].Dialect; a != b && family(a) == JavaScript && family(b) == JavaScript {
+			blocks[i].Dialect = b
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package patch
+
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+)
+
+// scriptBindings returns the names that a text of JavaScript or TypeScript binds and uses.
+func scriptBindings(code string, l jstree.Language) *bindings {
+	b := newBindings()
+	t := parseScript([]byte(code), l)
+	if t == nil {
+		return b
+	}
+	defer t.Close()
+	w := &scriptNames{scriptTree: t, bindings: b, bound: map[string]bool{}, used: map[string]bool{},
+		before: map[string]bool{}}
+	for _, c := range t.children(0) { // functions are there from the start
+		if k := t.Nodes[c].Kind; k == jstree.FunctionDeclaration || k == jstree.ExportStatement {
+			w.before[t.defines(c)] = true
+		}
+	}
+	w.below(0, 0)
+	for name := range w.used {
+		if !w.bound[name] {
+			b.free[name] = true
+		}
+	}
+	return b
+}
+
+// scriptNames collects names from a tree.
+type scriptNames struct {
+	*scriptTree
+	*bindings
+	bound, used map[string]bool
+	before      map[string]bool // bound at the top level so far
+	inner       int             // number of enclosing functions and classes
+	blocks      int             // number of enclosing blocks
+}
+
+func (w *scriptNames) below(i uint32, depth int) {
+	for c := i + 1; c < w.Nodes[i].Next; c = w.Nodes[c].Next {
+		w.node(c, i, depth+1)
+	}
+}
+
+// each visits the child of a node in each of the fields, in their order.
+func (w *scriptNames) each(i uint32, depth int, fields ...jstree.Field) {
+	for _, f := range fields {
+		if c, ok := w.field(i, f); ok {
+			w.node(c, i, depth+1)
+		}
+	}
+}
+
+func (w *scriptNames) node(i, parent uint32, depth int) {
+	if depth > 500 {
+		return
+	}
+	switch n := &w.Nodes[i]; n.Kind {
+	case jstree.Identifier, jstree.ShorthandPropertyIdentifier, jstree.TypeIdentifier:
+		w.use(w.text(i))
+	case jstree.ImportClause, jstree.NamespaceImport, jstree.ImportSpecifier:
+		w.imported(i, depth)
+	case jstree.FunctionDeclaration, jstree.GeneratorFunctionDeclaration, jstree.ClassDeclaration,
+		jstree.AbstractClassDeclaration, jstree.InterfaceDeclaration, jstree.TypeAliasDeclaration,
+		jstree.EnumDeclaration, jstree.FunctionSignature, jstree.InternalModule, jstree.Module:
+		w.define(w.defines2(i))
+		w.scope(i, depth)
+	case jstree.FunctionExpression,
+		jstree.GeneratorFunction,
+		jstree.ArrowFunction,
+		jstree.Class,
+		jstree.MethodDefinition:
+		w.scope(i, depth)
+	case jstree.StatementBlock, jstree.SwitchBody, jstree.ForStatement, jstree.CatchClause:
+		if c, ok := w.field(i, jstree.FieldParameter); ok {
+			w.pattern(c, depth, true)
+		}
+		w.blocks++
+		w.below(i, depth)
+		w.blocks--
+	case jstree.ForInStatement:
+		w.forIn(i, depth)
+	case jstree.VariableDeclarator:
+		w.declarator(i, parent, depth)
+	case jstree.AssignmentExpression, jstree.AugmentedAssignmentExpression, jstree.UpdateExpression:
+		w.assignment(i, depth)
+	case jstree.UnaryExpression, jstree.ExpressionStatement:
+		w.change(w.changed(i))
+		w.below(i, depth)
+	default:
+		w.below(i, depth)
+	}
+}
+
+// defines2 returns the name of a definition that is not at the top level, too.
+func (w *scriptNames) defines2(i uint32) string {
+	if name, ok := w.field(i, jstree.FieldName); ok {
+		return w.text(name)
+	}
+	return ""
+}
+
+func (w *scriptNames) use(name string) {
+	w.used[name] = true
+	if w.inner == 0 && !w.before[name] {
+		w.reads[name] = true
+	}
+}
+
+// define binds the name of a definition.
+func (w *scriptNames) define(name string) {
+	w.bound[name] = true
+	if w.inner == 0 && w.blocks == 0 && name != "" {
+		w.bindings.defines[name] = true
+		w.before[name] = true
+	}
+}
+
+// assign binds a name by a declaration or an assignment. A local name is bound in a block or a function only.
+func (w *scriptNames) assign(name string, local bool) {
+	w.bound[name] = true
+	if w.inner > 0 || local {
+		return
+	}
+	w.before[name] = true
+	if !w.bindings.defines[name] {
+		w.assigns[name] = true
+	}
+}
+
+func (w *scriptNames) imported(i uint32, depth int) {
+	name, ok := w.field(i, jstree.FieldAlias)
+	if !ok {
+		name, ok = w.field(i, jstree.FieldName)
+	}
+	for _, c := range w.children(i) {
+		if k := w.Nodes[c].Kind; !ok && k == jstree.Identifier {
+			name, ok = c, true
+		} else if k == jstree.NamedImports || k == jstree.NamespaceImport || k == jstree.ImportSpecifier {
+			w.below(i, depth)
+			break
+		}
+	}
+	if ok {
+		w.bound[w.text(name)], w.before[w.text(name)], w.imports[w.text(name)] = true, true, true
+	}
+}
+
+// scope visits a function or a class: its parameters are bound in it.
+func (w *scriptNames) scope(i uint32, depth int) {
+	w.inner++
+	defer func() { w.inner-- }()
+	for _, c := range w.children(i) {
+		switch n := &w.Nodes[c]; {
+		case n.Field == jstree.FieldName:
+		case n.Field == jstree.FieldParameter:
+			w.pattern(c, depth, true)
+		case n.Kind == jstree.FormalParameters:
+			for _, p := range w.children(c) {
+				w.pattern(p, depth, true)
+			}
+		case n.Kind == jstree.TypeParameters:
+			for _, p := range w.children(c) {
+				w.bound[w.defines2(p)] = true
+			}
+		default:
+			w.node(c, i, depth+1)
+		}
+	}
+}
+
+func (w *scriptNames) forIn(i uint32, depth int) {
+	w.each(i, depth, jstree.FieldRight)
+	kind, declares := w.field(i, jstree.FieldKind)
+	if left, ok := w.field(i, jstree.FieldLeft); ok {
+		w.pattern(left, depth, declares && w.text(kind) != "var")
+	}
+	w.blocks++
+	w.each(i, depth, jstree.FieldBody)
+	w.blocks--
+}
+
+func (w *scriptNames) declarator(i, parent uint32, depth int) {
+	w.each(i, depth, jstree.FieldType, jstree.FieldValue)
+	name, ok := w.field(i, jstree.FieldName)
+	if !ok {
+		return
+	}
+	local := w.blocks > 0 && w.Nodes[parent].Kind == jstree.LexicalDeclaration
+	if !local && w.Nodes[name].Kind == jstree.Identifier && w.isFunction(i) {
+		w.define(w.text(name))
+		return
+	}
+	w.pattern(name, depth, local)
+	if value, ok := w.field(i, jstree.FieldValue); ok && w.inner == 0 && strings.HasPrefix(w.text(value), "require(") {
+		w.imports[w.text(name)] = true
+		delete(w.assigns, w.text(name))
+	}
+}
+
+func (w *scriptNames) assignment(i uint32, depth int) {
+	w.each(i, depth, jstree.FieldRight)
+	left, ok := w.field(i, jstree.FieldLeft)
+	if !ok {
+		left, ok = w.field(i, jstree.FieldArgument)
+	}
+	if !ok {
+		return
+	}
+	switch w.Nodes[left].Kind {
+	case jstree.Identifier:
+		if name := w.text(left); w.Nodes[i].Kind != jstree.AssignmentExpression && w.inner == 0 && !w.before[name] {
+			w.reads[name] = true
+		}
+		w.assign(w.text(left), false)
+	case jstree.ObjectPattern, jstree.ArrayPattern:
+		w.pattern(left, depth, false)
+	default:
+		w.change(w.base(left, 0))
+		w.node(left, i, depth+1)
+	}
+}
+
+// pattern binds the names of a pattern, and visits its defaults and types.
+func (w *scriptNames) pattern(i uint32, depth int, local bool) {
+	if depth > 500 {
+		return
+	}
+	switch w.Nodes[i].Kind {
+	case jstree.Identifier, jstree.ShorthandPropertyIdentifierPattern:
+		w.assign(w.text(i), local)
+	case jstree.AssignmentPattern, jstree.ObjectAssignmentPattern:
+		w.each(i, depth, jstree.FieldRight)
+		if left, ok := w.field(i, jstree.FieldLeft); ok {
+			w.pattern(left, depth+1, local)
+		}
+	case jstree.PairPattern:
+		if value, ok := w.field(i, jstree.FieldValue); ok {
+			w.pattern(value, depth+1, local)
+		}
+	case jstree.RequiredParameter, jstree.OptionalParameter:
+		w.each(i, depth, jstree.FieldType, jstree.FieldValue)
+		if p, ok := w.field(i, jstree.FieldPattern); ok {
+			w.pattern(p, depth+1, local)
+		}
+	case jstree.ObjectPattern, jstree.ArrayPattern, jstree.RestPattern:
+		for _, c := range w.children(i) {
+			w.pattern(c, depth+1, local)
+		}
+	}
+}
+
+// changed returns the name whose value a statement or a delete changes in place: x of x.f() and of delete x.a.
+func (w *scriptNames) changed(i uint32) string {
+	if w.Nodes[i].Kind == jstree.UnaryExpression {
+		if c, ok := w.field(i, jstree.FieldArgument); ok && strings.HasPrefix(w.text(i), "delete") {
+			return w.base(c, 0)
+		}
+		return ""
+	}
+	list := w.children(i)
+	if len(list) > 0 && w.Nodes[list[0]].Kind == jstree.AwaitExpression {
+		list = w.children(list[0])[1:]
+	}
+	if len(list) == 0 || w.Nodes[list[0]].Kind != jstree.CallExpression {
+		return ""
+	}
+	f, _ := w.field(list[0], jstree.FieldFunction)
+	return w.base(f, 0)
+}
+
+// base returns x of x.a[i].b, or "" for what is no such path.
+func (w *scriptNames) base(i uint32, depth int) string {
+	switch w.Nodes[i].Kind {
+	case jstree.Identifier:
+		if depth > 0 {
+			return w.text(i)
+		}
+	case jstree.MemberExpression, jstree.SubscriptExpression:
+		if c, ok := w.field(i, jstree.FieldObject); ok && depth < 100 {
+			return w.base(c, depth+1)
+		}
+	}
+	return ""
+}
+
+func (w *scriptNames) change(name string) {
+	if name != "" && w.inner == 0 {
+		w.changes[name] = true
+	}
+}
+
+// scriptBuiltins has the names that unrelated code has in common.
+var scriptBuiltins = nameSet(
+	`console Object Array String Number Boolean Symbol BigInt Math JSON Date RegExp Map Set WeakMap
+	WeakSet Promise Proxy Reflect Error TypeError RangeError SyntaxError parseInt parseFloat isNaN isFinite globalThis
+	process Buffer require module exports setTimeout setInterval setImmediate clearTimeout clearInterval
+	queueMicrotask fetch URL URLSearchParams structuredClone Intl ArrayBuffer Uint8Array Float64Array Int32Array
+	TextEncoder TextDecoder undefined NaN Infinity encodeURIComponent decodeURIComponent display Deno Record Partial
+	Readonly Pick Omit Function arguments`,
+)

@@ -1,0 +1,238 @@
+package bash
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner/kernel"
+)
+
+// inode identifies an open file.
+type inode struct {
+	device, number uint64
+}
+
+// descriptor is one that the shell has open, beside the driver's and the standard ones.
+type descriptor struct {
+	number string
+	path   string // "" for what is no file: a pipe, a socket, a standard stream
+	inode  inode
+	writes bool
+}
+
+// descriptors returns what the shell has open. A shell that has just shown its state may still put its standard streams
+// back: until then it has copies of them that are closed on exec.
+func (sh *shell) descriptors() (list []descriptor) {
+	for range 200 {
+		var busy bool
+		if list, busy = sh.look(); !busy {
+			break
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+	return list
+}
+
+// look returns what the shell has open now, and whether it puts streams back.
+func (sh *shell) look() (list []descriptor, busy bool) {
+	events, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/251", sh.peer.Pid()))
+	proc := fmt.Sprintf("/proc/%d/", sh.peer.Pid())
+	entries, err := os.ReadDir(proc + "fd")
+	if err != nil {
+		return nil, false
+	}
+	for _, e := range entries {
+		n, err := strconv.Atoi(e.Name())
+		if err != nil || n >= 250 {
+			continue
+		}
+		path, err := os.Readlink(proc + "fd/" + e.Name())
+		busy = busy || err == nil && n <= 2 && path == events
+		if err != nil || n == 0 && (path == os.DevNull || path == sh.launch.Stdin) ||
+			n <= 2 && filepath.Dir(path) == filepath.Clean(sh.launch.Spool) {
+			continue
+		}
+		d := descriptor{number: e.Name()}
+		if info, err := os.Stat(proc + "fd/" + e.Name()); err == nil && info.Mode().IsRegular() &&
+			filepath.Dir(path) != filepath.Clean(sh.launch.Spool) {
+			if sys, is := info.Sys().(*syscall.Stat_t); is {
+				d.inode = inode{uint64(sys.Dev), sys.Ino}
+			}
+			d.path = strings.TrimSuffix(path, " (deleted)")
+		}
+		data, _ := os.ReadFile(proc + "fdinfo/" + e.Name())
+		_, text, _ := strings.Cut(string(data), "flags:")
+		var flags int
+		if _, err := fmt.Sscanf(text, "%o", &flags); err == nil {
+			busy = busy || n >= 10 && flags&syscall.O_CLOEXEC != 0 && !strings.HasPrefix(path, "pipe:")
+			d.writes = flags&syscall.O_ACCMODE != syscall.O_RDONLY
+		}
+		list = append(list, d)
+	}
+	return list, busy
+}
+
+// filesOpen is what was open before a node, with copies of what it may write.
+type filesOpen struct {
+	used   []string
+	images map[string]*kernel.FileBefore
+}
+
+// touches reports whether a node may use a descriptor. A standard stream that leads elsewhere is used by any.
+func (u *uses) touches(d descriptor) bool {
+	return u.anyFd || u.everything || u.fds[d.number] || len(d.number) == 1 && d.number <= "2"
+}
+
+// oddities names the descriptors that are no files.
+func oddities(list []descriptor) string {
+	var b strings.Builder
+	for _, d := range list {
+		if d.path == "" {
+			b.WriteString(d.number + " ")
+		}
+	}
+	return b.String()
+}
+
+// filesBefore copies the files that the node may write through descriptors. there is false where the program has a file
+// open that the shell has not: used says which.
+func (sh *shell) filesBefore(u *uses) (f filesOpen, there bool) {
+	f.images = map[string]*kernel.FileBefore{}
+	wanted := sh.live.hidden[keyStreams] + sh.live.hidden[keyDescriptors]
+	if len(sh.open) == 0 && !u.anyFd && len(u.fds) == 0 && wanted == "" {
+		return f, true
+	}
+	list := sh.descriptors()
+	open := map[string]bool{}
+	for _, d := range list {
+		open[d.number] = true
+		if d.path == "" || !u.touches(d) {
+			continue
+		}
+		f.used = append(f.used, sh.first(d))
+		if _, done := f.images[d.path]; done || !d.writes {
+			continue
+		}
+		if image, err := sh.image(d.path); err == nil {
+			f.images[d.path] = image
+		}
+	}
+	for line := range strings.Lines(wanted) {
+		number, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !open[number] && u.touches(descriptor{number: number}) {
+			return filesOpen{used: []string{path}}, false
+		}
+	}
+	return f, true
+}
+
+// first returns the path at which a file was found open first.
+func (sh *shell) first(d descriptor) string {
+	if sh.open == nil {
+		sh.open = map[inode]string{}
+	}
+	if _, known := sh.open[d.inode]; !known {
+		sh.open[d.inode] = d.path
+	}
+	return sh.open[d.inode]
+}
+
+// image copies a file.
+func (sh *shell) image(path string) (*kernel.FileBefore, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, err
+	}
+	sh.stored++
+	copied := filepath.Join(sh.launch.Spool, fmt.Sprintf("sh-before-%d", sh.stored))
+	out, err := os.Create(copied)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(out, in)
+	if bad := out.Close(); err == nil {
+		err = bad
+	}
+	return &kernel.FileBefore{Copy: copied, Mode: uint32(info.Mode().Perm()), Time: info.ModTime().UnixNano()}, err
+}
+
+// filesAfter tells what is open after a node, and what it wrote through descriptors. after is nil when the shell ended.
+func (sh *shell) filesAfter(seen *kernel.Observation, u *uses, before filesOpen, after *snapshot) {
+	seen.Files.Open = map[string][]string{}
+	for path, image := range before.images {
+		if changed(path, image) {
+			if seen.Files.Writes == nil {
+				seen.Files.Writes = map[string]*kernel.FileBefore{}
+			}
+			seen.Files.Writes[path] = image
+		}
+	}
+	seen.Files.Used = before.used
+	if after == nil {
+		sh.open = nil
+		return
+	}
+	if len(sh.open) == 0 && !u.anyFd && len(u.fds) == 0 && !u.everything {
+		for _, key := range []string{keyDescriptors, keyStreams} {
+			if text := sh.live.hidden[key]; text != "" {
+				after.hidden[key] = text
+			}
+		}
+		return
+	}
+	list := sh.descriptors()
+	open := map[inode]string{}
+	for _, d := range list {
+		if d.path == "" {
+			continue
+		}
+		first := sh.first(d)
+		open[d.inode] = first
+		key := keyDescriptors
+		if len(d.number) == 1 && d.number <= "2" {
+			key = keyStreams
+		}
+		after.hidden[key] += d.number + " " + first + "\n"
+		seen.Files.Open[first] = []string{}
+		if info, err := os.Stat(d.path); err == nil {
+			if sys, is := info.Sys().(*syscall.Stat_t); is && sys.Ino == d.inode.number {
+				seen.Files.Open[first] = []string{d.path}
+			}
+		}
+	}
+	sh.open, sh.odd = open, oddities(list)
+}
+
+// changed reports whether a file is unlike its copy.
+func changed(path string, image *kernel.FileBefore) bool {
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return true
+	}
+	was, err := os.ReadFile(image.Copy)
+	return err != nil || string(now) != string(was)
+}
+
+// detach closes descriptors of files.
+func (sh *shell) detach(files []string) error {
+	for _, d := range sh.descriptors() {
+		for _, f := range files {
+			if d.path != "" && sh.first(d) == f {
+				sh.pending = append(sh.pending, "exec "+d.number+">&-")
+				delete(sh.open, d.inode)
+			}
+		}
+	}
+	return nil
+}

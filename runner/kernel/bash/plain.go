@@ -1,0 +1,278 @@
+package bash
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/xstate-engine/xstate/runner/kernel"
+)
+
+// fail ends a handover with a failure.
+func (sh *shell) fail(seen kernel.Observation, f *kernel.Failure) (kernel.Observation, error) {
+	f.Traceback = []string{f.Type + ": " + f.Message}
+	seen.Failure = f
+	return seen, sh.peer.Send("result", map[string]any{"error": f}, nil)
+}
+
+// give sends the plain forms of values.
+func (sh *shell) give(n kernel.Node) (seen kernel.Observation, err error) {
+	var names []string
+	if err := json.Unmarshal(n.Text, &names); err != nil {
+		return seen, err
+	}
+	var again []string
+	for _, name := range names {
+		if slices.Contains(n.Unbound, name) {
+			again = append(again, name)
+		}
+	}
+	if len(again) > 0 {
+		seen.Again = again
+		return seen, sh.peer.Send("result", map[string]any{"unbound": true}, nil)
+	}
+	u := &uses{names: map[string]bool{}, keys: map[string]bool{}}
+	for _, name := range names {
+		u.names[name] = true
+	}
+	defer func() { sh.reads(&seen, u, sh.live) }()
+	values := map[string]any{}
+	for _, name := range names {
+		d, is := sh.live.vars[name]
+		if ref, index, points := d.target(); points && index == "" {
+			u.names[ref] = true
+			d, is = sh.live.vars[ref]
+		}
+		if !is {
+			return sh.fail(seen, &kernel.Failure{Type: typeShell, Message: name + ": unbound variable", Name: name})
+		}
+		value, ok := plainOf(d)
+		if !ok {
+			return sh.fail(seen, &kernel.Failure{Type: typeNoPlainForm, Message: name + ": a " + kindOf(d)})
+		}
+		values[name] = value
+	}
+	document, err := json.Marshal(map[string]any{"names": values})
+	if err != nil {
+		return seen, err
+	}
+	if err := sh.peer.Send("plain", struct{}{}, document); err != nil {
+		return seen, err
+	}
+	return seen, sh.peer.Send("result", struct{}{}, nil)
+}
+
+// plainOf returns the plain form of a variable.
+func plainOf(d declaration) (any, bool) {
+	if strings.HasSuffix(d.name, ")") || d.has("n") {
+		return nil, false
+	}
+	if !d.has("a") && !d.has("A") {
+		text, ok := d.scalar()
+		if d.value == "" {
+			return nil, true
+		}
+		if d.value == `=""` {
+			return "", true
+		}
+		return text, ok && isText(text)
+	}
+	keys, values, ok := elements(d)
+	if !ok {
+		return nil, false
+	}
+	if d.has("a") {
+		return append([]string{}, values...), true
+	}
+	var b bytes.Buffer // in the order that Bash has them
+	b.WriteByte('{')
+	for i, key := range keys {
+		k, _ := json.Marshal(key)
+		v, _ := json.Marshal(values[i])
+		fmt.Fprintf(&b, "%s:%s", k, v)
+		if i+1 < len(keys) {
+			b.WriteByte(',')
+		}
+	}
+	b.WriteByte('}')
+	return json.RawMessage(b.Bytes()), true
+}
+
+// isText reports whether a text has a form in JSON.
+func isText(text string) bool { return strings.ToValidUTF8(text, "") == text }
+
+// elements reads the declaration of an array.
+func elements(d declaration) (keys, values []string, ok bool) {
+	if d.value == "" {
+		return nil, nil, true
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader("x"+d.value), "")
+	if err != nil || len(file.Stmts) != 1 {
+		return nil, nil, false
+	}
+	body := strings.TrimSuffix(strings.TrimPrefix(d.value, "=("), ")")
+	for body = strings.TrimSpace(body); body != ""; body = strings.TrimSpace(body) {
+		end := keyEnd(body)
+		if end < 0 {
+			return nil, nil, false
+		}
+		key, is := unquote(body[1:end])
+		if !is {
+			return nil, nil, false
+		}
+		rest := body[end+2:]
+		n := wordEnd(rest)
+		value, is := unquote(rest[:n])
+		if !is || !isText(value) || !isText(key) {
+			return nil, nil, false
+		}
+		keys, values, body = append(keys, key), append(values, value), rest[n:]
+	}
+	return keys, values, true
+}
+
+// keyEnd returns where the bracket after a key is.
+func keyEnd(text string) int {
+	if text == "" || text[0] != '[' {
+		return -1
+	}
+	if at := 1 + wordEnd(text[1:]); strings.HasPrefix(text[1:], `"`) || strings.HasPrefix(text[1:], "$'") {
+		_ = at
+		i := 1 + quotedLength(text[1:])
+		if strings.HasPrefix(text[i:], "]=") {
+			return i
+		}
+		return -1
+	}
+	return strings.Index(text, "]=")
+}
+
+// quotedLength returns the length of a word in quotes.
+func quotedLength(text string) int {
+	i := strings.IndexAny(text, `"'`)
+	quote := text[i]
+	for i++; i < len(text) && text[i] != quote; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return min(i+1, len(text))
+}
+
+// wordEnd returns the length of the word that a text begins with.
+func wordEnd(text string) int {
+	if strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "$'") {
+		return quotedLength(text)
+	}
+	if at := strings.IndexAny(text, " )"); at >= 0 {
+		return at
+	}
+	return len(text)
+}
+
+// take_ binds the names of a document.
+func (sh *shell) take_(n kernel.Node) (seen kernel.Observation, err error) {
+	var document struct {
+		Names map[string]json.RawMessage `json:"names"`
+	}
+	if err := json.Unmarshal(n.Text, &document); err != nil {
+		return seen, err
+	}
+	var script strings.Builder
+	for name, text := range document.Names {
+		line, what := assignmentOf(name, text)
+		if what != "" {
+			return sh.fail(seen, &kernel.Failure{Type: typeNoPlainForm, Message: what})
+		}
+		script.WriteString(line + "\n")
+	}
+	if err := sh.flush(); err != nil {
+		return seen, err
+	}
+	sh.clearOutputs()
+	before := sh.live
+	after, err := sh.execute("__xs_n=; ", script.String()+`__xs_x=(0 "" 0)`, 1)
+	if err != nil {
+		return seen, err
+	}
+	after.keepAttributes(before)
+	sh.live = after
+	u := &uses{assigned: map[string]bool{}}
+	sh.writes(&seen, u, n, before, after)
+	return seen, sh.peer.Send("result", struct{}{}, nil)
+}
+
+// assignmentOf returns the declaration of a name with a plain value; what says which part has no form in Bash.
+func assignmentOf(name string, text json.RawMessage) (line, what string) {
+	if !isPlain(name) || ignored(name) {
+		return "", name + ": no name of a variable"
+	}
+	head := "builtin unset -v " + name + "; declare "
+	if word, ok := scalarOf(text); ok {
+		return head + "-- " + name + word, ""
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) == nil {
+		var words []string
+		for i, v := range list {
+			word, ok := scalarOf(v)
+			if !ok {
+				return "", fmt.Sprintf("%s[%d]: it is no text or number", name, i)
+			}
+			words = append(words, fmt.Sprintf("[%d]=%s", i, strings.TrimPrefix(word, "=")+empty(word)))
+		}
+		return head + "-a " + name + "=(" + strings.Join(words, " ") + ")", ""
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(text, &object) != nil {
+		return "", name + ": it has no form in Bash"
+	}
+	var words []string
+	for key, v := range object {
+		word, ok := scalarOf(v)
+		if !ok || key == "" || strings.HasPrefix(key, "$") {
+			return "", fmt.Sprintf("%s.%s: it is no text or number", name, key)
+		}
+		words = append(words, "["+quote(key)+"]="+strings.TrimPrefix(word, "=")+empty(word))
+	}
+	slices.Sort(words)
+	return head + "-A " + name + "=(" + strings.Join(words, " ") + ")", ""
+}
+
+func empty(word string) string {
+	if word == "" {
+		return "''"
+	}
+	return ""
+}
+
+// scalarOf returns what stands behind the name of a variable with a plain value.
+func scalarOf(text json.RawMessage) (string, bool) {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		return "", false
+	}
+	switch v := value.(type) {
+	case nil:
+		return "", true
+	case bool:
+		return fmt.Sprintf("=%v", v), true
+	case string:
+		return "=" + quote(v), !strings.Contains(v, "\x00")
+	case json.Number:
+		return "=" + v.String(), true
+	case map[string]any:
+		for _, tag := range []string{"$int", "$number"} {
+			if s, is := v[tag].(string); is && len(v) == 1 {
+				return "=" + quote(s), true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,333 @@
+package bash
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/xstate-engine/xstate/runner/kernel"
+)
+
+//go:embed driver.sh
+var driver string
+
+// shell is one process of Bash, and what the engine asks of it.
+type shell struct {
+	*session
+	peer    *kernel.Peer
+	script  *os.File // Bash reads it as its script
+	answers *bufio.Reader
+	outputs [2]output
+	pending []string // texts to execute before the next node
+}
+
+// output is a file that the program prints to.
+type output struct {
+	name string
+	file *os.File
+	sent int64
+}
+
+func newShell(s *session, p *kernel.Peer, script *os.File) *shell {
+	return &shell{session: s, peer: p, script: script, answers: bufio.NewReaderSize(p.From, 1<<16)}
+}
+
+// errEnded says that the shell has ended.
+var errEnded = errors.New("the shell has ended")
+
+// serve answers requests until either side ends.
+func (sh *shell) serve() {
+	if _, _, err := sh.peer.Receive(); err != nil || sh.begin() != nil ||
+		sh.peer.Send("hello", struct{}{}, nil) != nil {
+		return
+	}
+	defer sh.outputs[0].file.Close()
+	defer sh.outputs[1].file.Close()
+	for {
+		header, body, err := sh.peer.Receive()
+		if err != nil {
+			return
+		}
+		reply, data, err := sh.answer(header, body)
+		if errors.Is(err, errEnded) {
+			return
+		}
+		if err != nil {
+			reply = map[string]any{"ok": false, "error": err.Error(), "trace": ""}
+		}
+		if err := sh.peer.Send("reply", reply, data); err != nil {
+			return
+		}
+		if sh.gone.Load() {
+			return
+		}
+	}
+}
+
+// begin starts the shell, with the state of the one before it if there was one.
+func (sh *shell) begin() error {
+	for i, name := range []string{"stdout", "stderr"} {
+		f, err := os.OpenFile(filepath.Join(sh.launch.Spool, name), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		sh.outputs[i] = output{name: name, file: f}
+	}
+	text := driver + "builtin cd -- " + quote(sh.launch.Folder) + "\n"
+	if old, is := sh.launch.Environ["OLDPWD"]; is {
+		text += "OLDPWD=" + quote(old) + "\n"
+	} else {
+		text += "builtin unset OLDPWD; builtin declare -x OLDPWD\n"
+	}
+	text += fmt.Sprintf("RANDOM=%d\n%s", sh.launch.Seed&32767, "builtin eval \"$__xs_E\"\n")
+	if _, err := sh.script.WriteString(text); err != nil {
+		return err
+	}
+	first, _, err := sh.await(nil)
+	if err != nil {
+		return err
+	}
+	sh.odd = oddities(sh.descriptors())
+	sh.oddBefore, sh.oddBase = sh.odd, sh.odd
+	if !sh.began {
+		live := *first // it changes, and the base does not
+		sh.random = []int{int(sh.launch.Seed & 32767)}
+		sh.began, sh.base, sh.live = true, first, &live
+		sh.owned, sh.parked = map[string]bool{}, map[kernel.Group][]declaration{}
+		return nil
+	}
+	sh.restoreAll(first)
+	return nil
+}
+
+// restoreAll gives a new shell the state that the last one had before its last node.
+func (sh *shell) restoreAll(first *snapshot) {
+	want := sh.live
+	sh.live, sh.busy = first, false
+	for name := range first.vars {
+		if _, is := want.vars[name]; !is {
+			sh.pending = append(sh.pending, unsetting(first.vars[name]))
+		}
+	}
+	var functions []string
+	for name, d := range want.vars {
+		switch {
+		case first.vars[name] == d:
+		case strings.HasSuffix(name, "()"):
+			functions = append(functions, d.text())
+		default:
+			sh.pending = append(sh.pending, sh.replacing(d))
+		}
+	}
+	sh.pending = append(sh.pending, functions...)
+	sh.live = &snapshot{
+		job:       first.job,
+		process:   first.process,
+		vars:      want.vars,
+		hidden:    want.hidden,
+		status:    want.status,
+		flags:     want.flags,
+		aliases:   want.aliases,
+		arguments: want.arguments,
+		dirs:      want.dirs,
+	}
+	for key, text := range want.hidden {
+		if first.hidden[key] != text {
+			sh.pending = append(sh.pending, sh.restoring(key, text))
+		}
+	}
+	if len(sh.random) > 0 {
+		sh.pending = append(sh.pending, fmt.Sprintf("RANDOM=%d", sh.random[0]))
+	}
+}
+
+// execute has the shell execute a text by eval. before is executed first, on the same line. line is the number of the
+// first line of the text. It returns the state after; errEnded when the shell did not come that far.
+func (sh *shell) execute(before, text string, line int) (*snapshot, error) {
+	body := before + text
+	if _, err := fmt.Fprintf(sh.script, "__xs_r %d; builtin eval \"${__xs_t:(LINENO=%d)*0}\"; builtin eval \"$__xs_E\"\n",
+		len(body), max(1, line)); err != nil {
+		return nil, errEnded
+	}
+	if _, err := sh.peer.To.WriteString(body); err != nil {
+		return nil, errEnded
+	}
+	after, _, err := sh.await(sh.live)
+	return after, err
+}
+
+// await reads what the shell says until a snapshot is complete. At a mark, what was printed is sent.
+func (sh *shell) await(before *snapshot) (*snapshot, []string, error) {
+	var fields []string
+	for {
+		field, err := sh.answers.ReadString(0)
+		if err != nil {
+			return nil, nil, errEnded
+		}
+		field = field[:len(field)-1]
+		switch {
+		case field == "M" && fields == nil:
+			sh.sendOutputs()
+			if _, err := sh.peer.To.WriteString("."); err != nil {
+				return nil, nil, errEnded
+			}
+		case field == "S" && fields == nil:
+			fields = []string{}
+		case field == "E" && len(fields) >= 17:
+			if s, err := newSnapshot(fields, before, sh.base); err == nil {
+				return s, fields, nil
+			}
+			fields = append(fields, field)
+		case fields != nil:
+			fields = append(fields, field)
+		}
+	}
+}
+
+// flush executes what is pending.
+func (sh *shell) flush() error {
+	if len(sh.pending) == 0 {
+		return nil
+	}
+	text := strings.Join(sh.pending, "\n")
+	sh.pending = nil
+	want := sh.live
+	after, err := sh.execute("", "{ __xs_d=\n"+text+"\n} >/dev/null 2>&1", 1)
+	if err != nil {
+		return err
+	}
+	after.status, after.flags = want.status, want.flags
+	for _, key := range []string{keyStatus, keyLast, keyTraps, keyOptions, keyDescriptors, keyStreams, keyRandom} {
+		if text, is := want.hidden[key]; is {
+			after.hidden[key] = text
+		} else {
+			delete(after.hidden, key)
+		}
+	}
+	after.keepAttributes(want)
+	sh.live = after
+	return nil
+}
+
+// maxPiece bounds what is sent at once, and maxPrinted what is sent of a node; the rest is not recorded anyway.
+const (
+	maxPiece   = 1 << 20
+	maxPrinted = 64 << 20
+)
+
+// sendOutputs sends what the program has printed since the last time.
+func (sh *shell) sendOutputs() {
+	for i := range sh.outputs {
+		o := &sh.outputs[i]
+		for o.sent < maxPrinted {
+			data := make([]byte, 4096)
+			n, _ := o.file.ReadAt(data, o.sent)
+			if n == len(data) {
+				data = make([]byte, maxPiece)
+				n, _ = o.file.ReadAt(data, o.sent)
+			}
+			if n == 0 {
+				break
+			}
+			o.sent += int64(n)
+			_ = sh.peer.Send("output", map[string]any{"kind": o.name, "shared": false, "upto": o.sent}, data[:n])
+		}
+	}
+}
+
+// clearOutputs forgets what was printed between nodes.
+func (sh *shell) clearOutputs() {
+	for i := range sh.outputs {
+		o := &sh.outputs[i]
+		if info, err := o.file.Stat(); err != nil || info.Size() > 0 {
+			_ = o.file.Truncate(0)
+		}
+		o.sent = 0
+	}
+}
+
+// answer answers one request.
+func (sh *shell) answer(header json.RawMessage, body []byte) (reply any, data []byte, err error) {
+	var r request
+	if err := json.Unmarshal(header, &r); err != nil {
+		return nil, nil, err
+	}
+	switch r.Op {
+	case "run":
+		var n kernel.Node
+		if err := json.Unmarshal(header, &n); err != nil {
+			return nil, nil, err
+		}
+		n.Text = body
+		seen, err := sh.run(n)
+		return observed{OK: true, Observation: seen}, nil, err
+	case "bind":
+		sh.bind(r)
+	case "store":
+		return sh.store(r.Names)
+	case "load":
+		return sh.load(r, body)
+	case "hidden_get":
+		return ok{OK: true}, []byte(sh.live.hidden[r.Key]), nil
+	case "hidden_put":
+		text := string(body)
+		if r.Pristine {
+			text = sh.base.hidden[r.Key]
+		}
+		sh.setHidden(r.Key, text)
+	case "show":
+		d, is := sh.live.vars[r.Name]
+		text := strings.TrimPrefix(d.value, "=")
+		if strings.HasSuffix(r.Name, "()") {
+			text = d.value
+		}
+		if !is {
+			text = ""
+		}
+		return struct {
+			OK   bool   `json:"ok"`
+			Repr string `json:"Repr"`
+		}{true, text}, nil, nil
+	case "detach":
+		return struct {
+			OK    bool     `json:"ok"`
+			Paths []string `json:"Paths"`
+		}{true, []string{}}, nil, sh.detach(r.Files)
+	case "unload", "forget", "environ", "flush", "close_figures", "sources":
+		if r.Op == "forget" {
+			clear(sh.parked)
+		}
+	default:
+		return nil, nil, fmt.Errorf("unknown request %q", r.Op)
+	}
+	return ok{OK: true}, nil, nil
+}
+
+type ok struct {
+	OK bool `json:"ok"`
+}
+
+type observed struct {
+	OK bool `json:"ok"`
+	kernel.Observation
+}
+
+// request is a request of the engine; which fields it has depends on the operation.
+type request struct {
+	Op       string            `json:"op"`
+	Names    []string          `json:"names"`
+	Name     string            `json:"name"`
+	Key      string            `json:"key"`
+	Pristine bool              `json:"pristine"`
+	Path     string            `json:"path"`
+	Files    []string          `json:"files"`
+	Park     []json.RawMessage `json:"park"`
+	Drop     []kernel.Group    `json:"drop"`
+	Unbind   []string          `json:"unbind"`
+	Unpark   []kernel.Group    `json:"unpark"`
+}

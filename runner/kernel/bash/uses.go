@@ -1,0 +1,286 @@
+package bash
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	source "github.com/xstate-engine/xstate/depgraph/bash"
+)
+
+// uses are what a node may use, with all that it calls.
+type uses struct {
+	names      map[string]bool // that it may read
+	assigned   map[string]bool // that it may assign
+	keys       map[string]bool // hidden state
+	everything bool
+	exported   bool // it executes programs, or lists what is exported
+	positional bool // it reads or changes the program's arguments
+	features
+}
+
+// code is what the text of a node, a function or a handler says.
+type code struct {
+	facts *depgraph.Facts
+	needs []source.Needs
+	features
+}
+
+// codeOf reads a text. The answer for a text that does not parse says that it may do anything.
+func (s *session) codeOf(text string) code {
+	if c, known := s.codes[text]; known {
+		return c
+	}
+	c := code{}
+	facts, err := source.Analyze([]byte(text), source.Bash)
+	f := featuresOf([]byte(text))
+	if err == nil && f != nil {
+		c = code{facts, source.Needed(facts), *f}
+	}
+	if s.codes == nil || len(s.codes) > 10_000 {
+		s.codes = map[string]code{}
+	}
+	s.codes[text] = c
+	return c
+}
+
+// usesOf returns what a node may use in the present state.
+func (s *session) usesOf(text string) *uses {
+	u := &uses{names: map[string]bool{}, assigned: map[string]bool{}, keys: map[string]bool{}}
+	u.fds, u.marks, u.numbers = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	own := s.codeOf(text)
+	definition := own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef
+	done := map[string]bool{}
+	if definition {
+		u.add(s, code{facts: own.facts}, false, done)
+	} else {
+		u.add(s, own, true, done)
+	}
+	if definition {
+		for key := range map[string]bool{keyOptions: true, keyVariables: true} {
+			u.keys[key] = true
+		}
+		return u
+	}
+	s.handlers(u, done)
+	s.stateKeys(u)
+	for name := range u.assigned { // what is exported changes with it
+		u.exported = u.exported || name == source.Exports || s.live.vars[name].has("x") || s.base.vars[name].has("x") ||
+			strings.HasPrefix(s.live.hidden[keyAttrs+name], "-x")
+	}
+	return u
+}
+
+// handlers adds the handlers that the node may call.
+func (s *session) handlers(u *uses, done map[string]bool) {
+	texts := s.live.hidden[keyTraps]
+	if u.programs || u.signals || u.jobs || u.everything {
+		u.keys[keySignals] = true
+		texts += s.live.hidden[keySignals]
+	}
+	if u.exits || u.everything || u.traps || s.live.onOptions() != "" {
+		u.keys[keyExit] = true
+		texts += s.live.hidden[keyExit]
+	}
+	if u.traps {
+		u.keys[keySignals] = true
+	}
+	for line := range strings.Lines(texts) {
+		if text, is := strings.CutPrefix(line, "builtin trap -- "); is {
+			word := text[:strings.LastIndexByte(strings.TrimSpace(text), ' ')]
+			u.add(s, s.codeOf(strings.ReplaceAll(strings.Trim(word, "'"), `'\''`, "'")), true, done)
+		} else {
+			u.everything = true // a handler of several lines
+		}
+	}
+}
+
+// add adds a code. calls: its functions are called, and what they make is used.
+func (u *uses) add(s *session, c code, calls bool, done map[string]bool) {
+	if c.facts == nil {
+		u.everything, u.exported, u.programs, u.files, u.exits, u.anyFd = true, true, true, true, true, true
+		u.draws, u.status, u.last = true, true, true
+		return
+	}
+	u.join(&c.features)
+	for i := range c.facts.Nodes {
+		n := &c.facts.Nodes[i]
+		for _, name := range n.Uses {
+			if i >= len(c.needs) || !slices.Contains(c.needs[i].Kinds, name) {
+				u.use(s, name, done)
+			}
+		}
+		if calls {
+			for _, name := range n.Later {
+				u.use(s, name, done)
+			}
+			for _, name := range n.Rebinds {
+				u.assigned[name] = true
+			}
+		}
+		for _, list := range [][]string{n.Defines, n.Deletes} {
+			for _, name := range list {
+				u.assigned[name] = true
+			}
+		}
+		for _, d := range n.Dynamic {
+			if d.Later && !calls {
+				continue
+			}
+			u.dynamic(s, d, &c, n, done)
+		}
+		for _, e := range n.Effects {
+			if e.Later && !calls {
+				continue
+			}
+			u.effect(e)
+		}
+	}
+	for name := range c.numbers {
+		if d, is := s.live.vars[name]; is && calls {
+			u.number(s, d, done)
+		}
+	}
+}
+
+// dynamic adds a construct whose names the text does not show. A command that is the value of a variable is known here.
+func (u *uses) dynamic(s *session, d depgraph.Dynamic, c *code, n *depgraph.Node, done map[string]bool) {
+	if d.What == "computed command" && len(c.computed) > 0 {
+		for _, name := range c.computed {
+			v, is := s.live.vars[name]
+			text, plain := v.scalar()
+			fields := strings.Fields(text)
+			if name == "" || u.assigned[name] || is && (!plain || len(fields) == 0) || !is && !s.unbound[name] {
+				u.everything = true
+				return
+			}
+			if !is {
+				continue // it will be bound
+			}
+			if dangerous[fields[0]] {
+				u.everything = true
+			}
+			u.use(s, source.Function(fields[0]), done)
+		}
+		return
+	}
+	u.everything = u.everything || d.Reads
+	if d.What == "eval" || d.What == "source" || d.What == "trap" || strings.HasPrefix(d.What, "another") {
+		u.add(s, code{}, true, done)
+	}
+}
+
+// dangerous are builtins that execute, or name, what the text does not show.
+var dangerous = map[string]bool{"eval": true, "source": true, ".": true, "command": true, "builtin": true, "exec": true,
+	"trap": true, "declare": true, "export": true, "typeset": true, "local": true, "readonly": true, "unset": true,
+	"read": true, "printf": true, "set": true, "let": true, "mapfile": true, "readarray": true, "cd": true,
+	"pushd": true, "popd": true, "getopts": true, "env": true, "exit": true, "return": true}
+
+func (u *uses) effect(e depgraph.Effect) {
+	switch e.Kind {
+	case depgraph.EffectSubprocess:
+		if e.What != "wait" {
+			u.exported, u.files = true, true
+		}
+	case depgraph.EffectFile:
+		u.files = true
+	}
+	u.positional = u.positional || e.Key == "conf:argv"
+	u.status = u.status || e.Key == keyStatus && e.Mode != depgraph.Writes
+}
+
+// use adds a name, and what it leads to.
+func (u *uses) use(s *session, name string, done map[string]bool) {
+	if name == source.Exports {
+		u.exported = true
+		return
+	}
+	u.names[name] = true
+	if done[name] {
+		return
+	}
+	done[name] = true
+	d, is := s.live.vars[name]
+	if !is {
+		return
+	}
+	if _, function := source.IsFunction(name); function {
+		u.add(s, s.codeOf(d.value), true, done)
+	} else if target, index, is := d.target(); is {
+		u.use(s, target, done)
+		for part := range strings.FieldsFuncSeq(index, func(r rune) bool { return !isLetter(r) }) {
+			u.use(s, part, done)
+		}
+	}
+}
+
+func isLetter(r rune) bool {
+	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// number adds what the value of a variable names where it is read as an expression.
+func (u *uses) number(s *session, d declaration, done map[string]bool) {
+	text := d.value
+	if plain, is := d.scalar(); is {
+		if _, err := strconv.ParseInt(plain, 0, 64); err == nil {
+			return
+		}
+		text = plain
+	}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isLetter(r) }) {
+		if part[0] > '9' && part != d.name {
+			u.use(s, part, done)
+		}
+	}
+}
+
+// join adds features.
+func (f *features) join(o *features) {
+	for _, p := range []struct{ to, from *bool }{
+		{&f.pipes, &o.pipes}, {&f.globs, &o.globs}, {&f.matches, &o.matches}, {&f.clobbers, &o.clobbers},
+		{&f.echoes, &o.echoes}, {&f.cds, &o.cds}, {&f.files, &o.files}, {&f.programs, &o.programs},
+		{&f.signals, &o.signals}, {&f.traps, &o.traps}, {&f.exits, &o.exits}, {&f.jobs, &o.jobs}, {&f.waits, &o.waits},
+		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
+		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
+	} {
+		*p.to = *p.to || *p.from
+	}
+	for fd := range o.fds {
+		f.fds[fd] = true
+	}
+	for mark := range o.marks {
+		f.marks[mark] = true
+	}
+	f.seeds = append(f.seeds, o.seeds...)
+}
+
+// stateKeys adds the hidden state that the node reads.
+func (s *session) stateKeys(u *uses) {
+	for key, is := range map[string]bool{
+		keyOptions: true, keyVariables: true, keyTraps: true,
+		keyAliases: s.live.aliases || u.everything,
+		keyPipes:   u.pipes, keyGlobs: u.globs, keyMatch: u.matches, keyClobber: u.clobbers, keyEcho: u.echoes, keyCd: u.cds,
+		keyCwd:       u.files || u.exported || u.names["PWD"],
+		keyUmask:     u.files || u.exported,
+		keyDirs:      u.cds || u.names["DIRSTACK"],
+		keyArguments: u.positional,
+		keyStreams:   true, keyDescriptors: u.anyFd || len(u.fds) > 0,
+		keyStatus: u.status, keyLast: u.last, keyRandom: u.draws,
+	} {
+		if is || u.everything && key != keyLast && key != keyStatus && key != keyRandom {
+			u.keys[key] = true
+		}
+	}
+	if u.keys[keyArguments] {
+		u.keys["conf:argv"] = true
+	}
+	for name := range u.assigned {
+		if !strings.HasSuffix(name, ")") {
+			u.keys[keyAttrs+name] = true
+			if s.live.hidden[keyAttrs+name] != "" {
+				u.use(s, name, map[string]bool{})
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+'use strict'
+// What functions capture. The transform puts a constant into each scope whose variables a function captures: a function
+// that reads and sets them, see captures.go. The inspector of this process finds the constants of a function.
+
+const scopes = new WeakMap() // accessor → Scope
+const chains = new WeakMap() // function → its scopes, the innermost first; null: they cannot be read
+const UNSET = { unset: true } // a variable that is not initialized
+
+// Scope is the variables of one execution of a scope.
+class Scope {
+  constructor(id, accessor) {
+    this.id = id
+    this.accessor = accessor
+    const [names, consts] = accessor(-1)
+    this.names = names.split(',')
+    this.consts = consts
+  }
+
+  values() {
+    return this.names.map((_, i) => {
+      try {
+        return this.accessor(i)
+      } catch {
+        return UNSET
+      }
+    })
+  }
+
+  set(values) {
+    for (const [i, v] of values.entries()) if (v !== UNSET && this.names[i] !== 'this') this.accessor(i, v, true)
+  }
+}
+
+function scopeOf(id, accessor) {
+  let s = scopes.get(accessor)
+  if (s === undefined) scopes.set(accessor, s = new Scope(id, accessor))
+  return s
+}
+
+let session
+let taken
+
+function post(method, params) {
+  let found
+  session.post(method, params, (error, result) => { found = error ? null : result })
+  return found
+}
+
+// chain returns the scopes of a function.
+function chain(f) {
+  let found = chains.get(f)
+  if (found !== undefined) return found
+  if (session === undefined) {
+    session = new (require('inspector').Session)()
+    session.connect()
+  }
+  found = null
+  globalThis.__xs_taken = f
+  const root = post('Runtime.evaluate', { expression: '__xs_taken', objectGroup: 'xs' })
+  const inner = root && post('Runtime.getProperties', { objectId: root.result.objectId, ownProperties: true })
+  const list = inner?.internalProperties?.find((p) => p.name === '[[Scopes]]')
+  if (list) {
+    found = []
+    const all = post('Runtime.getProperties', { objectId: list.value.objectId, ownProperties: true })
+    for (const one of all?.result ?? []) {
+      if (!/^\d+$/.test(one.name) || one.value.description === 'Global') continue
+      const variables = post('Runtime.getProperties', { objectId: one.value.objectId, ownProperties: true })
+      for (const v of variables?.result ?? []) {
+        const id = /^__xs(\d+)$/.exec(v.name)
+        if (!id || !v.value?.objectId) continue
+        post('Runtime.callFunctionOn', {
+          objectId: v.value.objectId, functionDeclaration: 'function () { __xs_take(this) }',
+        })
+        found.push(scopeOf(+id[1], taken))
+      }
+    }
+  }
+  post('Runtime.releaseObjectGroup', { objectGroup: 'xs' })
+  globalThis.__xs_taken = undefined
+  chains.set(f, found)
+  return found
+}
+
+// captured returns the scopes whose variables a function uses, by the numbers that its text has; null: not known.
+function captured(f, numbers) {
+  if (numbers.includes('!')) return null
+  const all = chain(f)
+  if (all === null) return null
+  const found = []
+  for (const n of numbers.split(',')) {
+    const s = all.find((s) => s.id === +n)
+    if (s === undefined) return null
+    found.push(s)
+  }
+  return found
+}
+
+// made notes the scopes of a function that was loaded.
+function made(f, list) {
+  chains.set(f, list)
+}
+
+function begin() {
+  for (const [k, v] of [['__xs_take', (x) => { taken = x }], ['__xs_taken', undefined]]) {
+    Object.defineProperty(globalThis, k, { value: v, writable: true, configurable: true, enumerable: false })
+  }
+}
+
+module.exports = { begin, captured, chain, made, scopeOf, Scope, UNSET }

@@ -1,0 +1,310 @@
+'use strict'
+// What a node does with files by functions of Node. Native code and child processes are the sandbox's to see.
+
+const fs = require('fs')
+const path = require('path')
+const { fileURLToPath } = require('url')
+const { syncBuiltinESMExports } = require('module')
+const { lstatSync, statSync, copyFileSync, readlinkSync, realpathSync, readdirSync, existsSync } = fs
+const DRIVER = path.resolve(__dirname, '..')
+
+class Files {
+  constructor(options, marks) {
+    this.marks = marks
+    this.folder = options.folder
+    this.aside = [options.spool, options.store, DRIVER].filter(Boolean).map((p) => safeReal(p) + path.sep)
+    this.spool = options.spool
+    this.copies = 0
+    this.active = false
+    this.silent = 0
+    this.cwd = process.cwd
+    this.reset()
+    this.watch()
+  }
+
+  reset() {
+    this.reads = {}
+    this.listings = new Set()
+    this.writes = {}
+    this.modes = new Set()
+    this.times = new Set()
+    this.chmods = {}
+    this.observed = 0
+  }
+
+  begin(request) {
+    this.reset()
+    this.active = true
+    this.marks.observed = Boolean(request.observed)
+  }
+
+  end(request) {
+    this.active = false
+    this.observed = request.observed ?? 0
+  }
+
+  report() {
+    return {
+      reads: this.reads, listings: [...this.listings].sort(), writes: this.writes, modes: [...this.modes].sort(),
+      chmods: this.chmods, times: [...this.times].sort(), open: {}, used: [], disregarded: [], observed: this.observed,
+    }
+  }
+
+  // quietly calls a function whose effects belong to no node.
+  quietly(f) {
+    this.silent++
+    try {
+      return f()
+    } finally {
+      this.silent--
+    }
+  }
+
+  // of returns the absolute path of an argument if it belongs to the program, else null.
+  of(p, follow = true) {
+    if (!this.active || this.silent) return null
+    if (typeof p === 'number' || p === undefined || p === null) return null
+    try {
+      if (p instanceof URL) p = fileURLToPath(p)
+      else if (typeof p !== 'string') p = Buffer.from(p).toString()
+    } catch {
+      return null
+    }
+    return this.quietly(() => {
+      if (!path.isAbsolute(p)) p = path.join(this.cwd(), p)
+      p = path.normalize(p)
+      if (p.length > 1 && p.endsWith(path.sep)) p = p.slice(0, -1)
+      if (/^\/(proc|dev|sys)\//.test(p) && !p.startsWith('/dev/shm/')) return null
+      const head = follow ? p : path.dirname(p)
+      const real = safeReal(head)
+      if (real !== head) {
+        this.links(head)
+        p = follow ? real : path.join(real, path.basename(p))
+      }
+      if (this.aside.some((a) => (p + path.sep).startsWith(a)) || p.includes('/node_modules/')) return null
+      return p
+    })
+  }
+
+  // links notes the symbolic links in a path as read.
+  links(p) {
+    let at = path.sep
+    for (const part of p.split(path.sep).filter(Boolean)) {
+      at = path.join(at, part)
+      try {
+        if (lstatSync(at).isSymbolicLink()) this.reads[at] = null
+      } catch {
+        return
+      }
+    }
+  }
+
+  read(p, follow) {
+    const at = this.of(p, follow)
+    if (at !== null && !(at in this.writes)) this.reads[at] = null
+  }
+
+  look(p, follow) {
+    const at = this.of(p, follow)
+    if (at !== null && !(at in this.reads) && !(at in this.writes)) this.reads[at] = 'presence'
+  }
+
+  // status notes that the state of a file was asked for: its size and content time tell of its content.
+  status(p, follow) {
+    const at = this.of(p, follow)
+    if (at === null) return
+    if (!(at in this.writes)) {
+      const s = this.quietly(() => statOf(at))
+      if (s === null || s.isDirectory()) this.reads[at] ??= 'presence'
+      else this.reads[at] = null
+    }
+    this.modes.add(at)
+  }
+
+  list(p) {
+    const at = this.of(p)
+    if (at === null) return
+    this.listings.add(at)
+    const s = this.quietly(() => statOf(at))
+    if (s === null || !s.isDirectory()) this.reads[at] ??= 'presence'
+  }
+
+  // write keeps what was at a path before it changes.
+  write(p, follow = true) {
+    const at = this.of(p, follow)
+    if (at === null || at in this.writes) return
+    this.writes[at] = this.quietly(() => this.before(at))
+    const folder = path.dirname(at)
+    if (folder !== this.folder && !(folder in this.writes)) this.reads[folder] ??= 'presence'
+  }
+
+  before(at) {
+    let s
+    try {
+      s = lstatSync(at, { bigint: true })
+    } catch {
+      return null
+    }
+    let copy = 'special'
+    if (s.isDirectory()) copy = 'directory'
+    else if (s.isSymbolicLink()) copy = 'symlink:' + readlinkSync(at)
+    else if (s.isFile()) {
+      copy = path.join(this.spool, `before-${++this.copies}`)
+      copyFileSync(at, copy)
+    }
+    return { copy, mode: Number(s.mode & 0o7777n), time: Number(s.mtimeNs) }
+  }
+
+  // tree keeps what a folder holds, before all of it changes.
+  tree(p) {
+    const at = this.of(p, false)
+    if (at === null) return
+    this.write(at, false)
+    const s = this.quietly(() => statOf(at, true))
+    if (s?.isDirectory()) {
+      for (const n of this.quietly(() => readdirSync(at))) this.tree(path.join(at, n))
+    }
+  }
+
+  opened(p, flags = 'r') {
+    const text = typeof flags === 'number' ? '' : String(flags)
+    const number = typeof flags === 'number' ? flags : 0
+    const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_EXCL } = fs.constants
+    const writes = /[wa+]/.test(text) || (number & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)) !== 0
+    const reads = /^r|^a|\+/.test(text) || text === '' && (number & O_WRONLY) === 0 || (number & O_APPEND) !== 0 ||
+      text === '' && (number & (O_WRONLY | O_TRUNC)) === O_WRONLY
+    if (reads) this.read(p)
+    if (/x/.test(text) || number & O_EXCL) this.look(p)
+    if (writes) this.write(p)
+  }
+
+  watch() {
+    const f = this
+    const hooks = {
+      open: (p, flags) => f.opened(p, typeof flags === 'function' ? 'r' : flags),
+      readFile: (p, o) => f.opened(p, o?.flag ?? 'r'),
+      openAsBlob: (p) => f.read(p),
+      createReadStream: (p) => f.read(p),
+      createWriteStream: (p, o) => f.opened(p, o?.flags ?? 'w'),
+      writeFile: (p, d, o) => f.opened(p, o?.flag ?? 'w'),
+      appendFile: (p, d, o) => f.opened(p, o?.flag ?? 'a'),
+      truncate: (p) => { f.read(p); f.write(p) },
+      exists: (p) => f.look(p),
+      access: (p) => { f.look(p); const at = f.of(p); if (at) f.modes.add(at) },
+      stat: (p) => f.status(p),
+      lstat: (p) => f.status(p, false),
+      statfs: () => f.marks.add('process'),
+      readdir: (p, o) => { f.list(p); if (o?.recursive) f.below(p) },
+      opendir: (p) => f.list(p),
+      scandir: (p) => f.list(p),
+      glob: () => f.marks.add('unobserved glob'),
+      readlink: (p) => f.read(p, false),
+      realpath: (p) => f.look(p),
+      mkdir: (p, o) => { if (o?.recursive) f.folders(p); else { f.look(p); f.write(p) } },
+      mkdtemp: (p) => { f.marks.add('entropy') },
+      rmdir: (p, o) => { f.list(p); if (o?.recursive) f.tree(p); else f.write(p, false) },
+      rm: (p, o) => { f.look(p, false); if (o?.recursive) f.tree(p); else f.write(p, false) },
+      unlink: (p) => { f.look(p, false); f.write(p, false) },
+      rename: (a, b) => { f.moved(a); f.tree(a); f.tree(b); f.target(a, b) },
+      copyFile: (a, b) => { f.read(a); f.write(b) },
+      cp: (a, b) => { f.below(a); f.tree(b); f.target(a, b) },
+      link: (a, b) => { f.read(a); f.look(b, false); f.write(b, false) },
+      symlink: (a, b) => { f.look(b, false); f.write(b, false) },
+      chmod: (p) => f.permissions(p),
+      lchmod: (p) => f.permissions(p),
+      chown: (p) => f.permissions(p),
+      utimes: (p) => { f.look(p); f.write(p) },
+      lutimes: (p) => { f.look(p, false); f.write(p, false) },
+      watch: () => f.marks.add('unobserved watch'),
+      watchFile: () => f.marks.add('unobserved watch'),
+    }
+    const wrap = (o, name, hook) => {
+      const p = Object.getOwnPropertyDescriptor(o, name)
+      if (typeof p?.value !== 'function') return
+      const inner = p.value
+      const outer = { [name](...args) {
+        if (f.active && !f.silent) hook(...args)
+        return Reflect.apply(inner, this, args)
+      } }[name]
+      for (const k of Reflect.ownKeys(inner)) {
+        if (k === 'prototype' || Reflect.getOwnPropertyDescriptor(outer, k)?.configurable === false) continue
+        Reflect.defineProperty(outer, k, Reflect.getOwnPropertyDescriptor(inner, k))
+      }
+      Object.defineProperty(o, name, { ...p, value: outer })
+    }
+    for (const [name, hook] of Object.entries(hooks)) {
+      for (const n of [name, name + 'Sync']) wrap(fs, n, hook)
+      wrap(fs.promises, name, hook)
+    }
+    for (const o of [fs.realpath, fs.realpathSync]) wrap(o, 'native', hooks.realpath)
+    syncBuiltinESMExports()
+  }
+
+  permissions(p) {
+    const at = this.of(p)
+    if (at === null) return
+    this.look(p)
+    this.modes.add(at)
+    const s = this.quietly(() => statOf(at))
+    if (s !== null && !(at in this.chmods)) this.chmods[at] = s.mode & 0o7777
+  }
+
+  // folders notes what mkdir -p makes.
+  folders(p) {
+    let at = this.of(p)
+    while (at !== null && at !== path.dirname(at)) {
+      this.look(at)
+      if (this.quietly(() => statOf(at)) !== null) return
+      this.write(at)
+      at = path.dirname(at)
+    }
+  }
+
+  // below notes all that a folder holds as read.
+  below(p) {
+    const at = this.of(p)
+    if (at === null) return
+    const s = this.quietly(() => statOf(at))
+    if (!s?.isDirectory()) {
+      this.read(at)
+      return
+    }
+    this.list(at)
+    for (const n of this.quietly(() => readdirSync(at))) this.below(path.join(at, n))
+  }
+
+  moved(p) {
+    this.below(p)
+  }
+
+  // target notes the files that a copy or move of a folder makes.
+  target(a, b) {
+    const from = this.of(a, false)
+    if (from === null) return
+    const s = this.quietly(() => statOf(from, true))
+    if (!s?.isDirectory()) return
+    for (const n of this.quietly(() => readdirSync(from))) {
+      this.write(path.join(String(b), n), false)
+      this.target(path.join(from, n), path.join(String(b), n))
+    }
+  }
+}
+
+function safeReal(p) {
+  try {
+    return realpathSync.native(p)
+  } catch {
+    const up = path.dirname(p)
+    return up === p ? p : path.join(safeReal(up), path.basename(p))
+  }
+}
+
+function statOf(p, link = false) {
+  try {
+    return link ? lstatSync(p) : statSync(p)
+  } catch {
+    return null
+  }
+}
+
+module.exports = { Files }

@@ -1,0 +1,139 @@
+'use strict'
+// State that outlives a node and is no value of a name: the generator of Math.random, the working directory, the
+// environment.
+
+const { createHash } = require('crypto')
+const RANDOM = 'rng:Math.random'
+const CWD = 'cwd'
+
+const digestOf = (text) => createHash('sha256').update(text).digest('hex')
+
+class Hidden {
+  constructor(options, files, marks) {
+    this.files = files
+    this.marks = marks
+    this.seed = [0, 0, 0, 0]
+    const h = createHash('sha256').update(`Math.random ${options.seed}`).digest()
+    for (let i = 0; i < 4; i++) this.seed[i] = h.readInt32LE(4 * i)
+    this.state = Int32Array.from(this.seed)
+    this.drawn = false
+    this.random()
+    this.folder = options.folder
+    this.cwd = process.cwd.bind(process)
+    this.directory()
+    this.watchEnviron()
+  }
+
+  random() {
+    const hidden = this
+    const { state } = this
+    const next = { random() { // xoshiro128**
+      hidden.drawn = true
+      const r = Math_imul(state[1], 5)
+      const out = Math_imul((r << 7) | (r >>> 25), 9) >>> 0
+      const t = state[1] << 9
+      state[2] ^= state[0]
+      state[3] ^= state[1]
+      state[1] ^= state[2]
+      state[0] ^= state[3]
+      state[2] ^= t
+      state[3] = (state[3] << 11) | (state[3] >>> 21)
+      return (out * 2097152 + (state[0] >>> 11)) / 9007199254740992
+    } }.random
+    Object.defineProperty(Math, 'random', { value: next, writable: true, configurable: true, enumerable: false })
+  }
+
+  directory() {
+    const { cwd, chdir } = process
+    const hidden = this
+    this.cwdRead = this.moved = false
+    process.cwd = { cwd() { hidden.cwdRead = true; return cwd() } }.cwd
+    process.chdir = { chdir(d) { hidden.moved = true; return chdir(d) } }.chdir
+    this.chdir = chdir
+    this.files.cwd = () => {
+      hidden.cwdRead = true
+      return cwd()
+    }
+  }
+
+  watchEnviron() {
+    const env = process.env
+    const hidden = this
+    this.real = env
+    this.envRead = new Set()
+    this.before = {}
+    const note = (k) => { if (typeof k === 'string' && hidden.active() && k !== 'WATCH_REPORT_DEPENDENCIES') hidden.envRead.add(k) }
+    process.env = new Proxy(env, {
+      get(t, k) { note(k); return t[k] },
+      has(t, k) { if (typeof k === 'string' && hidden.active()) hidden.envRead.add('=' + k); return k in t },
+      set(t, k, v) { t[k] = v; return true },
+      ownKeys(t) {
+        const keys = Reflect.ownKeys(t)
+        if (hidden.active()) hidden.all = true
+        return keys
+      },
+      getOwnPropertyDescriptor(t, k) { note(k); return Reflect.getOwnPropertyDescriptor(t, k) },
+    })
+  }
+
+  active() { return this.files.active && !this.files.silent }
+
+  start() {
+    this.drawn = this.cwdRead = this.moved = this.all = false
+    this.envRead = new Set()
+    this.was = this.state.join()
+    this.folderBefore = this.cwd()
+    this.before = { ...this.real }
+  }
+
+  changed() {
+    const found = {}
+    const now = this.state.join()
+    if (now !== this.was) found[RANDOM] = now === this.seed.join() ? '' : digestOf(now)
+    const folder = this.cwd()
+    if (this.moved || folder !== this.folderBefore) found[CWD] = folder === this.folder ? '' : digestOf(folder)
+    return found
+  }
+
+  read() {
+    const found = []
+    if (this.drawn) found.push(RANDOM)
+    if (this.cwdRead) found.push(CWD)
+    return found
+  }
+
+  environ() {
+    const found = {}
+    for (const k of new Set([...Object.keys(this.before), ...Object.keys(this.real)])) {
+      if (this.before[k] !== this.real[k]) found[k] = this.real[k] ?? null
+    }
+    return found
+  }
+
+  environRead() {
+    if (this.all) for (const k of [...Object.keys(this.before), ...Object.keys(this.real)]) this.envRead.add(k)
+    return [...this.envRead].sort()
+  }
+
+  get(key) {
+    if (key === RANDOM) return Buffer.from(this.state.join())
+    if (key === CWD) return Buffer.from(this.cwd())
+    return Buffer.alloc(0)
+  }
+
+  put(key, data) {
+    if (key === RANDOM) this.state.set(data === null ? this.seed : data.toString().split(',').map(Number))
+    if (key === CWD) this.chdir.call(process, data === null ? this.folder : data.toString())
+  }
+
+  setEnviron(set) {
+    for (const [k, v] of Object.entries(set)) {
+      if (v === null) delete this.real[k]
+      else this.real[k] = v
+    }
+  }
+}
+
+const Math_imul = Math.imul
+
+module.exports = { Hidden }

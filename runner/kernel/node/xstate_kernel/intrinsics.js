@@ -1,0 +1,151 @@
+'use strict'
+// The objects that every program has before it begins, by name: a value that is one of them is written by its name.
+
+const nameOf = new Map() // object → name
+const named = new Map() // name → object
+const symbols = new Map() // well-known symbol → name
+const pictures = new Map() // object → its properties when it was named
+
+for (const k of Object.getOwnPropertyNames(Symbol)) {
+  if (typeof Symbol[k] === 'symbol') symbols.set(Symbol[k], k)
+}
+
+const isObject = (v) => (typeof v === 'object' && v !== null) || typeof v === 'function'
+
+// scan names an object and what it holds, breadth first: an object has the shortest of its names.
+function scan(root, name, depth) {
+  let level = [[root, name]]
+  for (let d = 0; d <= depth && level.length; d++) {
+    const next = []
+    for (const [o, path] of level) {
+      if (!isObject(o) || nameOf.has(o)) continue
+      nameOf.set(o, path)
+      named.set(path, o)
+      let keys
+      try {
+        keys = Reflect.ownKeys(o)
+      } catch {
+        continue
+      }
+      for (const k of keys) {
+        const p = Reflect.getOwnPropertyDescriptor(o, k)
+        if (p === undefined) continue
+        const at = `${path}.${String(k)}`
+        if ('value' in p) next.push([p.value, at])
+        else next.push([p.get, at + ':get'], [p.set, at + ':set'])
+      }
+      next.push([Reflect.getPrototypeOf(o), path + '.__proto__'])
+    }
+    level = next
+  }
+}
+
+const SKIPPED = new Set(['globalThis', 'global', 'process', 'require', 'module', 'exports', 'navigator', 'crypto',
+  'localStorage', 'sessionStorage', 'fetch', 'WebSocket', 'EventSource', 'CloseEvent', 'FormData', 'Headers', 'Request',
+  'Response', 'MessageEvent', 'Storage', 'performance', 'WebAssembly', 'CompressionStream', 'DecompressionStream'])
+
+// begin names the intrinsics of the language. What Node adds is named when a value reaches it: its modules are loaded
+// late, and that takes time.
+function begin() {
+  nameOf.set(globalThis, 'globalThis')
+  named.set('globalThis', globalThis)
+  for (const k of Object.getOwnPropertyNames(globalThis)) {
+    const p = Object.getOwnPropertyDescriptor(globalThis, k)
+    if (!SKIPPED.has(k) && !k.startsWith('__xs_') && isObject(p.value)) scan(p.value, k, 3)
+  }
+  scan(Buffer, 'Buffer', 3)
+  scan(Object.getPrototypeOf(function* () {}), '%Generator', 2)
+  scan(Object.getPrototypeOf(async function* () {}), '%AsyncGenerator', 2)
+  scan(Object.getPrototypeOf(async function () {}), '%Async', 1)
+  for (const [i, o] of [[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](),
+    'a'.matchAll(/a/g)].entries()) {
+    scan(Object.getPrototypeOf(o), '%Iterator' + i, 1)
+  }
+  keep()
+}
+
+let modulesNamed = 0
+const builtin = new Set(require('module').builtinModules)
+
+// name names what a loaded module of Node or a package holds. It reports whether something was new.
+function module_(id, exports) {
+  if (!isObject(exports) || nameOf.has(exports)) return false
+  scan(exports, id, builtin.has(id) || id.startsWith('node:') ? 3 : 4)
+  modulesNamed++
+  return true
+}
+
+// late names objects of Node that are made when they are asked for.
+let lateDone = false
+function late() {
+  if (lateDone) return false
+  lateDone = true
+  nameOf.set(process, 'process')
+  named.set('process', process)
+  scan(Object.getPrototypeOf(process), 'process.__proto__', 2)
+  const accessors = Object.getOwnPropertyNames(globalThis).filter((k) =>
+    /native code|internal|lazy|mod/.test(String(Object.getOwnPropertyDescriptor(globalThis, k).get ?? '')))
+  for (const k of new Set([...SKIPPED, ...accessors])) {
+    if (k.startsWith('__xs_')) continue
+    if (['globalThis', 'global', 'process', 'require', 'module', 'exports'].includes(k)) continue
+    let v
+    try {
+      v = globalThis[k]
+    } catch {
+      continue
+    }
+    scan(v, k, 3)
+  }
+  for (const k of ['stdout', 'stderr', 'env', 'versions', 'hrtime']) scan(process[k], 'process.' + k, 1)
+  return true
+}
+
+// keep remembers the properties of all intrinsics, so that a change of one is found.
+function keep() {
+  for (const o of nameOf.keys()) {
+    if (o === globalThis || pictures.has(o)) continue
+    pictures.set(o, picture(o))
+  }
+}
+
+const VOLATILE = new Set(['caller', 'arguments', 'lastMatch', '$_', 'lastParen', '$+', 'leftContext', '$`',
+  'rightContext', "$'", 'input', '$&', '$1', '$2', '$3', '$4', '$5', '$6', '$7', '$8', '$9', 'stackTraceLimit'])
+
+function picture(o) {
+  const keys = Reflect.ownKeys(o)
+  return { keys, values: keys.map((k) => Reflect.getOwnPropertyDescriptor(o, k)) }
+}
+
+// changed returns the intrinsics whose properties are others than when the program began.
+function changed() {
+  const found = []
+  for (const [o, p] of pictures) {
+    const keys = Reflect.ownKeys(o)
+    let same = keys.length === p.keys.length
+    for (let i = 0; same && i < keys.length; i++) {
+      if (keys[i] !== p.keys[i]) same = false
+      else if (!VOLATILE.has(keys[i])) {
+        const a = p.values[i]
+        const b = Reflect.getOwnPropertyDescriptor(o, keys[i])
+        same = 'value' in a ? Object.is(a.value, b.value) : a.get === b.get && a.set === b.set
+      }
+    }
+    if (!same) found.push(o)
+  }
+  return found
+}
+
+// restore puts the properties of an intrinsic back.
+function restore(o) {
+  const p = pictures.get(o)
+  for (const k of Reflect.ownKeys(o)) if (!p.keys.includes(k)) Reflect.deleteProperty(o, k)
+  for (const [i, k] of p.keys.entries()) {
+    const now = Reflect.getOwnPropertyDescriptor(o, k)
+    const was = p.values[i]
+    if (now === undefined || ('value' in was ? !Object.is(was.value, now.value) : was.get !== now.get)) {
+      Reflect.defineProperty(o, k, was)
+    }
+  }
+}
+
+module.exports = { begin, late, name: module_, nameOf, named, symbols, changed, restore, picture, pictures, isObject }

@@ -1,0 +1,243 @@
+'use strict'
+// The requests of the engine.
+
+const vm = require('vm')
+const fs = require('fs')
+const path = require('path')
+const { inspect } = require('util')
+const intrinsics = require('./intrinsics')
+const closures = require('./closures')
+const walk = require('./walk')
+const { Names } = require('./names')
+const { Groups, fingerprint } = require('./groups')
+const { Writes } = require('./writes')
+const { Recorder } = require('./streams')
+const { Hidden } = require('./hidden')
+const { Files } = require('./files')
+const { Modules } = require('./modules')
+const { Marks } = require('./marks')
+const { Execution } = require('./execution')
+const { Calls } = require('./calls')
+const { texts } = require('./failures')
+const display = require('./display')
+const store = require('./store')
+
+class Kernel {
+  constructor(channel, options, files, callsFd) {
+    this.channel = channel
+    this.options = options
+    this.recorder = new Recorder(channel, files)
+    this.spool = options.spool
+    this.parked = new Map()
+    this.stored = 0
+    process.argv = [process.execPath, ...(options.file ? [options.file] : []), ...(options.arguments ?? [])]
+    if (options.stdin) this.openStdin(options.stdin)
+    const { emitWarning } = process
+    process.emitWarning = function (w, ...rest) {
+      if (!/VM Modules/.test(String(w))) return emitWarning.call(this, w, ...rest)
+    }
+    this.names = new Names()
+    this.groups = new Groups()
+    this.writes = new Writes(this.names, this.groups)
+    this.marks = new Marks()
+    this.files = new Files(options, this.marks)
+    this.hidden = new Hidden(options, this.files, this.marks)
+    this.modules = new Modules(options, this.marks, this.files)
+    this.names.foreign = this.modules.accessors
+    closures.begin()
+    display.begin(this)
+    this.calls = new Calls(callsFd, () => this.execution.running)
+    this.offer()
+    this.execution = new Execution(this)
+    intrinsics.begin()
+    this.names.begin()
+  }
+
+  openStdin(file) {
+    Object.defineProperty(process, 'stdin', {
+      configurable: true, enumerable: true,
+      get: () => {
+        this.stdin ??= fs.createReadStream(file)
+        return this.stdin
+      },
+    })
+  }
+
+  // offer gives the program what transformed texts call.
+  offer() {
+    const hide = (k, value) => Object.defineProperty(globalThis, k,
+      { value, writable: true, configurable: true, enumerable: false })
+    hide('__xs_private', (c, names, has, get, set, staticNames, getStatic, setStatic) => {
+      walk.privates.set(c.prototype, { names, has, get, set })
+      if (staticNames) walk.statics.set(c, { names: staticNames, get: getStatic, set: setStatic })
+    })
+    hide('__xs_import', (specifier, o) => this.modules.import(String(specifier), o))
+    hide('__xs_meta', this.modules.meta)
+    hide('__xs_need', (ns, names, from) => {
+      for (const k of names) {
+        if (!(k in ns)) {
+          throw new SyntaxError(`The requested module '${from}' does not provide an export named '${k}'`)
+        }
+      }
+      return ns
+    })
+    const plain = Function.prototype.toString
+    const toString = { toString() { return typeof this === 'function' ? walk.textOf(this) : plain.call(this) } }.toString
+    walk.declared.set(toString, 'function toString() { [native code] }')
+    Object.defineProperty(Function.prototype, 'toString',
+      { value: toString, writable: true, configurable: true, enumerable: false })
+    for (const [k, v] of Object.entries(this.modules.commonjs())) hide(k, v)
+    const offered = this.calls.offered()
+    hide('tools', offered.tools)
+    hide('xstate', offered)
+    for (const [k, v] of Object.entries({ xstate: offered, ...offered })) intrinsics.nameOf.set(v, `xstate.${k}`)
+  }
+
+  async serve() {
+    for (;;) {
+      const request = this.channel.receive()
+      if (request === null) process.reallyExit(0)
+      let reply = {}
+      let data
+      try {
+        const found = this['do_' + request.header.op](request.header, request.body)
+        const both = found instanceof Promise ? await found : found
+        if (Array.isArray(both)) [reply, data] = both
+        else reply = both ?? {}
+      } catch (e) {
+        reply = { ok: false, error: String(e), trace: String(e?.stack) }
+      }
+      this.channel.send('reply', { ok: true, ...reply }, data)
+    }
+  }
+
+  do_compile(request, body) {
+    const verdicts = []
+    let at = 0
+    for (const b of request.blocks) {
+      const plan = JSON.parse(body.subarray(at, at + b.bytes).toString())
+      at += b.bytes
+      verdicts.push(this.execution.check(plan, b.filename))
+    }
+    return { verdicts }
+  }
+
+  do_sources(request) {
+    for (const [k, v] of Object.entries(request.texts ?? {})) texts.set(k, v.split('\n'))
+    for (const k of request.gone ?? []) texts.delete(k)
+  }
+
+  do_run(request, body) {
+    return this.execution.run(request, body.toString())
+  }
+
+  do_bind(request) {
+    const kept = new Set()
+    for (const [group, names] of request.park ?? []) {
+      this.parked.set(group, names.map((n) => [n, this.names.table.get(n), this.groups.prints.get(n),
+        this.names.constants.has(n)]))
+      for (const n of names) kept.add(n)
+    }
+    for (const n of request.unbind ?? []) this.unbind(n)
+    for (const g of request.drop ?? []) this.parked.delete(g)
+    for (const g of request.unpark ?? []) {
+      const bound = this.parked.get(g)
+      this.parked.delete(g)
+      for (const [n, v, fp, constant] of bound ?? []) {
+        this.names.bind(n, v)
+        if (constant) this.names.constants.add(n)
+        this.groups.put(n, fp)
+      }
+    }
+  }
+
+  unbind(name) {
+    this.names.unbind(name)
+    this.groups.drop(name)
+  }
+
+  do_forget() {
+    this.parked.clear()
+    return this.unload(this.modules.edited())
+  }
+
+  do_unload(request) {
+    return this.unload(this.modules.importers(request.modules))
+  }
+
+  unload(gone) {
+    if (gone.length) this.parked.clear()
+    const dropped = this.modules.unload(gone, this.names.table)
+    for (const n of dropped) this.unbind(n)
+    return { unloaded: gone, dropped, classes: [] }
+  }
+
+  do_store(request) {
+    const prints = request.names.map((n) => this.groups.prints.get(n))
+    const opaque = prints.find((fp) => fp.opaque)
+    if (opaque) return { stored: false, why: opaque.opaque }
+    const held = this.modules.objects()
+    if (prints.some((fp) => [...fp.ids.keys()].some((o) => held.has(o)))) {
+      return { stored: false, why: 'a workspace module holds a part of it' }
+    }
+    let data, needs
+    try {
+      ({ data, needs } = store.dump(request.names, this.names, this.groups))
+    } catch (e) {
+      return { stored: false, why: e.message }
+    }
+    if (data.length < 1 << 20) return [{ stored: true, path: '', size: data.length, parts: [], needs }, data]
+    const file = path.join(this.spool, `value-${++this.stored}`)
+    this.files.quietly(() => fs.writeFileSync(file, data))
+    return { stored: true, path: file, size: data.length, parts: [], needs }
+  }
+
+  do_load(request, body) {
+    const data = request.path ? this.files.quietly(() => fs.readFileSync(request.path)) : body
+    let found
+    try {
+      found = store.load(data, this.names, this.groups)
+    } catch (e) {
+      if (e instanceof store.Need) return { ok: false, need: e.need }
+      throw e
+    }
+    const { values, constants } = found
+    for (const [i, n] of request.names.entries()) {
+      this.names.bind(n, values[i])
+      if (constants[i]) this.names.constants.add(n)
+      this.groups.put(n, fingerprint(values[i]))
+    }
+    const digests = {}
+    for (const n of request.names) {
+      const fp = this.groups.prints.get(n)
+      if (!fp.opaque) digests[n] = fp.digest
+    }
+    return { digests, shares: this.groups.pairs(request.names), unparked: [] }
+  }
+
+  do_show(request) {
+    return { repr: inspect(this.names.table.get(request.name)) }
+  }
+
+  do_hidden_get(request) {
+    return [{}, this.hidden.get(request.key)]
+  }
+
+  do_hidden_put(request, body) {
+    this.hidden.put(request.key, request.pristine ? null : body)
+  }
+
+  do_environ(request) {
+    this.hidden.setEnviron(request.set ?? {})
+  }
+
+  do_detach() {
+    return { paths: [] }
+  }
+
+  do_flush() {}
+
+  do_close_figures() {}
+}
+
+module.exports = { Kernel }

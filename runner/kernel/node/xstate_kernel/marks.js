@@ -1,0 +1,144 @@
+'use strict'
+// Why the result of a node may vary: the clock, randomness of the system, the network, child processes, threads.
+
+const { syncBuiltinESMExports } = require('module')
+
+class Marks {
+  constructor() {
+    this.found = new Set()
+    this.active = false
+    this.observed = false // the sandbox sees what child processes do
+    this.watched = new Set()
+    this.clocks()
+    this.entropy()
+    this.network()
+  }
+
+  begin() {
+    this.found = new Set()
+    this.active = true
+  }
+
+  add(mark) {
+    if (this.active) this.found.add(mark)
+  }
+
+  // wrap puts a function that adds a mark in the place of a member.
+  wrap(o, name, mark) {
+    const p = Object.getOwnPropertyDescriptor(o, name)
+    if (p === undefined || typeof p.value !== 'function') return
+    const inner = p.value
+    const marks = this
+    const f = new Proxy(inner, {
+      apply(target, self, args) {
+        const m = typeof mark === 'function' ? mark() : mark
+        if (m) marks.add(m)
+        return Reflect.apply(target, self, args)
+      },
+      construct(target, args, kind) {
+        const m = typeof mark === 'function' ? mark() : mark
+        if (m) marks.add(m)
+        return Reflect.construct(target, args, kind === f ? target : kind)
+      },
+    })
+    Object.defineProperty(o, name, { ...p, value: f })
+  }
+
+  clocks() {
+    const marks = this
+    const Plain = Date
+    const p = Object.getOwnPropertyDescriptor(globalThis, 'Date')
+    const now = Plain.now
+    const Watched = new Proxy(Plain, {
+      construct(target, args, kind) {
+        if (args.length === 0) marks.add('clock')
+        return Reflect.construct(target, args, kind === Watched ? target : kind)
+      },
+      apply() {
+        marks.add('clock')
+        return new Plain().toString()
+      },
+    })
+    Object.defineProperty(globalThis, 'Date', { ...p, value: Watched })
+    Plain.prototype.constructor = Watched
+    Plain.now = { now() { marks.add('clock'); return now() } }.now
+    Object.defineProperty(Plain, 'now', { enumerable: false })
+    const P = Object.getPrototypeOf(performance)
+    this.wrap(P, 'now', 'clock')
+    const { hrtime } = process
+    this.wrap(process, 'hrtime', 'clock')
+    this.wrap(hrtime, 'bigint', 'clock')
+    for (const k of ['uptime', 'cpuUsage', 'memoryUsage', 'resourceUsage']) this.wrap(process, k, 'process')
+  }
+
+  entropy() {
+    const crypto = require('crypto')
+    for (const k of ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues',
+      'generateKeyPairSync', 'generateKeyPair', 'generateKeySync', 'generateKey', 'pseudoRandomBytes', 'rng', 'prng']) {
+      this.wrap(crypto, k, 'entropy')
+    }
+    const p = Object.getOwnPropertyDescriptor(globalThis, 'crypto')
+    if (!p?.get) return
+    let done = false
+    Object.defineProperty(globalThis, 'crypto', {
+      ...p, get: () => {
+        const c = p.get.call(globalThis)
+        if (!done) {
+          done = true
+          const C = Object.getPrototypeOf(c)
+          this.wrap(C, 'getRandomValues', 'entropy')
+          this.wrap(C, 'randomUUID', 'entropy')
+        }
+        return c
+      },
+    })
+  }
+
+  network() {
+    this.wrap(globalThis, 'fetch', 'network')
+    const P = ['WebSocket', 'EventSource']
+    for (const k of P) if (globalThis[k] !== undefined && Object.getOwnPropertyDescriptor(globalThis, k)?.value) {
+      this.wrap(globalThis, k, 'network')
+    }
+  }
+
+  // loaded watches a module of Node that was just loaded.
+  loaded(id, m) {
+    id = id.replace(/^node:/, '')
+    if (this.watched.has(id)) return
+    this.watched.add(id)
+    const child = () => (this.observed ? '' : 'subprocess')
+    switch (id) {
+      case 'child_process':
+        for (const k of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork']) {
+          this.wrap(m, k, child)
+        }
+        break
+      case 'net':
+        this.wrap(m.Socket.prototype, 'connect', 'network')
+        this.wrap(m.Server.prototype, 'listen', 'network')
+        break
+      case 'http': case 'https': case 'http2': case 'tls':
+        this.loaded('net', require('net'))
+        for (const k of ['request', 'get', 'connect']) this.wrap(m, k, 'network')
+        break
+      case 'dgram': this.wrap(m, 'createSocket', 'network'); break
+      case 'dns':
+        for (const k of ['lookup', 'resolve', 'resolve4', 'resolve6', 'reverse']) this.wrap(m, k, 'network')
+        break
+      case 'dns/promises':
+        for (const k of ['lookup', 'resolve', 'resolve4', 'resolve6', 'reverse']) this.wrap(m, k, 'network')
+        break
+      case 'worker_threads': this.wrap(m, 'Worker', 'thread'); break
+      case 'cluster': this.wrap(m, 'fork', 'subprocess'); break
+      case 'os':
+        for (const k of ['uptime', 'loadavg', 'freemem']) this.wrap(m, k, 'process')
+        break
+      case 'perf_hooks': break
+      default: return
+    }
+    syncBuiltinESMExports()
+  }
+}
+
+module.exports = { Marks }

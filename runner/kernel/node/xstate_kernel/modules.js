@@ -1,0 +1,514 @@
+'use strict'
+// Modules that the program imports: of Node, of packages, and of the workspace. Those of the workspace are compiled by
+// the driver, so that they can be unloaded when their files are edited.
+
+const fs = require('fs')
+const path = require('path')
+const vm = require('vm')
+const Module = require('module')
+const { createHash } = require('crypto')
+const { inspect } = require('util')
+const { pathToFileURL, fileURLToPath } = require('url')
+const intrinsics = require('./intrinsics')
+const { chain } = require('./closures')
+const { Walk } = require('./walk')
+
+const { readFileSync, statSync } = fs
+const ENDINGS = ['', '.js', '.json', '.node', '.mjs', '.cjs', '.ts', '/index.js', '/index.ts']
+const isTyped = (p) => /\.[cm]?tsx?$/.test(p)
+
+class Modules {
+  constructor(options, marks, files) {
+    this.marks = marks
+    this.files = files
+    this.folder = fs.realpathSync(options.imports || options.folder)
+    this.file = options.file || path.join(this.folder, '[program]')
+    this.own = new Map() // path of a workspace module → { hash, uses, made, values }
+    this.libraries = new Map() // package → its package.json
+    this.used = new Set() // files of the workspace that the node imported
+    this.usedLibraries = new Set()
+    this.pollution = new Set()
+    this.accessors = new Set() // names of accessors that the program has put on the global object
+    this.watchConsole()
+    this.require = Module.createRequire(this.file)
+    this.meta = Object.assign(Object.create(null), {
+      url: pathToFileURL(this.file).href, filename: this.file, dirname: path.dirname(this.file),
+      resolve: (s) => this.url(String(s), this.file),
+    })
+    this.hook()
+  }
+
+  // commonjs returns the names that a CommonJS script has.
+  commonjs() {
+    const inner = this.require
+    const modules = this
+    const require = function require(id) { return modules.required(inner, id) }
+    for (const k of ['resolve', 'cache', 'main', 'extensions']) require[k] = inner[k]
+    const module_ = { exports: {}, id: '.', filename: this.file, loaded: false, children: [], paths: [], require }
+    for (const o of [require, module_, this.meta]) intrinsics.nameOf.set(o, 'module.' + [require, module_, this.meta].indexOf(o))
+    for (const o of [require, module_, this.meta]) intrinsics.named.set(intrinsics.nameOf.get(o), o)
+    return { require, module: module_, exports: module_.exports, __filename: this.file, __dirname: path.dirname(this.file) }
+  }
+
+  required(inner, id) {
+    const found = inner(id)
+    if (Module.isBuiltin(id)) this.marks.loaded(id, found)
+    else this.noteRequired(inner, id)
+    return found
+  }
+
+  noteRequired(inner, id) {
+    try {
+      this.note(inner.resolve(id))
+    } catch {}
+  }
+
+  // hook sees what CommonJS loads, however it is asked for.
+  hook() {
+    const load = Module._load
+    const modules = this
+    const stack = this.stack = []
+    Module._load = function (request, parent, isMain) {
+      let file = null
+      try {
+        file = Module._resolveFilename(request, parent, isMain)
+      } catch {}
+      const own = file !== null && path.isAbsolute(file) && modules.isOwn(file)
+      if (own) {
+        const from = parent?.filename
+        if (from && modules.own.has(from)) modules.own.get(from).uses.add(file)
+        if (!modules.own.has(file) || !require.cache[file]) modules.begun(file)
+      }
+      const found = load.apply(this, arguments)
+      if (file !== null) {
+        if (Module.isBuiltin(file)) modules.marks.loaded(file, found)
+        else if (own) modules.own.get(file).exports = found
+        else if (path.isAbsolute(file)) modules.library(file, found)
+      }
+      return found
+    }
+  }
+
+  begin() {
+    this.used = new Set()
+    this.usedLibraries = new Set()
+    this.loadedNow = new Set()
+  }
+
+  isOwn(file) {
+    return (file + path.sep).startsWith(this.folder + path.sep) && !file.includes('/node_modules/')
+  }
+
+  begun(file) {
+    let text = ''
+    try {
+      text = this.files.quietly(() => readFileSync(file))
+    } catch {}
+    this.own.set(file, { hash: hashOf(text), uses: new Set(), exports: undefined, module: null, state: undefined })
+    this.loadedNow?.add(file)
+  }
+
+  note(file) {
+    if (path.isAbsolute(file) && this.isOwn(file)) this.used.add(file)
+    else if (path.isAbsolute(file)) this.library(file)
+  }
+
+  // library notes the package that a file belongs to, and names what it exports.
+  library(file, found) {
+    const at = file.lastIndexOf('/node_modules/')
+    let name = path.basename(file)
+    let folder = path.dirname(file)
+    if (at >= 0) {
+      const parts = file.slice(at + 14).split('/')
+      name = parts.slice(0, parts[0].startsWith('@') ? 2 : 1).join('/')
+      folder = file.slice(0, at + 14) + name
+    }
+    const version = path.join(folder, 'package.json')
+    this.libraries.set(name, at >= 0 ? version : file)
+    this.usedLibraries.add(name)
+    if (found !== undefined) intrinsics.name(`npm:${name}:${path.relative(folder, file)}`, found)
+  }
+
+  url(specifier, from) {
+    if (/^(node|data|https?|file):/.test(specifier)) return specifier
+    if (Module.isBuiltin(specifier)) return 'node:' + specifier
+    return pathToFileURL(this.resolve(specifier, from)).href
+  }
+
+  // resolve finds the file of an import.
+  resolve(specifier, from) {
+    if (specifier.startsWith('file:')) return fileURLToPath(specifier)
+    if (/^\.{0,2}\//.test(specifier) || specifier === '.' || specifier === '..') {
+      const p = path.resolve(path.dirname(from), specifier)
+      for (const e of ENDINGS) if (this.isFile(p + e)) return this.files.quietly(() => fs.realpathSync(p + e))
+      if (/\.[cm]?js$/.test(p) && this.isFile(p.replace(/js$/, 'ts'))) return p.replace(/js$/, 'ts')
+      this.files.look(p)
+      throw coded(`Cannot find module '${p}' imported from ${from}`, 'ERR_MODULE_NOT_FOUND')
+    }
+    return this.files.quietly(() => this.packaged(specifier, from))
+  }
+
+  isFile(p) {
+    try {
+      return this.files.quietly(() => statSync(p).isFile())
+    } catch {
+      return false
+    }
+  }
+
+  // packaged finds the file of a package as import does.
+  packaged(specifier, from) {
+    const parts = specifier.split('/')
+    const name = parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+    const sub = '.' + specifier.slice(name.length)
+    for (let d = path.dirname(from); ; d = path.dirname(d)) {
+      const folder = path.join(d, 'node_modules', name)
+      if (this.isFile(path.join(folder, 'package.json')) || fs.existsSync(folder)) {
+        let p = {}
+        try {
+          p = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
+        } catch {}
+        if (p.exports !== undefined) {
+          const found = exported(p.exports, sub)
+          if (!found) throw coded(`Package subpath '${sub}' is not defined by "exports" in ${folder}/package.json`,
+            'ERR_PACKAGE_PATH_NOT_EXPORTED')
+          return fs.realpathSync(path.join(folder, found))
+        }
+        const start = sub === '.' ? path.join(folder, p.main ?? 'index.js') : path.join(folder, sub)
+        for (const e of ENDINGS) if (this.isFile(start + e)) return fs.realpathSync(start + e)
+      }
+      if (d === path.dirname(d)) break
+    }
+    throw coded(`Cannot find package '${name}' imported from ${from}`, 'ERR_MODULE_NOT_FOUND')
+  }
+
+  // import is the import of the program's texts.
+  async import(specifier, o) {
+    if (Module.isBuiltin(specifier)) {
+      const found = await import(specifier)
+      this.marks.loaded(specifier, found.default)
+      return this.named('node:' + specifier.replace(/^node:/, ''), found)
+    }
+    if (/^(data|https?):/.test(specifier)) return import(specifier)
+    const file = this.resolve(specifier, this.file)
+    this.note(file)
+    if (!this.isOwn(file)) {
+      const found = await this.foreign(file, o)
+      this.library(file, found.default ?? found)
+      return this.named(`npm:${specifier}`, found)
+    }
+    if (file.endsWith('.json')) return { default: JSON.parse(this.files.quietly(() => readFileSync(file, 'utf8'))) }
+    const m = await this.linked(file)
+    if (m.status === 'linked') await m.evaluate()
+    else if (m.status === 'errored') throw m.error
+    else if (m.status === 'evaluating') await m.evaluate()
+    return m.namespace
+  }
+
+  named(name, namespace) {
+    intrinsics.name(name, namespace)
+    return namespace
+  }
+
+  foreign(file, o) {
+    const href = pathToFileURL(file).href
+    return file.endsWith('.json') ? Promise.resolve({ default: require(file) }) : import(href)
+  }
+
+  kind(file) {
+    if (/\.(mjs|mts)$/.test(file)) return 'esm'
+    if (/\.(cjs|cts)$/.test(file)) return 'cjs'
+    if (isTyped(file)) return 'esm'
+    for (let d = path.dirname(file); ; d = path.dirname(d)) {
+      const p = path.join(d, 'package.json')
+      if (this.isFile(p)) {
+        this.used.add(p)
+        try {
+          if (JSON.parse(this.files.quietly(() => readFileSync(p, 'utf8'))).type === 'module') return 'esm'
+        } catch {}
+        break
+      }
+      if (d === path.dirname(d)) break
+    }
+    const text = this.files.quietly(() => readFileSync(file, 'utf8'))
+    return /^\s*(import\s*[\w{*'"]|export\s+[\w{*])/m.test(text) ? 'esm' : 'cjs'
+  }
+
+  // linked returns the module of a workspace file with all that it imports.
+  async linked(file) {
+    const m = this.module(file)
+    if (m.status === 'unlinked') await m.link((s, from) => this.dependency(s, fileOf(from)))
+    return m
+  }
+
+  module(file) {
+    const known = this.own.get(file)
+    if (known?.module) {
+      this.uses(file)
+      return known.module
+    }
+    if (this.kind(file) === 'cjs') return this.wrapped(file, () => this.require(file))
+    this.begun(file)
+    this.used.add(file)
+    let source = this.files.quietly(() => readFileSync(file, 'utf8'))
+    if (isTyped(file)) source = this.stripped(file, source)
+    const m = new vm.SourceTextModule(source, {
+      identifier: pathToFileURL(file).href,
+      initializeImportMeta: (meta) => Object.assign(meta, {
+        url: pathToFileURL(file).href, filename: file, dirname: path.dirname(file),
+        resolve: (s) => this.url(s, file),
+      }),
+      importModuleDynamically: async (s) => {
+        const d = await this.dependency(s, file)
+        if (d.status === 'unlinked') await d.link((x, from) => this.dependency(x, fileOf(from)))
+        await d.evaluate()
+        return d
+      },
+    })
+    this.own.get(file).module = m
+    return m
+  }
+
+  // uses notes a module and all that it imports as used by the node.
+  uses(file) {
+    if (this.used.has(file)) return
+    this.used.add(file)
+    for (const f of this.own.get(file)?.uses ?? []) this.uses(f)
+  }
+
+  stripped(file, source) {
+    if (typeof Module.stripTypeScriptTypes !== 'function') {
+      throw coded(`${file} has types, which Node ${process.version} cannot import; Node 22.13 and later can`,
+        'ERR_UNKNOWN_FILE_EXTENSION')
+    }
+    return Module.stripTypeScriptTypes(source)
+  }
+
+  wrapped(file, load) {
+    const made = load()
+    const names = [...new Set(['default', ...(made && /object|function/.test(typeof made) ? Object.keys(made) : [])])]
+    const m = new vm.SyntheticModule(names, function () {
+      for (const n of names) this.setExport(n, n === 'default' ? made : made[n])
+    }, { identifier: pathToFileURL(file).href })
+    this.own.get(file).module = m
+    this.used.add(file)
+    return m
+  }
+
+  async dependency(specifier, from) {
+    if (Module.isBuiltin(specifier)) return synthetic(await this.import(specifier), specifier)
+    const file = this.resolve(specifier, from)
+    if (!this.isOwn(file)) {
+      const found = await this.foreign(file)
+      this.library(file, found.default ?? found)
+      return synthetic(found, file)
+    }
+    this.own.get(from)?.uses.add(file)
+    if (file.endsWith('.json')) {
+      this.begun(file)
+      this.used.add(file)
+      return synthetic({ default: JSON.parse(this.files.quietly(() => readFileSync(file, 'utf8'))) }, file)
+    }
+    return this.module(file)
+  }
+
+  // edited returns the modules whose files have changed, and those that import them.
+  edited() {
+    const gone = []
+    for (const [file, m] of this.own) {
+      let hash
+      try {
+        hash = hashOf(this.files.quietly(() => readFileSync(file)))
+      } catch {}
+      if (hash !== m.hash) gone.push(file)
+    }
+    return this.importers(gone)
+  }
+
+  importers(files) {
+    const found = new Set(files.filter((f) => this.own.has(f)))
+    for (let before = -1; before !== found.size;) {
+      before = found.size
+      for (const [file, m] of this.own) for (const u of m.uses) if (found.has(u)) found.add(file)
+    }
+    return [...found].sort()
+  }
+
+  // unload forgets modules. It returns the names whose values may come from one.
+  unload(gone, table) {
+    if (!gone.length) return []
+    for (const f of gone) {
+      delete require.cache[f]
+      this.own.delete(f)
+    }
+    const dropped = []
+    for (const [n, v] of table) {
+      const w = new Walk()
+      w.value(v)
+      if (w.opaque) dropped.push(n)
+    }
+    return dropped.sort()
+  }
+
+  failed(kernel) {
+    const gone = this.importers([...(this.loadedNow ?? [])])
+    for (const n of this.unload(gone, kernel.names.table)) kernel.unbind(n)
+    return gone
+  }
+
+  // imports tells what the node imported, or what its values come from.
+  imports(request, node, groups) {
+    const libraries = {}
+    for (const n of this.usedLibraries) libraries[n] = [this.libraries.get(n)]
+    for (const f of this.loadedNow ?? []) this.uses(f)
+    return { libraries, loads: {}, files: [...this.used].sort(), held: [] }
+  }
+
+  // objects returns the mutable objects that workspace modules hold.
+  objects() {
+    const found = new Set()
+    for (const m of this.own.values()) {
+      const root = m.module?.status === 'evaluated' ? { ...m.module.namespace } : m.exports
+      if (!intrinsics.isObject(root)) continue
+      const w = new Walk()
+      w.value(root)
+      for (const o of w.ids.keys()) found.add(o)
+    }
+    return found
+  }
+
+  // watchConsole counts what the console keeps: counters, groups and timers.
+  watchConsole() {
+    this.console = { depth: 0, counts: {} }
+    const { counts } = this.console
+    const wrap = (name, note) => {
+      const inner = console[name]
+      console[name] = { [name](...a) {
+        note(...a)
+        return inner.apply(this, a)
+      } }[name]
+    }
+    const state = this.console
+    wrap('count', (k = 'default') => { counts[k] = (counts[k] ?? 0) + 1 })
+    wrap('countReset', (k = 'default') => { delete counts[k] })
+    wrap('group', () => { state.depth++ })
+    wrap('groupCollapsed', () => { state.depth++ })
+    wrap('groupEnd', () => { state.depth = Math.max(0, state.depth - 1) })
+    wrap('time', (k = 'default') => { counts['time ' + k] = 1; this.marks.add('clock') })
+    wrap('timeEnd', (k = 'default') => { delete counts['time ' + k] })
+    this.plainState = this.nodeState()
+  }
+
+  // nodeState describes what Node keeps beside the intrinsics of the language.
+  nodeState() {
+    const accessors = {}
+    for (const n of this.accessors) {
+      const p = Object.getOwnPropertyDescriptor(globalThis, n)
+      if (p?.get || p?.set) accessors[n] = [String(p.get), String(p.set)]
+    }
+    return JSON.stringify([this.console, inspect.defaultOptions, accessors], (k, v) => v === Infinity ? 'Infinity' : v)
+  }
+
+  // changed says which intrinsics, and which workspace modules, are others than when they were loaded.
+  changed(intrinsic) {
+    const now = new Set(intrinsic.map((o) => intrinsics.nameOf.get(o)))
+    const planted = new Set()
+    for (const o of intrinsic) {
+      const w = new Walk()
+      for (const k of Reflect.ownKeys(o)) {
+        const p = Reflect.getOwnPropertyDescriptor(o, k)
+        for (const v of [p.value, p.get, p.set]) if (typeof v === 'function' && !intrinsics.nameOf.has(v)) w.value(v)
+      }
+      for (const d of w.deps) planted.add(d)
+    }
+    const had = this.pollution
+    const state = this.nodeState()
+    const other_ = state === this.plainState ? '' : state
+    if (other_) now.add('console')
+    const digest = (intrinsic.length ? pollutionOf(intrinsic) : '') + other_
+    const other = digest !== (this.pollutionDigest ?? '')
+    this.pollutionDigest = digest
+    this.pollution = now
+    const names = other ? ['process'] : []
+    for (const [file, m] of this.own) {
+      const state = this.stateOf(m)
+      if (m.state !== undefined && state !== m.state) names.push(path.relative(this.folder, file))
+      m.state = state
+    }
+    return { names, pristine: other && now.size === 0 && had.size > 0, planted: other ? [...planted].sort() : [] }
+  }
+
+  // stateOf returns a digest of the variables of a module, as far as its functions show them.
+  stateOf(m) {
+    let root = m.exports
+    if (m.module?.status === 'evaluated') root = { ...m.module.namespace }
+    if (root === undefined || root === null) return ''
+    const w = new Walk()
+    w.inModule = true
+    w.value(root)
+    return w.end()
+  }
+}
+
+function pollutionOf(list) {
+  const w = new Walk()
+  for (const o of list) {
+    w.string(intrinsics.nameOf.get(o))
+    for (const k of Reflect.ownKeys(o)) {
+      if (k === 'caller' || k === 'arguments') continue
+      const p = Reflect.getOwnPropertyDescriptor(o, k)
+      w.string(String(k))
+      w.value(p.value)
+      w.value(p.get)
+      w.value(p.set)
+    }
+  }
+  return w.end()
+}
+
+function synthetic(namespace, identifier) {
+  const names = Object.keys(namespace)
+  return new vm.SyntheticModule(names, function () {
+    for (const n of names) this.setExport(n, namespace[n])
+  }, { identifier: String(identifier) })
+}
+
+const CONDITIONS = new Set(['node', 'import', 'module-sync', 'default'])
+
+// exported returns the file that a package gives for a subpath.
+function exported(exports, sub) {
+  const target = (t, star) => {
+    if (typeof t === 'string') return t.replaceAll('*', star)
+    if (Array.isArray(t)) return t.map((x) => target(x, star)).find(Boolean)
+    for (const [k, v] of Object.entries(t ?? {})) {
+      if (CONDITIONS.has(k)) {
+        const found = target(v, star)
+        if (found) return found
+      }
+    }
+    return undefined
+  }
+  const keyed = typeof exports === 'object' && !Array.isArray(exports) && Object.keys(exports).some((k) => k[0] === '.')
+  if (!keyed) return sub === '.' ? target(exports, '') : undefined
+  if (sub in exports) return target(exports[sub], '')
+  let best
+  for (const k of Object.keys(exports)) {
+    const [head, tail] = k.split('*')
+    if (tail === undefined || !sub.startsWith(head) || !sub.endsWith(tail) || sub.length < head.length + tail.length) continue
+    if (best === undefined || k.length > best.length) best = k
+  }
+  if (best === undefined) return undefined
+  const [head, tail] = best.split('*')
+  return target(exports[best], sub.slice(head.length, sub.length - tail.length))
+}
+
+const hashOf = (text) => createHash('sha256').update(text).digest('hex')
+const fileOf = (m) => fileURLToPath(m.identifier)
+
+function coded(message, code) {
+  const e = new Error(message)
+  e.code = code
+  return e
+}
+
+module.exports = { Modules }

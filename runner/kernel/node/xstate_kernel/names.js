@@ -1,0 +1,168 @@
+'use strict'
+// The names of the program: properties of the global object. Before each node an accessor stands in the place of each
+// name. It notes the first read, and then makes way for the value, which costs nothing more.
+
+const define = Object.defineProperty
+const property = Object.getOwnPropertyDescriptor
+const G = globalThis
+
+class Names {
+  constructor() {
+    this.table = new Map() // name → value
+    this.constants = new Set()
+    this.assigned = new Set() // names that a text of the program assigns to, other than by a declaration
+    this.accessors = new Map() // name → its accessor, while that is in place
+    this.node = null // what the node that runs has read and written
+    this.builtin = new Map()
+    const names = this
+    const behind = Object.getPrototypeOf(G)
+    const missing = (k) => {
+      if (names.node !== null && typeof k === 'string' && !(k in behind)) names.node.absent.add(k)
+    }
+    Object.setPrototypeOf(G, new Proxy(behind, {
+      has(target, k) {
+        missing(k)
+        return Reflect.has(target, k)
+      },
+      get(target, k, receiver) {
+        missing(k)
+        return Reflect.get(target, k, receiver)
+      },
+      set(target, k, value, receiver) {
+        return Reflect.defineProperty(receiver, k,
+          { value, writable: true, enumerable: true, configurable: true })
+      },
+    }))
+  }
+
+  // begin notes what the global object has before the program.
+  begin() {
+    for (const k of Reflect.ownKeys(G)) this.builtin.set(k, property(G, k))
+  }
+
+  data(name, value, writable = true) {
+    define(G, name, { value, writable, enumerable: true, configurable: true })
+  }
+
+  // arm puts an accessor in the place of a name.
+  arm(name, value) {
+    const names = this
+    const constant = this.constants.has(name)
+    const kept = constant && this.assigned.has(name)
+    const get = () => {
+      if (names.node !== null) names.node.reads.add(name)
+      if (!kept) {
+        names.data(name, value, !constant)
+        names.accessors.delete(name)
+      }
+      return value
+    }
+    const set = (v) => {
+      if (constant && !names.node?.declares.has(name)) throw new TypeError('Assignment to constant variable.')
+      if (names.node !== null) names.node.writes.add(name)
+      names.accessors.delete(name)
+      if (constant && names.assigned.has(name)) names.arm(name, v)
+      else names.data(name, v)
+    }
+    this.accessors.set(name, get)
+    define(G, name, { get, set, enumerable: true, configurable: true })
+  }
+
+  // declare puts an accessor in the place of a name that let, const or class declares and that has no value yet.
+  declare(name, constant) {
+    const names = this
+    const get = () => { throw new ReferenceError(`Cannot access '${name}' before initialization`) }
+    const set = (v) => {
+      names.accessors.delete(name)
+      if (names.node !== null) names.node.writes.add(name)
+      if (constant && names.assigned.has(name)) {
+        names.constants.add(name)
+        names.node?.declares.delete(name)
+        names.arm(name, v)
+        names.node?.fixed.set(name, v)
+      } else names.data(name, v)
+    }
+    this.accessors.set(name, get)
+    define(G, name, { get, set, enumerable: true, configurable: true })
+  }
+
+  start(plan) {
+    this.node = {
+      reads: new Set(), writes: new Set(), absent: new Set(), declares: new Set(plan.lexical ?? []), fixed: new Map(),
+    }
+    for (const n of plan.assigned ?? []) this.assigned.add(n)
+    const constants = new Set(plan.constants ?? [])
+    for (const n of plan.lexical ?? []) this.constants.delete(n)
+    for (const f of plan.functions ?? []) this.constants.delete(f.name)
+    for (const n of plan.vars ?? []) this.constants.delete(n)
+    for (const [n, v] of this.table) this.arm(n, v)
+    for (const n of plan.lexical ?? []) {
+      if (!this.table.has(n) || constants.has(n)) {
+        if (!this.table.has(n)) this.declare(n, constants.has(n))
+      }
+    }
+    for (const n of plan.vars ?? []) {
+      if (!this.table.has(n) && !this.builtin.has(n)) {
+        this.data(n, undefined)
+        this.node.writes.add(n)
+      }
+    }
+  }
+
+  // end returns what is bound now: name → value.
+  end() {
+    const now = new Map()
+    const own = Object.getOwnPropertyNames(G)
+    const there = new Set(own)
+    for (const n of [...this.table.keys(), ...own]) {
+      if (now.has(n) || !there.has(n)) continue
+      if (this.accessors.has(n) && this.table.has(n)) {
+        now.set(n, this.node.fixed.has(n) ? this.node.fixed.get(n) : this.table.get(n))
+        continue
+      }
+      const p = property(G, n)
+      const was = this.builtin.get(n)
+      if (was !== undefined && !this.table.has(n) && Object.is(was.value, p.value) && was.get === p.get) continue
+      if (n.startsWith('__xs_')) continue
+      if (was?.get && !this.table.has(n) && 'value' in p && this.isLate(n, was, p)) continue
+      if (this.node.fixed.has(n)) now.set(n, this.node.fixed.get(n))
+      else if ('value' in p) now.set(n, p.value)
+      else if (this.accessors.get(n) === p.get) {
+        this.accessors.delete(n) // it was declared and not initialized
+        Reflect.deleteProperty(G, n)
+        if (was !== undefined) define(G, n, was)
+      } else this.foreign?.add(n) // an accessor of the program's own stays as it is
+    }
+    return now
+  }
+
+  // isLate reports whether a property is one that Node has put in the place of an accessor of its own.
+  isLate(name, was, p) {
+    let value
+    try {
+      value = was.get.call(G)
+    } catch {
+      return false
+    }
+    if (!Object.is(value, p.value)) return false
+    this.builtin.set(name, p)
+    return true
+  }
+
+  bind(name, value) {
+    this.table.set(name, value)
+    this.accessors.delete(name)
+    this.data(name, value)
+  }
+
+  unbind(name) {
+    this.table.delete(name)
+    this.accessors.delete(name)
+    this.constants.delete(name)
+    Reflect.deleteProperty(G, name)
+    const was = this.builtin.get(name)
+    if (was !== undefined) define(G, name, was)
+  }
+}
+
+module.exports = { Names }

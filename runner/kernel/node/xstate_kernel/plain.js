@@ -1,0 +1,122 @@
+'use strict'
+// Values in the plain form that all languages have.
+
+const { Buffer } = require('buffer')
+
+class NoPlainForm extends Error {
+  get name() { return 'NoPlainForm' }
+}
+
+const OBJECT = Object.prototype
+
+function kindOf(v) {
+  if (typeof v === 'function') return 'a function'
+  if (typeof v === 'symbol') return 'a symbol'
+  if (v === undefined) return 'undefined'
+  return `an object of class ${v.constructor?.name ?? 'unknown'}`
+}
+
+// plain returns the JSON text of a value. way is how it is reached, and above the objects around it.
+function plain(v, way, above) {
+  const refuse = (what = kindOf(v)) => { throw new NoPlainForm(`${way}: ${what}`) }
+  switch (typeof v) {
+    case 'boolean': case 'string': return JSON.stringify(v)
+    case 'bigint': return JSON.stringify({ $int: v.toString() })
+    case 'number':
+      if (Number.isFinite(v) && !Object.is(v, -0)) return JSON.stringify(v)
+      return JSON.stringify({ $number: Object.is(v, -0) ? '-0' : String(v) })
+    case 'object': break
+    default: return refuse()
+  }
+  if (v === null) return 'null'
+  if (above.includes(v)) refuse('a value that holds itself')
+  const inner = [...above, v]
+  if (Array.isArray(v)) {
+    const out = []
+    for (let i = 0; i < v.length; i++) out.push(plain(v[i] === undefined && !(i in v) ? null : v[i], `${way}[${i}]`, inner))
+    return `[${out.join()}]`
+  }
+  if (v instanceof Date) {
+    if (Number.isNaN(+v)) refuse('an invalid date')
+    return JSON.stringify({ $date: v.toISOString() })
+  }
+  if (v instanceof Uint8Array || v instanceof ArrayBuffer) {
+    return JSON.stringify({ $bytes: Buffer.from(v.buffer ?? v, v.byteOffset ?? 0, v.byteLength).toString('base64') })
+  }
+  if (ArrayBuffer.isView(v) && !(v instanceof DataView)) return plain(Array.from(v), way, above)
+  if (v instanceof Set) return plain([...v], way, inner)
+  if (v instanceof Map) {
+    return pairs([...v], way, inner)
+  }
+  if (typeof v.constructor === 'function' && v.constructor.name === 'Table' && v.batches && v.schema) {
+    const { tableToIPC } = globalThis.require('apache-arrow')
+    return JSON.stringify({ $table: Buffer.from(tableToIPC(v, 'stream')).toString('base64') })
+  }
+  const p = Object.getPrototypeOf(v)
+  if (p !== OBJECT && p !== null) refuse()
+  const keys = Object.keys(v)
+  if (keys.some((k) => k.startsWith('$'))) return pairs(Object.entries(v), way, inner)
+  return `{${keys.map((k) => `${JSON.stringify(k)}:${plain(v[k], `${way}.${k}`, inner)}`).join()}}`
+}
+
+function pairs(list, way, above) {
+  const out = list.map(([k, x], i) => {
+    const at = typeof k === 'string' ? `${way}.${k}` : `${way}[${i}]`
+    return `[${plain(k, `${way} key ${i}`, above)},${plain(x, at, above)}]`
+  })
+  return `{"$map":[${out.join()}]}`
+}
+
+// give sends the plain form of names, which it reads as the program would.
+function give(list, kernel) {
+  const out = list.map((n) => {
+    if (!kernel.names.table.has(n) && !(n in globalThis)) throw new ReferenceError(`${n} is not defined`)
+    return `${JSON.stringify(n)}:${plain(globalThis[n], n, [])}`
+  })
+  kernel.channel.send('plain', {}, Buffer.from(`{"names":{${out.join()}}}`))
+}
+
+function made(v) {
+  if (v === null || typeof v !== 'object') return v
+  if (Array.isArray(v)) return v.map(made)
+  const keys = Object.keys(v)
+  if (keys.length === 1 && keys[0].startsWith('$')) {
+    const x = v[keys[0]]
+    switch (keys[0]) {
+      case '$number': return x === '-0' ? -0 : Number(x)
+      case '$int': return Number.isSafeInteger(Number(x)) ? Number(x) : BigInt(x)
+      case '$bytes': return new Uint8Array(Buffer.from(x, 'base64'))
+      case '$date': return new Date(x)
+      case '$datetime': return new Date(/Z$/.test(x) ? x : x + 'Z')
+      case '$day': return new Date(x + 'T00:00:00Z')
+      case '$map': return new Map(x.map(([k, y]) => [made(k), made(y)]))
+      case '$table': return table(x)
+    }
+  }
+  const out = {}
+  for (const k of keys) {
+    Object.defineProperty(out, k, { value: made(v[k]), writable: true, enumerable: true, configurable: true })
+  }
+  return out
+}
+
+function table(text) {
+  let arrow
+  try {
+    arrow = globalThis.require('apache-arrow')
+  } catch {
+    throw new Error("a table needs the package apache-arrow: run npm install apache-arrow")
+  }
+  return arrow.tableFromIPC(Buffer.from(text, 'base64'))
+}
+
+// take binds the names of a document to new values.
+function take(document, kernel) {
+  for (const [n, v] of Object.entries(JSON.parse(document).names)) {
+    kernel.names.constants.delete(n)
+    globalThis[n] = made(v)
+    kernel.names.node.writes.add(n)
+  }
+}
+
+module.exports = { give, take, NoPlainForm }

@@ -1,0 +1,98 @@
+'use strict'
+// What the program prints. Descriptors 1 and 2 are files of the engine, to which child processes write as well. Text is
+// written there at once, so that it survives a crash. It is sent, in order, when the other stream gets text and at the
+// end of a node.
+
+const { readSync, fstatSync, ftruncateSync, writeSync } = require('fs')
+const NAMES = ['stdout', 'stderr']
+const PIECE = 1 << 20
+
+class Recorder {
+  constructor(channel, files) {
+    this.channel = channel
+    this.files = files
+    this.sent = [0, 0]
+    this.written = [0, 0]
+    this.last = -1
+    this.node = ''
+    this.muted = false // the program has ended
+    this.cited = new Set()
+    for (const i of [0, 1]) this.wrap(i)
+  }
+
+  wrap(i) {
+    const property = Object.getOwnPropertyDescriptor(process, NAMES[i])
+    const recorder = this
+    let stream
+    Object.defineProperty(process, NAMES[i], {
+      configurable: true, enumerable: true,
+      get() {
+        if (stream === undefined) {
+          stream = property.get.call(process)
+          const { write } = stream
+          stream.write = function (chunk, encoding, callback) {
+            if (recorder.muted) return true
+            if (recorder.last !== i) recorder.turn(i)
+            return write.call(this, chunk, encoding, callback)
+          }
+          Object.defineProperty(stream, 'write', { enumerable: false })
+        }
+        return stream
+      },
+      set: undefined,
+    })
+  }
+
+  begin(node) {
+    this.node = node
+    this.sent = [0, 0]
+    this.last = -1
+    this.muted = false
+    this.cited = new Set()
+  }
+
+  // turn makes a stream the one that is written to.
+  turn(i) {
+    if (this.last !== -1) this.take(this.last)
+    this.last = i
+  }
+
+  // take sends what is new in a file.
+  take(i) {
+    const size = fstatSync(this.files[i]).size
+    if (size < this.sent[i]) this.sent[i] = size // the engine has truncated it
+    while (this.sent[i] < size) {
+      const data = Buffer.allocUnsafe(Math.min(PIECE + 4, size - this.sent[i]))
+      let n = readSync(this.files[i], data, 0, data.length, this.sent[i])
+      if (n === 0) return
+      if (this.sent[i] + n < size) while (n > 1 && (data[n] & 0xc0) === 0x80) n--
+      this.sent[i] += n
+      const text = data.subarray(0, n)
+      if (text.includes(60)) for (const [, f] of text.toString().matchAll(/(<[^<>\n]+>):\d+/g)) this.cited.add(f)
+      this.channel.send('output', { node: this.node, kind: NAMES[i], shared: false, upto: this.sent[i] }, text)
+    }
+  }
+
+  flush() {
+    const first = this.last === -1 ? 0 : 1 - this.last
+    this.take(first)
+    this.take(1 - first)
+  }
+
+  rich(kind, bundle) {
+    if (this.muted) return
+    this.flush()
+    this.channel.send('output', { node: this.node, kind }, Buffer.from(JSON.stringify(bundle)))
+  }
+
+  end() {
+    this.flush()
+    for (const i of [0, 1]) if (this.sent[i]) ftruncateSync(this.files[i], 0)
+  }
+
+  warn(text) {
+    writeSync(2, text)
+  }
+}
+
+module.exports = { Recorder }

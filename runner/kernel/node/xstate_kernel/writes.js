@@ -1,0 +1,198 @@
+'use strict'
+// Finds what a node wrote: names that it bound or deleted, values that it changed in place, and their new aliases.
+
+const { inspect } = require('util')
+const { fingerprint, differs, shared } = require('./groups')
+const { isObject } = require('./intrinsics')
+const { sourceOf } = require('./walk')
+
+class Writes {
+  constructor(names, groups) {
+    this.names = names
+    this.groups = groups
+    this.altered = new Set()
+  }
+
+  // observe fingerprints what the node bound or may have changed. start and now: name → value.
+  observe(start, now, node, certain) {
+    const { groups } = this
+    const old = new Map(groups.prints)
+    this.altered = new Set()
+    const rebound = new Set(certain.filter((n) => now.has(n)))
+    for (const [n, v] of now) if (!start.has(n) || !Object.is(start.get(n), v) || node.writes.has(n)) rebound.add(n)
+    const deleted = [...start.keys()].filter((n) => !now.has(n))
+    const reads = new Set([...node.reads].filter((n) => start.has(n)))
+    const gone = new Set([...rebound, ...deleted])
+    const near = new Set()
+    const changed = new Set()
+    for (const n of reads) {
+      const was = old.get(n)
+      if (!gone.has(n) || was === undefined || was.atom) continue
+      if (was.unsettled || differs(fingerprint(start.get(n)), was)) { // it was changed, and then replaced
+        this.alter(was)
+        changed.add(n)
+        for (const o of groups.neighbours(n, true)) near.add(o)
+      }
+    }
+    for (const n of deleted) groups.drop(n)
+    for (const n of rebound) {
+      let fp = fingerprint(now.get(n))
+      const kept = fp.definition?.name === n ? groups.same(fp.digest) : undefined
+      if (kept !== undefined && kept !== now.get(n)) { // instances of the class before stay instances
+        now.set(n, kept)
+        this.names.bind(n, kept)
+        fp = fingerprint(kept)
+      }
+      groups.put(n, this.held(fp, undefined, reads))
+    }
+    const candidates = new Set([...near, ...[...reads].filter((n) => !rebound.has(n))])
+    const mutated = this.rehash(candidates, old, now, rebound, reads)
+    const written = new Set([...rebound, ...mutated, ...deleted])
+    const after = groups.pairs(written)
+    let touched = new Set([...mutated, ...changed])
+    for (const n of rebound) {
+      if (start.has(n) && Object.is(start.get(n), now.get(n)) && old.get(n)?.ids.size) touched.add(n)
+    }
+    for (const n of this.sources(after, written, touched, reads, old)) touched.add(n)
+    touched = new Set([...touched].filter((n) => start.has(n) && old.has(n)))
+    const all = new Map([...after, ...groups.pairs(touched)].map((p) => [p[0] + '\0' + p[1], p]))
+    const fresh = [...now.keys()].filter((n) => !start.has(n))
+    return {
+      reads: [...reads].sort(),
+      comembers: [...mutated].filter((n) => !reads.has(n)).sort(),
+      altered: [...this.altered].sort(),
+      writes: [...written].sort().map((n) => this.write(n, now)),
+      touched: [...touched].sort(),
+      after: [...all.values()],
+      born: fresh.every((n, i) => i === 0 || fresh[i - 1] < n) ? [] : fresh,
+    }
+  }
+
+  alter(fp) {
+    for (const c of fp.code) this.altered.add(c)
+  }
+
+  rehash(candidates, old, now, rebound, reads) {
+    const { groups } = this
+    const mutated = new Set()
+    const done = new Set()
+    const todo = [...candidates]
+    const hit = new Set() // names that share with a changed value
+    while (todo.length) {
+      const n = todo.pop()
+      if (done.has(n) || rebound.has(n) || !now.has(n) || !old.has(n)) continue
+      done.add(n)
+      const was = old.get(n)
+      if (was.atom) continue
+      const near = groups.neighbours(n, true)
+      const fp = this.held(fingerprint(now.get(n)), was, reads.has(n) ? reads : [])
+      groups.put(n, fp)
+      if (!differs(fp, was) && !(fp.unsettled && (reads.has(n) || hit.has(n)))) continue
+      mutated.add(n)
+      if (fp.soft.size) for (const [o] of was.soft) if (typeof o === 'function' && o.name) this.altered.add(o.name)
+      for (const o of [...near, ...groups.neighbours(n, true)]) {
+        hit.add(o)
+        if (this.groups.prints.get(o)?.unsettled) done.delete(o)
+        todo.push(o)
+        if (mutated.has(o)) done.add(o)
+      }
+    }
+    return mutated
+  }
+
+  // held lets a value that cannot be looked into share with all that the node read: it may hold any of that.
+  held(fp, was, reads) {
+    if (!fp.unsettled) return fp
+    fp.extra = new Map(was?.extra)
+    for (const r of reads) {
+      const print = this.groups.prints.get(r)
+      if (print && print !== was) for (const [o, i] of print.ids) fp.extra.set(o, i)
+    }
+    for (const [o] of fp.extra) if (!fp.ids.has(o)) fp.ids.set(o, -1)
+    return fp
+  }
+
+  // sources returns the names from which written names got the objects that they newly share with unwritten names.
+  sources(after, written, touched, reads, old) {
+    const found = new Set()
+    const { prints } = this.groups
+    for (const [a, b] of after) {
+      for (const [w, other] of [[a, b], [b, a]]) {
+        if (!written.has(w) || written.has(other)) continue
+        const fresh = shared(prints.get(w), prints.get(other))
+        if (touched.has(w)) for (const o of shared(old.get(w), old.get(other))) fresh.delete(o)
+        for (const r of [...reads].sort()) {
+          if (!fresh.size) break
+          const was = old.get(r)
+          if (was === undefined) continue
+          let explains = false
+          for (const o of fresh) {
+            if (was.ids.has(o)) {
+              explains = true
+              fresh.delete(o)
+            }
+          }
+          if (explains) found.add(r)
+        }
+        if (fresh.size) found.add(other)
+      }
+    }
+    return found
+  }
+
+  write(name, now) {
+    const fp = this.groups.prints.get(name)
+    if (fp === undefined || !now.has(name)) return { name, deleted: true }
+    return {
+      name, digest: fp.opaque ? '' : fp.digest, opaque: fp.opaque, size: fp.size, unhanded: fp.size,
+      deps: [...fp.deps].filter((d) => !this.names.builtin.has(d)).sort(), code: [...fp.code].sort(),
+      rests: false, held: [], handles: [], info: describe(now.get(name)),
+    }
+  }
+
+  // undo undoes a failed node: it restores bindings, and unbinds values that the node changed in place.
+  undo(start, node) {
+    const { groups, names } = this
+    const old = new Map(groups.prints)
+    const near = new Set([...node.reads].filter((n) => start.has(n)))
+    for (const n of node.reads) for (const o of groups.neighbours(n, true)) near.add(o)
+    const reads = new Set([...node.reads].filter((n) => start.has(n)))
+    const mutated = this.rehash(near, old, start, new Set(), reads)
+    for (const n of Object.getOwnPropertyNames(globalThis)) {
+      if (!start.has(n) && !names.builtin.has(n) && !n.startsWith('__xs_')) Reflect.deleteProperty(globalThis, n)
+    }
+    for (const n of names.builtin.keys()) {
+      if (typeof n === 'string' && !start.has(n) && !n.startsWith('__xs_')) names.unbind(n)
+    }
+    for (const [n, v] of start) names.bind(n, v)
+    for (const n of mutated) {
+      names.unbind(n)
+      groups.drop(n)
+    }
+    return { reads: [...reads].sort(), dropped: [...mutated].sort(), writes: [], comembers: [], touched: [], after: [] }
+  }
+}
+
+const SHOWN = 200
+
+// describe says for people what a value is.
+function describe(v) {
+  const info = { type: typeof v }
+  if (v === null) info.type = 'null'
+  else if (typeof v === 'object') {
+    const c = Object.getPrototypeOf(v)?.constructor
+    info.type = typeof c === 'function' && typeof c.name === 'string' && c.name ? c.name : 'object'
+  } else if (typeof v === 'function' && sourceOf(v).isClass) info.type = 'class'
+  if (Array.isArray(v)) info.shape = `(${v.length})`
+  else if (ArrayBuffer.isView(v)) info.shape = `(${v.length ?? v.byteLength})`
+  else if (v instanceof Map || v instanceof Set) info.shape = `(${v.size})`
+  if (!isObject(v) || typeof v === 'function' || info.shape === undefined) {
+    try {
+      const text = inspect(v, { depth: 1, maxArrayLength: 5, maxStringLength: SHOWN, customInspect: false })
+      info.repr = text.length > SHOWN ? text.slice(0, SHOWN) + '…' : text
+    } catch {}
+  }
+  return info
+}
+
+module.exports = { Writes, describe }

@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Peer is where a driver stands that runs in this process: between the engine, with which it exchanges frames, and the
+// interpreter, with which it speaks as it likes.
+type Peer struct {
+	To   *os.File // the interpreter reads it
+	From *os.File // what the interpreter writes
+
+	process  *Process
+	requests *bufio.Reader
+	events   *os.File
+	close    []io.Closer
+}
+
+// interpose puts a driver between the engine and the interpreter, whose ends of pipes it takes over.
+func (p *Process) interpose(drive func(*Peer), to, from *os.File) error {
+	requests, in, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start kernel: %w", err)
+	}
+	out, events, err := os.Pipe()
+	if err != nil {
+		requests.Close()
+		in.Close()
+		return fmt.Errorf("start kernel: %w", err)
+	}
+	p.in, p.out, p.close = in, bufio.NewReaderSize(out, 1<<16), []io.Closer{in, out}
+	peer := &Peer{To: to, From: from, process: p, requests: bufio.NewReaderSize(requests, 1<<16), events: events,
+		close: []io.Closer{requests, events, to, from}}
+	go func() {
+		drive(peer)
+		for _, c := range peer.close {
+			c.Close()
+		}
+	}()
+	go func() { // what the interpreter started may hold its end of the pipe
+		<-p.waited
+		_ = from.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	}()
+	return nil
+}
+
+// Receive waits for a request.
+func (p *Peer) Receive() (header json.RawMessage, body []byte, err error) {
+	return readFrame(p.requests)
+}
+
+// Send sends an event, or with the name "reply" the answer to a request. fields is an object in JSON.
+func (p *Peer) Send(event string, fields any, body []byte) error {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("encode frame: %w", err)
+	}
+	header := fmt.Appendf(nil, `{"ev": %q`, event)
+	if text = bytes.TrimPrefix(text, []byte("{")); len(text) > 1 {
+		header = append(header, ',')
+	}
+	return writeText(p.events, append(header, text...), body)
+}
+
+// Pid is the interpreter's process.
+func (p *Peer) Pid() int { return p.process.box.Pid() }
+
+// Exited waits until the interpreter has ended, and returns its exit code. exits is false where a signal ended it.
+func (p *Peer) Exited() (code int, exits bool) {
+	<-p.process.waited
+	var exit *exec.ExitError
+	if errors.As(p.process.exit, &exit) {
+		return exit.ExitCode(), exit.Exited()
+	}
+	return 0, p.process.exit == nil
+}
