@@ -126,7 +126,8 @@ func Extension(dialect string) string {
 
 // sourceFiles has the dialects of the blocks of source files by extension.
 var sourceFiles = map[string]string{
-	".py": Python, ".pyw": Python, ".js": JavaScript, ".cjs": JavaScript, ".mjs": Module, ".jsx": TSX, ".ts": TypeScript,
+	".py": Python, ".pyw": Python, ".js": JavaScript, ".cjs": JavaScript, ".mjs": Module, ".jsx": TSX,
+	".ts":  TypeScript,
 	".mts": TypeScript, ".cts": TypeScript, ".tsx": TSX, ".sh": Bash, ".bash": Bash,
 }
 
@@ -162,7 +163,8 @@ func FileDialect(name string, data []byte) (dialect string, ok bool) {
 
 // interpreters maps the program of a line #! to an extension.
 var interpreters = map[string]string{
-	"node": ".js", "nodejs": ".js", "deno": ".ts", "bun": ".ts", "tsx": ".ts", "ts-node": ".ts", "bash": ".sh", "sh": ".sh",
+	"node": ".js", "nodejs": ".js", "deno": ".ts", "bun": ".ts", "tsx": ".ts", "ts-node": ".ts", "bash": ".sh",
+	"sh":   ".sh",
 	"dash": ".sh",
 }
 

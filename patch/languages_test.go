@@ -94,7 +94,8 @@ func TestSourceFiles(t *testing.T) {
 		{"a.mjs", "x()\n", Module, KindScript, []string{"1  x()"}},
 		{"a.cjs", "exports.x = 1\n", JavaScript, KindScript, []string{"1  exports.x = 1"}},
 		{"a.cts", "let x: number = <number>y\n", TypeScript, KindScript, []string{"1  let x: number = <number>y"}},
-		{"a.jsx", "const a = <b>1</b>\r\n\r\nlet c\r\n", TSX, KindScript, []string{"1  const a = <b>1</b>", "3  let c"}},
+		{"a.jsx", "const a = <b>1</b>\r\n\r\nlet c\r\n", TSX, KindScript, []string{"1  const a = <b>1</b>",
+			"3  let c"}},
 		{"a.tsx", "const A = () => <b>1</b>", TSX, KindScript, []string{"1 A const A = () => <b>1</b>"}},
 		{"a.bash", "set -e\n# %% one\ncat <<E\n# %% no\nE\n# %% two\nif true; then\n# %% three\nf() { x\n# %% no\n}\n",
 			Bash, KindCells, []string{"1  set -e", "3 one cat <<E", "7 two if true; then", "9 three f() { x"}},
@@ -248,7 +249,8 @@ func subject(t *testing.T, name, text string) Subject {
 
 // TestPatchesOfLanguages applies patches to programs in other languages.
 func TestPatchesOfLanguages(t *testing.T) {
-	const ts = "// %% rates\nconst rate: number = 2\n\n// %% scale\nfunction scale(x: number) {\n  return rate * x\n}\n\n" +
+	const ts = "// %% rates\nconst rate: number = 2\n\n// %% scale\nfunction scale(x: number) {\n  return rate * " +
+		"x\n}\n\n" +
 		"// %% show\nconsole.log(scale(3))\n"
 	const sh = "name=x\n\ngreet() {\n  echo \"hello $name\"\n}\n\ngreet\n"
 	for what, c := range map[string]struct{ name, file, patch, old, new string }{
@@ -262,7 +264,8 @@ func TestPatchesOfLanguages(t *testing.T) {
 			"console.log(scale(3))", "console.log(4)"},
 		"search and replace": {"a.sh", sh,
 			"<<<<<<< SEARCH\n  echo \"hello $name\"\n=======\n  echo \"hi $name\"\n>>>>>>> REPLACE\n", "hello", "hi"},
-		"a function of the shell": {"a.sh", sh, "```bash\ngreet() {\n  echo \"hi, dear $name\"\n}\n```\n", "hello $name",
+		"a function of the shell": {"a.sh", sh, "```bash\ngreet() {\n  echo \"hi, dear $name\"\n}\n```\n",
+			"hello $name",
 			"hi, dear $name"},
 		"a diff": {"a.sh", sh, "--- a/a.sh\n+++ b/a.sh\n@@ -1,2 +1,2 @@\n-name=x\n+name=y\n \n", "name=x", "name=y"},
 	} {

@@ -11,8 +11,8 @@ import (
 var omissionComment = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*\b(?:unchanged|same|existing` +
 	`|as before|remains)\b` +
 	`|(?:#|//|/\*)[ \t]*(?:\.\.\.|…)[ \t]*$` +
-	`|(?:#|//|/\*)[ \t]*(?:\.\.\.|…).*\b(?:existing|rest|remaining|remainder|unchanged|same|previous|other|omitted|as before` +
-	`|as above)\b` +
+	`|(?:#|//|/\*)[ \t]*(?:\.\.\.|…).*\b(?:existing|rest|remaining|remainder|unchanged|same|previous|other|omitted` +
+	`|as before|as above)\b` +
 	`|(?:#|//|/\*)[ \t]*[([]?(?:(?:the|your|all|keep)[ \t]+)*(?:rest|remainder|remaining|existing|previous` +
 	`|other)[ \t]+(?:of[ \t]+)?(?:(?:the|your|this|helper)[ \t]+)*` +
 	`(?:code|functions?|methods?|imports?|script|class(?:es)?|block|program|cell|logic` +

@@ -318,8 +318,9 @@ func TestReadBlock(t *testing.T) {
 		"a fence":     {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{in(Python, emitted("", "x = 1"))}},
 		"no language": {"```\nx = 1\n```", []Section{emitted("", "x = 1")}},
 		"tildes":      {"~~~py\nx = 1\n~~~\n", []Section{in(Python, emitted("", "x = 1"))}},
-		"CRLF":        {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{in(Python, emitted("", "x = 1\r\ny = 2"))}},
-		"cut off":     {"Look:\n```python\nx = 1\n", []Section{in(Python, emitted("", "x = 1"))}},
+		"CRLF": {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{in(Python, emitted("",
+			"x = 1\r\ny = 2"))}},
+		"cut off": {"Look:\n```python\nx = 1\n", []Section{in(Python, emitted("", "x = 1"))}},
 		"several": {"```python\nx = 1\n```\nand\n```python\ny = 2\n```\n",
 			[]Section{in(Python, emitted("", "x = 1")), in(Python, emitted("", "y = 2"))}},
 		"another language": {"```bash\npip install numpy\n```\n```python\nx = 1\n" +

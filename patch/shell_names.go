@@ -80,7 +80,8 @@ func (w *shellNames) leave(n shell.Node) {
 		w.assigned(n)
 	case *shell.BinaryArithm:
 		switch n.Op {
-		case shell.Assgn, shell.AddAssgn, shell.SubAssgn, shell.MulAssgn, shell.QuoAssgn, shell.RemAssgn, shell.AndAssgn,
+		case shell.Assgn, shell.AddAssgn, shell.SubAssgn, shell.MulAssgn, shell.QuoAssgn, shell.RemAssgn,
+			shell.AndAssgn,
 			shell.OrAssgn, shell.XorAssgn, shell.ShlAssgn, shell.ShrAssgn:
 			w.arithmetic(n.X)
 		}
@@ -103,7 +104,8 @@ func (w *shellNames) counts() bool {
 		return false
 	}
 	switch w.path[len(w.path)-2].(type) {
-	case *shell.BinaryArithm, *shell.UnaryArithm, *shell.ParenArithm, *shell.ArithmExp, *shell.ArithmCmd, *shell.CStyleLoop,
+	case *shell.BinaryArithm, *shell.UnaryArithm, *shell.ParenArithm, *shell.ArithmExp, *shell.ArithmCmd,
+		*shell.CStyleLoop,
 		*shell.LetClause:
 		return true
 	}
@@ -192,7 +194,8 @@ func (w *shellNames) call(c *shell.CallExpr) {
 
 // shellBuiltins has the names that unrelated code has in common.
 var shellBuiltins = nameSet(`HOME PATH PWD USER IFS RANDOM SECONDS LINENO BASH_SOURCE FUNCNAME REPLY OLDPWD
-	echo() printf() cd() set() shopt() export() read() test() exit() return() source() eval() exec() trap() wait() kill()
-	local() declare() unset() true() false() pwd() ls() cat() grep() sed() awk() sort() uniq() head() tail() wc() cut() tr()
-	mkdir() rm() cp() mv() touch() find() xargs() date() sleep() basename() dirname() tee() env() which() command() curl()
-	wget() tar() git() make() python() python3() node() npm() chmod() ln() seq() mktemp() diff() sudo() apt() jq() expr()`)
+	echo() printf() cd() set() shopt()
+	export() read() test() exit() return() source() eval() exec() trap() wait() kill() local() declare() unset() true()
+	false() pwd() ls() cat() grep() sed() awk() sort() uniq() head() tail() wc() cut() tr() mkdir() rm() cp() mv()
+	touch() find() xargs() date() sleep() basename() dirname() tee() env() which() command() curl() wget() tar() git()
+	make() python() python3() node() npm() chmod() ln() seq() mktemp() diff() sudo() apt() jq() expr()`)

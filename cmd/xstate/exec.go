@@ -75,8 +75,8 @@ func (a *app) execVerb() *cobra.Command {
 		Use:   "exec [FILE|-] [flags]",
 		Short: "execute code as a block of a session, and run what it affects",
 		Long: `Exec executes code, from -c, FILE or stdin, and prints only what this code puts out: text, the value of a
-last expression, an error as its language prints it. It makes the store and the session if there is none. Text around fenced
-code is skipped.
+last expression, an error as its language prints it. It makes the store and the session if there is none. Text around
+fenced code is skipped.
 
 The code becomes a block of the session's program. Exec decides whether it is a new block or replaces one: by a name
 ("# %% NAME"), the functions and names that it defines, how much it resembles a block, and whether the last block

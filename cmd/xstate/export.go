@@ -60,8 +60,9 @@ func (a *app) exportVerb() *cobra.Command {
 		Use:   "export",
 		Short: "write a program, its provenance or a whole session into a file",
 		Long: `Export writes the program after a step, with the outputs of its blocks, as a script with "# %%" cells
-(.py; .ts, .sh and so on for a program in that language), a document (.md), a notebook (.ipynb, nbformat 4.5) or a page (.html). All but the page read as that program. The
-text around blocks comes from the program's file as it is now: Markdown cells, their pictures, "# %% [markdown]" cells.
+(.py; .ts, .sh and so on for a program in that language), a document (.md), a notebook (.ipynb, nbformat 4.5) or a page
+(.html). All but the page read as that program. The text around blocks comes from the program's file as it is now:
+Markdown cells, their pictures, "# %% [markdown]" cells.
 Pictures of a document go to the folder FILE_files, or to --images. A page needs no other file, and nothing in it runs:
 scripts and styles in outputs are left out.
 

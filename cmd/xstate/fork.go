@@ -24,8 +24,8 @@ func (a *app) forkVerb() *cobra.Command {
 		Long: `Fork makes the session NEW, which begins with the history of another session up to a step. It runs and
 copies nothing: what both have in common keeps its results. The other session, its program and its file do not change.
 
-If NEW is the name of a program (.py, .ts, .sh, .ipynb, .md), fork writes the program into that file, which must not exist yet;
-continue with xstate run NEW. Otherwise the session has no file of its own: xstate run FILE --session NEW.
+If NEW is the name of a program (.py, .ts, .sh, .ipynb, .md), fork writes the program into that file, which must not
+exist yet; continue with xstate run NEW. Otherwise the session has no file of its own: xstate run FILE --session NEW.
 
 With --private the session gets a folder of its own, a copy of the one that the program runs in, with the program in it.
 So versions of a program run side by side and never see each other's files. Every verb with --session NEW works there;

@@ -72,15 +72,19 @@ func TestAnalyze(t *testing.T) {
 		{"read before it is bound", "{ x=1; echo $x; y=$y; }"},
 		{"builtins", "read -r a b[i] <f; mapfile -t c; printf -v d %s x; getopts ab: e; unset f 'g[h]'"},
 		{"builtins with computed names", `read "$a"; unset $b; printf -v "$c" x; export $d; local "$@"`},
-		{"declarations", `declare -i n=m+1; export E=$f; readonly R; declare -A h=([k]=$v); declare "q=$r"; declare -x $s`},
+		{"declarations",
+			`declare -i n=m+1; export E=$f; readonly R; declare -A h=([k]=$v); declare "q=$r"; declare -x $s`},
 		{"namerefs", "declare -n r=x; declare -n s=$y"},
 		{"exported functions", "export -f f; declare -f g; export -p; declare -p h"},
-		{"arithmetic", "((i++, j=k[l])); let 'm+=n' o=1; for ((p=0;p<q;p++)); do :; done; [[ r -lt $s ]]; ${t:u}; x=$((16#ff + y))"},
+		{"arithmetic",
+			"((i++, j=k[l])); let 'm+=n' o=1; for ((p=0;p<q;p++)); do :; done; " +
+				"[[ r -lt $s ]]; ${t:u}; x=$((16#ff + y))"},
 		{"computed arithmetic", "echo $((a$b)) $(($c$d)) $((10#$e))"},
 		{"expansions", `echo ${a:-$b} ${c:=d} ${e/$f/$g} ${!h} ${!i@} ${!j[@]} ${k@P} ${#l} ${m[$n]} "${o[*]}" ~/x ~+`},
 		{"code as text", `eval 'x=$y'; eval "$z"; source lib.sh; . "$w"`},
 		{"traps", `trap 'echo $a; b=1' EXIT; trap "rm $c" INT; trap - EXIT`},
-		{"hidden state", "set -e; set -- a b; set -o pipefail; shopt -s nullglob; cd sub; shift; umask 022; exec 3<f; LC_ALL=C"},
+		{"hidden state",
+			"set -e; set -- a b; set -o pipefail; shopt -s nullglob; cd sub; shift; umask 022; exec 3<f; LC_ALL=C"},
 		{"parameters", `echo $? $1 "$@" $! $RANDOM $SECONDS $$; f() { echo $2 $?; }`},
 		{"redirections", "a >f 2>>g <$h {fd}<i 3>&1 &>/dev/null"},
 		{"here-documents", "cat <<E; b=1\n$a\nE\ncat <<'E'\n$a\nE\nc=2"},
@@ -138,7 +142,8 @@ func TestTokens(t *testing.T) {
 	}
 	for _, same := range [][2]string{
 		{"a; b", "a\n\n# c\nb"}, {"if a; then b; fi", "if a\nthen\n  b # c\nfi\n"}, {"f() { a; }", "f ()\n{\n\ta\n}"},
-		{"a \\\n  b", "a b"}, {"cat <<E\nx\nE", "cat  <<E\nx\nE\n"}, {"((a+b))", "(( a + b ))"}, {"a=(1 2)", "a=(1\n2)"},
+		{"a \\\n  b", "a b"}, {"cat <<E\nx\nE", "cat  <<E\nx\nE\n"}, {"((a+b))", "(( a + b ))"}, {"a=(1 2)",
+			"a=(1\n2)"},
 	} {
 		if tokens(same[0]) != tokens(same[1]) {
 			t.Errorf("the tokens of %q and %q differ", same[0], same[1])
@@ -176,7 +181,8 @@ func TestNeeded(t *testing.T) {
 }
 
 func TestOutlineAndComments(t *testing.T) {
-	const source = "#!/bin/bash\n# xstate: seed 1\nx=1 # it\nf() {\n  echo '# no'\n}\nassert_equal a b\ncat <<E\n# no\nE\nx=2\n"
+	const source = "#!/bin/bash\n# xstate: seed 1\nx=1 # it\nf() {\n  echo '# no'\n}\nassert_equal a b\ncat <<E\n# " +
+		"no\nE\nx=2\n"
 	o, err := Outline([]byte(source), Bash)
 	if err != nil {
 		t.Fatal(err)

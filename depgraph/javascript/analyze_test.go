@@ -1,12 +1,18 @@
 package javascript
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/xstate-engine/xstate/depgraph"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 // nodeText writes a node as one line: its kind and every list that is not empty.
 func nodeText(f *depgraph.Facts, n *depgraph.Node) string {
@@ -59,54 +65,58 @@ func factsText(t *testing.T, source string, dialect depgraph.Dialect) string {
 	return strings.Join(lines, "\n")
 }
 
+// TestAnalyze: the facts of each source are those of the golden file; -update writes it.
 func TestAnalyze(t *testing.T) {
-	for _, test := range []struct{ name, source, want string }{
-		{"functions come first", "f(a)\nfunction f(x = b) { return x + c }\nf.d = 1", `def 2-2 certain=f defines=f later=b,c
-run expr 1-1 uses=a,f
-run expr 3-3 uses=f mutates=f`},
-		{"var above its statement", "log(v)\nclass A {}\nvar v = 1", `run 1-3 certain=A,v defines=A,v uses=log,v`},
-		{"var through a function", "g()\nfunction g() { return v }\nclass A {}\nvar v = 1", `run 1-4 certain=A,g,v defines=A,g,v later=v`},
-		{"var in a block", "if (c) { var v = 1 }\nfor (var i = 0; i < 2; i++);", `run 1-2 certain=i defines=i,v uses=c,v`},
-		{"let above its statement", "a\nclass B {}\nlet a", `run 1-3 certain=B,a defines=B,a uses=a`},
-		{"read before it is bound", "let a = a1, { b = a, ...c } = d; b; e = e || 1", `run expr 1-1 certain=a,b,c,e defines=a,b,c,e uses=a1,d,e`},
-		{"blocks have names of their own", "{ let a = b; { a } } for (const a of c) a; try {} catch ({ m }) { m }", `run 1-1 uses=b,c`},
-		{"function in a block", "{ function f() { return a } } f", `run expr 1-1 defines=f uses=f later=a`},
-		{"closures", "const f = (a, { b }, ...c) => a + b + c + d + arguments; function* g() { yield h; i = 1 }", `def 1-1 certain=g defines=g later=h rebinds=i
-run 1-1 certain=f defines=f later=arguments,d`},
-		{"named function expression", "x = function y() { return y + arguments.length }", `run expr 1-1 certain=x defines=x`},
-		{"class", "class A extends B { static s = c; f = d; #p = e; [g]; m() { return A } static { h } }", `run 1-1 certain=A defines=A uses=B,c,g,h later=d,e`},
-		{"plain class", "class A extends B.C { f = d(); static g = 1; m() {} }", `class 1-1 certain=A defines=A uses=B later=d`},
-		{"changes", "a.b = 1; c[d]++; delete e.f; g.push(1); h().i(); delete j; Object.assign(k, l); m ??= n", `run expr 1-1 defines=m deletes=j uses=Object,a,c,d,e,g,h,j,k,l,m,n mutates=a,c,e,g,k`},
-		{"certain on all paths", "if (a) b = 1; else b = 2\nb\ntry { c = 1 } catch { c = 2 } finally { d = 1 }\nc; d", `run expr 1-4 certain=b,c,d defines=b,c,d uses=a`},
-		{"not certain", "x: { if (a) break x; b = 1 }\nwhile (a) c = 1\na && (d = 1); a?.[e = 1]; [f = (g = 1)] = a", `run expr 1-3 certain=f defines=b,c,d,e,f,g uses=a`},
-		{"modules", "const fs = require('fs'), { a: b } = require('./m')\nimport c, { d as e } from 'n'\nrequire(f)", `import 2-2 certain=c,e defines=c,e import=n[default d]
-import 1-1 certain=b,fs defines=b,fs uses=require import=fs[] import=./m[]
-run expr 3-3 uses=f,require dynamic=require`},
-		{"global object", "globalThis.a = 1; globalThis.b.c(); delete globalThis.d; globalThis[e]; f(globalThis)", `run expr 1-1 certain=a defines=a deletes=d uses=b,e,f,globalThis mutates=b,globalThis dynamic=globalThis dynamic=globalThis`},
-		{"this", "this.a; function F() { this.b = 1 }\no.m = function () { return this[k] }; (() => this)()", `def 1-1 certain=F defines=F rebinds=b
-run expr 1-1 uses=a dynamic=this
-run expr 2-2 uses=o later=k mutates=o dynamic=this/later`},
-		{"dynamic", "eval(a); new Function('b'); with (c) { d }; import(e)", `run expr 1-1 uses=Function,a,c,d,e,eval dynamic=eval dynamic=Function dynamic=with dynamic=import`},
+	var text strings.Builder
+	for _, test := range []struct{ name, source string }{
+		{"functions come first", "f(a)\nfunction f(x = b) { return x + c }\nf.d = 1"},
+		{"var above its statement", "log(v)\nclass A {}\nvar v = 1"},
+		{"var through a function", "g()\nfunction g() { return v }\nclass A {}\nvar v = 1"},
+		{"var in a block", "if (c) { var v = 1 }\nfor (var i = 0; i < 2; i++);"},
+		{"let above its statement", "a\nclass B {}\nlet a"},
+		{"read before it is bound", "let a = a1, { b = a, ...c } = d; b; e = e || 1"},
+		{"blocks have names of their own", "{ let a = b; { a } } for (const a of c) a; try {} catch ({ m }) { m }"},
+		{"function in a block", "{ function f() { return a } } f"},
+		{"closures", "const f = (a, { b }, ...c) => a + b + c + d + arguments; function* g() { yield h; i = 1 }"},
+		{"named function expression", "x = function y() { return y + arguments.length }"},
+		{"class", "class A extends B { static s = c; f = d; #p = e; [g]; m() { return A } static { h } }"},
+		{"plain class", "class A extends B.C { f = d(); static g = 1; m() {} }"},
+		{"changes", "a.b = 1; c[d]++; delete e.f; g.push(1); h().i(); delete j; Object.assign(k, l); m ??= n"},
+		{"certain on all paths", "if (a) b = 1; else b = 2\nb\ntry { c = 1 } catch { c = 2 } finally { d = 1 }\nc; d"},
+		{"not certain", "x: { if (a) break x; b = 1 }\nwhile (a) c = 1\na && (d = 1); a?.[e = 1]; [f = (g = 1)] = a"},
+		{"modules", "const fs = require('fs'), { a: b } = require('./m')\nimport c, { d as e } from 'n'\nrequire(f)"},
+		{"global object", "globalThis.a = 1; globalThis.b.c(); delete globalThis.d; globalThis[e]; f(globalThis)"},
+		{"this", "this.a; function F() { this.b = 1 }\no.m = function () { return this[k] }; (() => this)()"},
+		{"dynamic", "eval(a); new Function('b'); with (c) { d }; import(e)"},
 		{"effects", "const { readFileSync: r } = require('node:fs'); r('a'); process.env.HOME; process.chdir('b')\n" +
-			"Math.random(); new Date(); new Date(1); fetch('c'); function f(Date) { return Date.now() }", `def 2-2 certain=f defines=f
-import 1-1 certain=r defines=r uses=require import=node:fs[]
-run expr 1-2 uses=Date,Math,fetch,process,r effect=file:r(a)file:a/1 effect=environ:process.env(HOME)env:HOME/1 effect=cwd:process.chdir(b)cwd:/0 effect=random:Math.random()rng:Math/0 effect=clock:Date()/0 effect=network:fetch(c)/0`},
-		{"shorthand", "x = { a, [b]: c, d() { e }, ...f, 'h': i }", `run expr 1-1 certain=x defines=x uses=a,b,c,f,i later=e`},
-		{"templates", "x = `a${b}${`${c}`}`; d`${e}`", `run expr 1-1 certain=x defines=x uses=b,c,d,e`},
-		{"await", "const a = await b; for await (const c of d); async () => { await e }", `run expr await 1-1 certain=a defines=a uses=b,d later=e`},
-		{"an expression at the end", "a\nfunction f() {}", `def 2-2 certain=f defines=f
-run expr 1-1 uses=a`},
-		{"strict", "'use strict'\nthis.a = function () { this.b }; { function f() {} }", `run 1-2 certain=a defines=a dynamic=this`},
-		{"names with escapes", `let \u0061b = 1; ab`, `run expr 1-1 certain=ab defines=ab`},
-		{"lines that must not end", "a\n=> b", `error line 2, column 1: no line may end before "=>" here`},
-		{"lines that must not end", "async\n() => a", `error line 2, column 1: no line may end before "()" here`},
-		{"lines that must not end", "throw\na", `error line 1, column 1: no line may end after throw`},
-		{"declared twice", "let a = 1\nlet a = 2", `error line 2, column 5: identifier 'a' has already been declared`},
-		{"not closed", "function f() {\n  if (a) {\n}\n", `error line 1, column 14: '{' was never closed`},
-		{"not closed again", "x = (1,\n2", `error line 1, column 5: '(' was never closed`},
+			"Math.random(); new Date(); new Date(1); fetch('c'); function f(Date) { return Date.now() }"},
+		{"shorthand", "x = { a, [b]: c, d() { e }, ...f, 'h': i }"},
+		{"templates", "x = `a${b}${`${c}`}`; d`${e}`"},
+		{"await", "const a = await b; for await (const c of d); async () => { await e }"},
+		{"an expression at the end", "a\nfunction f() {}"},
+		{"strict", "'use strict'\nthis.a = function () { this.b }; { function f() {} }"},
+		{"names with escapes", `let \u0061b = 1; ab`},
+		{"lines that must not end", "a\n=> b"},
+		{"lines that must not end", "async\n() => a"},
+		{"lines that must not end", "throw\na"},
+		{"declared twice", "let a = 1\nlet a = 2"},
+		{"not closed", "function f() {\n  if (a) {\n}\n"},
+		{"not closed again", "x = (1,\n2"},
 	} {
-		if got := factsText(t, test.source, JavaScript); got != test.want {
-			t.Errorf("%s: Analyze(%q) =\n%s\nwant\n%s", test.name, test.source, got, test.want)
+		fmt.Fprintf(&text, "// %s\n%s\n-> %s\n\n", test.name, test.source,
+			strings.ReplaceAll(factsText(t, test.source, JavaScript), "\n", "\n   "))
+	}
+	const golden = "testdata/facts.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
 		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), text.String()); d != "" {
+		t.Errorf("facts differ (-want +got); -update accepts them:\n%s", d)
 	}
 }

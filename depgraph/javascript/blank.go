@@ -13,8 +13,10 @@ import (
 
 // NotErasable reports a construct that is more than a type: to leave it out would change the program.
 type NotErasable struct {
-	What         string // "enum", "namespace", "parameter property", "import =", "export =", "decorator", "accessor", "JSX", "<T>"
-	Line, Column int    // from 1; Column in runes
+	// What is "enum", "namespace", "parameter property", "import =", "export =", "decorator", "accessor", "JSX" or
+	// "<T>".
+	What         string
+	Line, Column int // from 1; Column in runes
 }
 
 func (e *NotErasable) Error() string {

@@ -13,9 +13,9 @@
 //
 // # Why the simple way fails
 //
-//	f(); function f() {}    A function is bound before the statements around it run. So the nodes of a block are in the
-//	                        order of execution, not of the text: imports, functions, then the rest. Their positions do
-//	                        not rise.
+//	f(); function f() {}    A function is bound before the statements around it run. So the nodes of a block are in
+//	                        the order of execution, not of the text: imports, functions, then the rest. Their
+//	                        positions do not rise.
 //
 //	log(x); class A {}      The var exists, undefined, above itself. What could see that is one node with the var,
 //	var x = 1               although the class alone would be a node of its own.

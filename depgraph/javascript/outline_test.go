@@ -7,7 +7,8 @@ import (
 )
 
 func TestOutline(t *testing.T) {
-	source := "export const area = (r) => 3 * r\n\nclass Box extends Base {\n  #w = 1\n  constructor(w, h = 2) { super() }\n" +
+	source := "export const area = (r) => 3 * r\n\nclass Box extends Base {\n  #w = 1\n  constructor(w, h = 2) { " +
+		"super() }\n" +
 		"  async volume({ deep }) {}\n}\nlet n = 1\nif (n) { function late() {} }\nassert.equal(n, 1)\n" +
 		"function f() { assert(1) }\n"
 	o, err := Outline([]byte(source), ESM)

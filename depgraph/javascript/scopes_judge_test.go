@@ -59,7 +59,8 @@ var allowed = map[string]string{
 	"node_modules/effect/src/schema/VariantSchema.ts":               oldGrammar,
 }
 
-const oldGrammar = "tree-sitter's grammar does not parse it: variables called as, properties called in, escapes in types"
+const oldGrammar = "tree-sitter's grammar does not parse it: variables called as, properties called in, escapes in " +
+	"types"
 
 func TestScopesAgreeWithESLint(t *testing.T) {
 	folder := judgePackages(t)

@@ -26,7 +26,8 @@ var (
 
 // analysers are the languages by dialect. A block that names none is Python.
 var analysers = map[depgraph.Dialect]analyser{
-	"": pythons, python.Plain: pythons, python.IPython: pythons, javascript.JavaScript: scripts, javascript.ESM: scripts,
+	"": pythons, python.Plain: pythons, python.IPython: pythons, javascript.JavaScript: scripts,
+	javascript.ESM:        scripts,
 	javascript.TypeScript: scripts, javascript.TSX: scripts, bash.Bash: shells,
 }
 

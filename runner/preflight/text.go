@@ -73,7 +73,8 @@ func Read(blocks []state.ProgramBlock) (*Text, error) {
 			read.Err, _ = err.(*depgraph.SyntaxError)
 			read.Err = cmp.Or(read.Err, &depgraph.SyntaxError{Line: 1, Column: 1, Msg: err.Error()})
 			read.Facts = nil
-		} else if b.Dialect == "" || b.Dialect == python.Plain || b.Dialect == python.IPython { // others show no calls yet
+		} else if b.Dialect == "" || b.Dialect == python.Plain || b.Dialect == python.IPython {
+			// Blocks of other languages show no calls yet.
 			read.calls = python.Calls(facts.Code, imported)
 		}
 		for name, text := range read.calls.Constants {

@@ -23,8 +23,9 @@ var (
 var tools = []*tool{
 	{
 		name: "exec", title: "Execute code",
-		about: "Execute code, Python unless the program or language says otherwise, as in a cell of a notebook, and return what it printed, its last value, errors " +
-			"and pictures. Variables, imports and functions stay for later calls. The code becomes a block of the " +
+		about: "Execute code, Python unless the program or language says otherwise, as in a cell of a notebook, and " +
+			"return what it printed, its last value, errors and pictures. Variables, imports and functions stay for " +
+			"later calls. The code becomes a block of the " +
 			"program: a new one at the end, or the new version of the block that it corrects or repeats, which then " +
 			"takes that block's place. Other blocks that the change affects run again by themselves; all others keep " +
 			"their results.",

@@ -83,7 +83,8 @@ func TestE2BExecute(t *testing.T) {
 	}
 	args, stdin := d.last()
 	wantArgs := []string{
-		"exec", "--append", "--client=e2b", "--session=main", "--language=python", "--json-lines", "--store=/store", "--",
+		"exec", "--append", "--client=e2b", "--session=main", "--language=python", "--json-lines", "--store=/store",
+		"--",
 		"-",
 	}
 	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {

@@ -150,7 +150,8 @@ func (sh *shell) restoreAll(first *snapshot) {
 // first line of the text. It returns the state after; errEnded when the shell did not come that far.
 func (sh *shell) execute(before, text string, line int) (*snapshot, error) {
 	body := before + text
-	if _, err := fmt.Fprintf(sh.script, "__xs_r %d; builtin eval \"${__xs_t:(LINENO=%d)*0}\"; builtin eval \"$__xs_E\"\n",
+	if _, err := fmt.Fprintf(sh.script,
+		"__xs_r %d; builtin eval \"${__xs_t:(LINENO=%d)*0}\"; builtin eval \"$__xs_E\"\n",
 		len(body), max(1, line)); err != nil {
 		return nil, errEnded
 	}

@@ -182,7 +182,8 @@ func newSnapshot(fields []string, before, first *snapshot) (*snapshot, error) {
 	traps, options := next(), next()
 	s.flags, s.status, s.arguments = next(), list(), list()
 	s.raw = [3]string{next(), next(), next()}
-	shopts, aliases, umask, dirs, cwd, jobs, process, draws := next(), next(), next(), next(), next(), next(), next(), next()
+	shopts, aliases, umask, dirs, cwd, jobs, process, draws := next(), next(), next(), next(), next(), next(), next(),
+		next()
 	if at != len(fields) {
 		return nil, fmt.Errorf("a snapshot has %d fields", len(fields))
 	}

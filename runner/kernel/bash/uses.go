@@ -260,7 +260,8 @@ func (s *session) stateKeys(u *uses) {
 	for key, is := range map[string]bool{
 		keyOptions: true, keyVariables: true, keyTraps: true,
 		keyAliases: s.live.aliases || u.everything,
-		keyPipes:   u.pipes, keyGlobs: u.globs, keyMatch: u.matches, keyClobber: u.clobbers, keyEcho: u.echoes, keyCd: u.cds,
+		keyPipes:   u.pipes, keyGlobs: u.globs, keyMatch: u.matches, keyClobber: u.clobbers, keyEcho: u.echoes,
+		keyCd:        u.cds,
 		keyCwd:       u.files || u.exported || u.names["PWD"],
 		keyUmask:     u.files || u.exported,
 		keyDirs:      u.cds || u.names["DIRSTACK"],

@@ -194,7 +194,8 @@ func BenchmarkEmpty(b *testing.B) {
 	}
 	defer k.Close()
 	for b.Loop() {
-		if _, err := k.Execute(b.Context(), kernel.Node{Text: []byte(":"), Line: 1}, kernel.Sink{Record: func(state.Output) {}}); err != nil {
+		if _, err := k.Execute(b.Context(), kernel.Node{Text: []byte(":"), Line: 1},
+			kernel.Sink{Record: func(state.Output) {}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -160,7 +160,8 @@ func (c *capturer) declare(i uint32, in int) {
 		p := c.scopes[in].node
 		switch {
 		case in == 0:
-		case c.kind(p) == js.ForInStatement && f == js.FieldLeft && c.field(p, js.FieldKind) != 0 && c.field(p, js.FieldLeft) == i:
+		case c.kind(p) == js.ForInStatement && f == js.FieldLeft && c.field(p, js.FieldKind) != 0 && c.field(p,
+			js.FieldLeft) == i:
 			c.names(i, &names)
 			if kind := c.src(c.field(p, js.FieldKind)); kind == "var" {
 				in = c.scopes[in].function

@@ -67,7 +67,8 @@ func (i Interpreter) Opening([]byte) string { return "" }
 // of the global object.
 var constructs = map[string]kernel.Construct{
 	"eval": kernel.Observed, "Function": kernel.Observed, "new Function": kernel.Observed, "with": kernel.Observed,
-	"import": kernel.Observed, "require": kernel.Observed, "setTimeout": kernel.Observed, "setInterval": kernel.Observed,
+	"import": kernel.Observed, "require": kernel.Observed, "setTimeout": kernel.Observed,
+	"setInterval":         kernel.Observed,
 	"vm.runInThisContext": kernel.Observed, "AsyncFunction": kernel.Observed, "GeneratorFunction": kernel.Observed,
 }
 

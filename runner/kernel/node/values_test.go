@@ -64,7 +64,8 @@ func (p *program) run(text string) map[string]state.Digest {
 func value(r *rand.Rand, n int) string {
 	atoms := []string{
 		"1", "-0", "NaN", "0.1", "2n**70n", "'a'", "'\\ud800'", "'é'", "null", "undefined", "true", "Symbol.for('s')",
-		"Symbol.iterator", "shared", "shared.list", "Math", "counter", "counter.read", "new Box(2)", "plain", "new Sub()",
+		"Symbol.iterator", "shared", "shared.list", "Math", "counter", "counter.read", "new Box(2)", "plain",
+		"new Sub()",
 	}
 	if n == 0 || r.IntN(3) == 0 {
 		return atoms[r.IntN(len(atoms))]
