@@ -20,6 +20,7 @@ const { Execution } = require('./execution')
 const { Calls } = require('./calls')
 const { texts } = require('./failures')
 const display = require('./display')
+const settings = require('./console')
 const store = require('./store')
 
 class Kernel {
@@ -50,6 +51,7 @@ class Kernel {
     this.offer()
     this.execution = new Execution(this)
     intrinsics.begin()
+    settings.begin()
     this.names.begin()
   }
 

@@ -7,7 +7,6 @@ const path = require('path')
 const vm = require('vm')
 const Module = require('module')
 const { createHash } = require('crypto')
-const { inspect } = require('util')
 const { pathToFileURL, fileURLToPath } = require('url')
 const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
@@ -29,7 +28,7 @@ class Modules {
     this.usedLibraries = new Set()
     this.pollution = new Set()
     this.accessors = new Set() // names of accessors that the program has put on the global object
-    this.watchConsole()
+    this.plainState = this.nodeState()
     this.require = Module.createRequire(this.file)
     this.meta = Object.assign(Object.create(null), {
       url: pathToFileURL(this.file).href, filename: this.file, dirname: path.dirname(this.file),
@@ -377,36 +376,14 @@ class Modules {
     return found
   }
 
-  // watchConsole counts what the console keeps: counters, groups and timers.
-  watchConsole() {
-    this.console = { depth: 0, counts: {} }
-    const { counts } = this.console
-    const wrap = (name, note) => {
-      const inner = console[name]
-      console[name] = { [name](...a) {
-        note(...a)
-        return inner.apply(this, a)
-      } }[name]
-    }
-    const state = this.console
-    wrap('count', (k = 'default') => { counts[k] = (counts[k] ?? 0) + 1 })
-    wrap('countReset', (k = 'default') => { delete counts[k] })
-    wrap('group', () => { state.depth++ })
-    wrap('groupCollapsed', () => { state.depth++ })
-    wrap('groupEnd', () => { state.depth = Math.max(0, state.depth - 1) })
-    wrap('time', (k = 'default') => { counts['time ' + k] = 1; this.marks.add('clock') })
-    wrap('timeEnd', (k = 'default') => { delete counts['time ' + k] })
-    this.plainState = this.nodeState()
-  }
-
-  // nodeState describes what Node keeps beside the intrinsics of the language.
+  // nodeState describes the accessors that the program has put on the global object.
   nodeState() {
     const accessors = {}
     for (const n of this.accessors) {
       const p = Object.getOwnPropertyDescriptor(globalThis, n)
       if (p?.get || p?.set) accessors[n] = [String(p.get), String(p.set)]
     }
-    return JSON.stringify([this.console, inspect.defaultOptions, accessors], (k, v) => v === Infinity ? 'Infinity' : v)
+    return JSON.stringify(accessors)
   }
 
   // changed says which intrinsics, and which workspace modules, are others than when they were loaded.

@@ -302,7 +302,7 @@ class Walk {
   array(v, p, todo) {
     const n = v.length
     const keyed = n <= MANY ? ownKeys(v).length !== n + 1 && this.listed(v) :
-      inspect(v, { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity }) !==
+      inspect(v, { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity, showHidden: false }) !==
       `[ ... ${n} more items ]`
     if (p === ARRAY && n > 32 && !keyed && this.numbers(v, n)) return true
     this.tag(31)
