@@ -119,7 +119,7 @@ class Hidden {
   }
 
   environRead() {
-    if (this.all) for (const k of [...Object.keys(this.before), ...Object.keys(this.real)]) this.envRead.add(k)
+    if (this.all) this.envRead.add('*')
     return [...this.envRead].sort()
   }
 

@@ -5,7 +5,7 @@
 const { createHash } = require('crypto')
 const { types, inspect } = require('util')
 const intrinsics = require('./intrinsics')
-const { captured, Scope, UNSET } = require('./closures')
+const { captured, variables, Scope, UNSET } = require('./closures')
 const { nameOf, symbols, isObject } = intrinsics
 
 const { getOwnPropertyDescriptor: property, ownKeys, getPrototypeOf: prototype, isExtensible } = Reflect
@@ -26,6 +26,12 @@ const MANY = 1000 // elements of an array whose keys are listed
 // The private fields of a class: its prototype → how they are read and set, see transform.go.
 const privates = new WeakMap()
 const statics = new WeakMap() // class → the same of its static ones
+
+// Workspace modules: file → text; mutable object that one holds → its file.
+const moduleTexts = new Map()
+const parts = new WeakMap()
+const LOCALS = new Set(['require', 'module', '__filename', '__dirname'])
+const MOST = 500 // functions of modules whose variables a walk reads
 
 const LAST = /\/\*@xs([^*]*)\*\/\}$/ // of a function with a body in braces, and of a class
 const FIRST = /\/\*@xe([^*]*)\*\// // of an arrow whose body is an expression
@@ -103,6 +109,9 @@ class Walk {
     this.unsettled = false // whoever reads the value may change it without a trace
     this.deps = new Set()
     this.code = new Set()
+    this.module = false // it is, or reaches, a part of a workspace module
+    this.inModule = false // variables of functions of workspace modules count
+    this.read = 0 // functions of modules whose variables were read
     this.size = 0
     this.count = 0
     this.hash = createHash('sha256')
@@ -255,6 +264,12 @@ class Walk {
     }
     if (typeof v === 'function') { this.function(v, todo); return }
     const p = prototype(v)
+    const file = this.inModule ? undefined : parts.get(v)
+    if (file !== undefined) { // equal to no value outside of the module
+      this.module = true
+      this.tag(62)
+      this.string(file)
+    }
     if (isProgramPrototype(v)) this.soft.set(v, this.count++)
     else this.ids.set(v, this.count++)
     if (!isExtensible(v)) this.tag(Object.isFrozen(v) ? 9 : Object.isSealed(v) ? 8 : 7)
@@ -442,6 +457,8 @@ class Walk {
     if (!s.own) {
       if (intrinsics.late()) throw AGAIN
       this.ids.set(f, this.count++)
+      this.module = true
+      if (this.inModule && this.read < MOST && ofModule(s)) { this.moduleFunction(f, s, todo); return }
       this.tag(97)
       this.hide(/\[native code\]\s*\}$/.test(s.text) ? 'a native function' : 'a function of a module')
       return
@@ -481,6 +498,16 @@ class Walk {
     }
   }
 
+  moduleFunction(f, s, todo) {
+    this.read++
+    this.tag(61)
+    this.string(s.text)
+    for (const k of ownKeys(f)) if (!FUNCTION.has(k)) this.property(f, k, todo)
+    for (const scope of variables(f)) {
+      for (const [k, v] of Object.entries(scope)) if (!LOCALS.has(k)) todo.push(v, k, KEY)
+    }
+  }
+
   scope(v, todo) {
     this.ids.set(v, this.count++)
     this.tag(60)
@@ -490,9 +517,30 @@ class Walk {
   }
 }
 
+const FUNCTION = new Set(['length', 'name', 'arguments', 'caller'])
+
+// ofModule reports whether a function is in the text of a workspace module.
+function ofModule(s) {
+  s.module ??= [...moduleTexts.values()].some((t) => t.includes(s.text))
+  return s.module
+}
+
+// walked returns a walk that visit has completed.
+function walked(visit) {
+  for (;;) {
+    const w = new Walk()
+    try {
+      visit(w)
+      return w
+    } catch (e) {
+      if (e !== AGAIN) throw e
+    }
+  }
+}
+
 // known gives a function the text that it had before it was stored.
 function known(f, code) {
   sources.set(f, describe(code))
 }
 
-module.exports = { AGAIN, known, declared, textOf, Walk, privates, statics, sourceOf, namesOf, isProgramPrototype }
+module.exports = { known, moduleTexts, parts, walked, declared, textOf, Walk, privates, statics, sourceOf, namesOf, isProgramPrototype }
