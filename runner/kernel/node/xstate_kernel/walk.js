@@ -111,6 +111,7 @@ class Walk {
     this.code = new Set()
     this.module = false // it is, or reaches, a part of a workspace module
     this.inModule = false // variables of functions of workspace modules count
+    this.simple = true // it is made of plain objects, arrays and primitives
     this.read = 0 // functions of modules whose variables were read
     this.size = 0
     this.count = 0
@@ -204,7 +205,7 @@ class Walk {
         case 'undefined': this.tag(14); continue
         case 'boolean': this.tag(v ? 16 : 17); continue
         case 'bigint': this.tag(18); this.string(v.toString(36)); continue
-        case 'symbol': this.symbol(v); continue
+        case 'symbol': this.simple = false; this.symbol(v); continue
       }
       if (v === null) { this.tag(15); continue }
       if (v === KEY) { this.key(todo.pop()); continue }
@@ -214,7 +215,7 @@ class Walk {
       const seen = this.ids.get(v) ?? this.soft.get(v)
       if (seen !== undefined) { this.tag(3); this.int(seen); continue }
       const known = nameOf.get(v)
-      if (known !== undefined) { this.tag(4); this.string(known); continue }
+      if (known !== undefined) { this.simple = false; this.tag(4); this.string(known); continue }
       this.object(v, todo)
     }
   }
@@ -257,26 +258,36 @@ class Walk {
   object(v, todo) {
     if (v instanceof Scope) { this.scope(v, todo); return }
     if (types.isProxy(v)) {
+      this.simple = false
       this.ids.set(v, this.count++)
       this.hide('a Proxy')
       this.tag(99)
       return
     }
-    if (typeof v === 'function') { this.function(v, todo); return }
+    if (typeof v === 'function') { this.simple = false; this.function(v, todo); return }
     const p = prototype(v)
     const file = this.inModule ? undefined : parts.get(v)
     if (file !== undefined) { // equal to no value outside of the module
       this.module = true
+      this.simple = false
       this.tag(62)
       this.string(file)
     }
     if (isProgramPrototype(v)) this.soft.set(v, this.count++)
     else this.ids.set(v, this.count++)
-    if (!isExtensible(v)) this.tag(Object.isFrozen(v) ? 9 : Object.isSealed(v) ? 8 : 7)
+    if (!isExtensible(v)) {
+      this.simple = false
+      this.tag(Object.isFrozen(v) ? 9 : Object.isSealed(v) ? 8 : 7)
+    }
     if (Array.isArray(v)) {
+      if (!property(v, 'length').writable) this.simple = false
       if (this.array(v, p, todo)) return
+      this.simple = false
     } else if (p === OBJECT && this.plain(v, todo)) return
-    else this.inside(v, p, todo)
+    else {
+      this.simple = false
+      this.inside(v, p, todo)
+    }
     // what an object has beside its inside: prototype, private fields, properties
     if (p === OBJECT) this.tag(32)
     else { todo.push(p); this.hidden(v, p, todo) }
