@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// BenchmarkNodePrograms times the first run of the programs of testdata/node in a new folder against the same file given
-// to Node, whole processes both in turn, as BenchmarkPrograms does for Python. "start-added-ms" is what xstate adds to a
-// program that does nothing.
+// BenchmarkNodePrograms times the first run of the programs of testdata/node in a new folder against the same file
+// given to Node, whole processes both in turn, as BenchmarkPrograms does for Python. "start-added-ms" is what xstate
+// adds to a program that does nothing.
 func BenchmarkNodePrograms(b *testing.B) {
 	files, err := filepath.Glob("testdata/node/*.js")
 	if err != nil || len(files) == 0 {
