@@ -198,6 +198,7 @@ type session struct {
 	xstate.SessionOptions
 	b     *testing.B
 	store *xstate.Store
+	file  string // the name that tells the language
 }
 
 func newSession(b *testing.B) *session {
@@ -218,6 +219,7 @@ func newSessionWith(b *testing.B, python string) *session {
 	s := &session{
 		b:              b,
 		store:          store,
+		file:           "program.py",
 		SessionOptions: xstate.SessionOptions{Workspace: dir, Python: python, Seed: 1},
 	}
 	s.open()
@@ -252,7 +254,7 @@ func (s *session) run(text string) (wall, inside float64) {
 // load makes the program what text says and runs it; returns the seconds that the run took, and its outcome.
 func (s *session) load(text string) (wall float64, out *xstate.Outcome) {
 	s.b.Helper()
-	program, err := patch.Parse("program.py", []byte(text))
+	program, err := patch.Parse(s.file, []byte(text))
 	if err != nil {
 		s.b.Fatal(err)
 	}
