@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,7 @@ func (s *session) codeOf(text string) code {
 func (s *session) usesOf(text string) *uses {
 	u := &uses{names: map[string]bool{}, assigned: map[string]bool{}, keys: map[string]bool{}}
 	u.fds, u.marks, u.numbers = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	u.operands, u.texts = map[string]bool{}, map[string]bool{}
 	own := s.codeOf(text)
 	definition := own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef
 	done := map[string]bool{}
@@ -243,15 +245,14 @@ func (f *features) join(o *features) {
 		{&f.signals, &o.signals}, {&f.traps, &o.traps}, {&f.exits, &o.exits}, {&f.jobs, &o.jobs}, {&f.waits, &o.waits},
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
+		{&f.open, &o.open}, {&f.outside, &o.outside},
 	} {
 		*p.to = *p.to || *p.from
 	}
-	for fd := range o.fds {
-		f.fds[fd] = true
-	}
-	for mark := range o.marks {
-		f.marks[mark] = true
-	}
+	maps.Copy(f.fds, o.fds)
+	maps.Copy(f.marks, o.marks)
+	maps.Copy(f.operands, o.operands)
+	maps.Copy(f.texts, o.texts)
 	f.seeds = append(f.seeds, o.seeds...)
 }
 
