@@ -25,8 +25,10 @@ func TestLanguages(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if interpreter := interpreterOf(name); !has(interpreter) {
-				t.Skipf("%s is not installed", interpreter)
+			for _, interpreter := range interpretersOf(name) {
+				if !has(interpreter) {
+					t.Skipf("%s is not installed", interpreter)
+				}
 			}
 			steps := xstatetest.ReadSteps(t, file)
 			options := xstate.SessionOptions{Seed: 7, Policy: bounded()}
@@ -47,12 +49,15 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// interpreterOf returns the program that runs a session alone.
-func interpreterOf(session string) string {
-	if strings.HasPrefix(session, "sh-") {
-		return "bash"
+// interpretersOf returns the programs that a session needs.
+func interpretersOf(session string) []string {
+	switch language, _, _ := strings.Cut(session, "-"); language {
+	case "mix":
+		return []string{"node", "bash"}
+	case "sh":
+		return []string{"bash"}
 	}
-	return "node"
+	return []string{"node"}
 }
 
 func has(program string) bool {

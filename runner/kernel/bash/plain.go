@@ -227,20 +227,47 @@ func assignmentOf(name string, text json.RawMessage) (line, what string) {
 		}
 		return head + "-a " + name + "=(" + strings.Join(words, " ") + ")", ""
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(text, &object) != nil {
+	object, ok := mapOf(text)
+	if !ok {
 		return "", name + ": it has no form in Bash"
 	}
 	var words []string
 	for key, v := range object {
 		word, ok := scalarOf(v)
-		if !ok || key == "" || strings.HasPrefix(key, "$") {
+		if !ok || key == "" {
 			return "", fmt.Sprintf("%s.%s: it is no text or number", name, key)
 		}
 		words = append(words, "["+quote(key)+"]="+strings.TrimPrefix(word, "=")+empty(word))
 	}
 	slices.Sort(words)
 	return head + "-A " + name + "=(" + strings.Join(words, " ") + ")", ""
+}
+
+// mapOf reads a map whose keys are text.
+func mapOf(text json.RawMessage) (map[string]json.RawMessage, bool) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(text, &object) != nil {
+		return nil, false
+	}
+	for tag := range object {
+		if !strings.HasPrefix(tag, "$") {
+			continue
+		}
+		var pairs [][2]json.RawMessage
+		if tag != "$map" || json.Unmarshal(object[tag], &pairs) != nil {
+			return nil, false
+		}
+		object = map[string]json.RawMessage{}
+		for _, p := range pairs {
+			var key string
+			if json.Unmarshal(p[0], &key) != nil {
+				return nil, false
+			}
+			object[key] = p[1]
+		}
+		return object, true
+	}
+	return object, true
 }
 
 func empty(word string) string {

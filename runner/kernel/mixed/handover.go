@@ -18,9 +18,10 @@ const (
 	Take depgraph.Dialect = "xstate/take"
 )
 
-// document is the plain form of values by name.
+// document is the plain form of values by name. Dialect is that of the block that takes them.
 type document struct {
-	Names map[string]json.RawMessage `json:"names"`
+	Names   map[string]json.RawMessage `json:"names"`
+	Dialect depgraph.Dialect           `json:"dialect,omitempty"`
 }
 
 // hand executes a handover: one language gives, the other takes. The observation is that of both.
@@ -39,7 +40,7 @@ func (u *union) hand(
 	if err != nil || given.Failure != nil || given.Stale || given.Lists || len(given.Again) > 0 {
 		return given, err
 	}
-	text, err := renamed(h, given.Plain)
+	text, err := renamed(h, given.Plain, depgraph.Dialect(n.Dialect))
 	if err != nil {
 		return given, err
 	}
@@ -54,12 +55,12 @@ func (u *union) hand(
 }
 
 // renamed returns the document with the names that the values are to have.
-func renamed(h languages.Handover, plain []byte) ([]byte, error) {
-	var given, wanted document
+func renamed(h languages.Handover, plain []byte, dialect depgraph.Dialect) ([]byte, error) {
+	var given document
 	if err := json.Unmarshal(plain, &given); err != nil {
 		return nil, fmt.Errorf("the plain form of values: %w", err)
 	}
-	wanted.Names = map[string]json.RawMessage{}
+	wanted := document{map[string]json.RawMessage{}, dialect}
 	for _, name := range h.Names {
 		value, there := given.Names[name[0]]
 		if !there {

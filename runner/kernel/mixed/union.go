@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -45,6 +47,10 @@ func (u *union) need(ctx context.Context, s space) (kernel.Kernel, error) {
 		of, err := spaceNamed(d)
 		return err != nil || of != s
 	})
+	own.Spool = filepath.Join(own.Spool, string(s)) // each prints into files of its own
+	if err := os.MkdirAll(own.Spool, 0o700); err != nil {
+		return nil, err
+	}
 	k, err := l.Start(ctx, own)
 	if err != nil {
 		return nil, err

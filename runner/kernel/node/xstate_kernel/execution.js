@@ -133,7 +133,7 @@ class Execution {
     const began = now()
     let error = null
     try {
-      const value = special ? this.special(plan, request) : await this.script(plan, request)
+      const value = special ? await this.special(plan) : await this.script(plan, request)
       if (request.expr && !request.quiet && !special && running.ending === null) display.result(kernel, value[0])
     } catch (e) {
       error = { value: e }
@@ -212,9 +212,9 @@ class Execution {
     }).finally(() => { this.idle = null })
   }
 
-  special(plan, request) {
-    if (plan.kind === 'xstate/give') plain.give(JSON.parse(plan.document), this.kernel)
-    else plain.take(plan.document, this.kernel)
+  async special(plan) {
+    if (plan.kind === 'xstate/give') await plain.give(JSON.parse(plan.document), this.kernel)
+    else await plain.take(plan.document, this.kernel)
   }
 
   // drain lets work that the node left over come to its end. It returns the kinds that go on.

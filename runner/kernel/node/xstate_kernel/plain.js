@@ -7,6 +7,33 @@ class NoPlainForm extends Error {
   get name() { return 'NoPlainForm' }
 }
 
+// Unknown is thrown where the class of a table belongs to no known copy of apache-arrow.
+class Unknown extends Error {
+  constructor(table) { super(); this.table = table }
+}
+
+// A program may hold two copies of apache-arrow, one by import and one by require, neither of which knows the tables of
+// the other.
+const copies = new Map() // class Table → its copy
+
+const MISSING = 'a table passes by Arrow: run npm install apache-arrow'
+
+// know finds the copy that made a table.
+async function know(Table, kernel, way) {
+  const loaded = Object.values(globalThis.require.cache).map((m) => m.exports).find((e) => e?.Table === Table)
+  const copy = loaded ?? await imported(kernel)
+  if (copy.Table !== Table) throw new NoPlainForm(`${way}: a table of another copy of apache-arrow`)
+  copies.set(Table, copy)
+}
+
+async function imported(kernel) {
+  try {
+    return await kernel.modules.import('apache-arrow')
+  } catch {
+    throw new NoPlainForm(MISSING)
+  }
+}
+
 const OBJECT = Object.prototype
 
 function kindOf(v) {
@@ -49,8 +76,9 @@ function plain(v, way, above) {
     return pairs([...v], way, inner)
   }
   if (typeof v.constructor === 'function' && v.constructor.name === 'Table' && v.batches && v.schema) {
-    const { tableToIPC } = globalThis.require('apache-arrow')
-    return JSON.stringify({ $table: Buffer.from(tableToIPC(v, 'stream')).toString('base64') })
+    const copy = copies.get(v.constructor)
+    if (copy === undefined) throw new Unknown(v.constructor)
+    return JSON.stringify({ $table: Buffer.from(copy.tableToIPC(v, 'stream')).toString('base64') })
   }
   const p = Object.getPrototypeOf(v)
   if (p !== OBJECT && p !== null) refuse()
@@ -68,17 +96,27 @@ function pairs(list, way, above) {
 }
 
 // give sends the plain form of names, which it reads as the program would.
-function give(list, kernel) {
-  const out = list.map((n) => {
+async function give(list, kernel) {
+  const out = []
+  for (const n of list) {
     if (!kernel.names.table.has(n) && !(n in globalThis)) throw new ReferenceError(`${n} is not defined`)
-    return `${JSON.stringify(n)}:${plain(globalThis[n], n, [])}`
-  })
+    for (const v = globalThis[n]; ;) {
+      try {
+        out.push(`${JSON.stringify(n)}:${plain(v, n, [])}`)
+        break
+      } catch (e) {
+        if (!(e instanceof Unknown)) throw e
+        await know(e.table, kernel, n)
+      }
+    }
+  }
   kernel.channel.send('plain', {}, Buffer.from(`{"names":{${out.join()}}}`))
 }
 
-function made(v) {
+// made returns the value of a plain form. Its tables are of the copy arrow.
+function made(v, arrow) {
   if (v === null || typeof v !== 'object') return v
-  if (Array.isArray(v)) return v.map(made)
+  if (Array.isArray(v)) return v.map((x) => made(x, arrow))
   const keys = Object.keys(v)
   if (keys.length === 1 && keys[0].startsWith('$')) {
     const x = v[keys[0]]
@@ -89,33 +127,35 @@ function made(v) {
       case '$date': return new Date(x)
       case '$datetime': return new Date(/Z$/.test(x) ? x : x + 'Z')
       case '$day': return new Date(x + 'T00:00:00Z')
-      case '$map': return new Map(x.map(([k, y]) => [made(k), made(y)]))
-      case '$table': return table(x)
+      case '$map': return new Map(x.map(([k, y]) => [made(k, arrow), made(y, arrow)]))
+      case '$table': return arrow.tableFromIPC(Buffer.from(x, 'base64'))
     }
   }
   const out = {}
   for (const k of keys) {
-    Object.defineProperty(out, k, { value: made(v[k]), writable: true, enumerable: true, configurable: true })
+    Object.defineProperty(out, k, { value: made(v[k], arrow), writable: true, enumerable: true, configurable: true })
   }
   return out
 }
 
-function table(text) {
-  let arrow
-  try {
-    arrow = globalThis.require('apache-arrow')
-  } catch {
-    throw new Error("a table needs the package apache-arrow: run npm install apache-arrow")
+// take binds the names of a document to new values.
+async function take(text, kernel) {
+  const { names, dialect } = JSON.parse(text)
+  const arrow = text.includes('"$table"') ? await copyFor(dialect, kernel) : undefined
+  for (const [n, v] of Object.entries(names)) {
+    kernel.names.constants.delete(n)
+    globalThis[n] = made(v, arrow)
+    kernel.names.node.writes.add(n)
   }
-  return arrow.tableFromIPC(Buffer.from(text, 'base64'))
 }
 
-// take binds the names of a document to new values.
-function take(document, kernel) {
-  for (const [n, v] of Object.entries(JSON.parse(document).names)) {
-    kernel.names.constants.delete(n)
-    globalThis[n] = made(v)
-    kernel.names.node.writes.add(n)
+// copyFor returns the copy of apache-arrow that a block in a dialect would load.
+async function copyFor(dialect, kernel) {
+  if (dialect !== 'javascript') return imported(kernel)
+  try {
+    return globalThis.require('apache-arrow')
+  } catch {
+    throw new NoPlainForm(MISSING)
   }
 }
 

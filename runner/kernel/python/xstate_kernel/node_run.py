@@ -103,7 +103,7 @@ class NodeRun:
             elif self.request.get("dialect") == "xstate/take":
                 self.source, builtins.__xstate__.taken = plain.take(self.source)
             self.code, self.tail = self.execution.compiled(self.source, self.filename, self.request)
-        except (SyntaxError, ValueError) as e:
+        except (SyntaxError, ValueError, plain.NoPlainForm) as e:
             self.code, self.tail, self.error = None, None, self.execution.error(e, self.filename)
         else:
             self.error = None

@@ -20,7 +20,13 @@ def document(values):
 
 def values(text):
     """Returns the values of a document by name. Each is made anew."""
-    return {name: _value(form) for name, form in json.loads(text)["names"].items()}
+    made = {}
+    for name, form in json.loads(text)["names"].items():
+        try:
+            made[name] = _value(form)
+        except Exception as e:  # what a library for tables raises
+            raise NoPlainForm(f"{name}: {e}") from None
+    return made
 
 
 def _form(v, where, within):
@@ -96,19 +102,19 @@ def _arrow(v, top, where):
     if top == "polars":
         v.write_ipc_stream(out)
     else:
-        pyarrow = _pyarrow(where)
+        pyarrow = _pyarrow(f"{where}: ")
         table = pyarrow.Table.from_pandas(v) if top == "pandas" else v
         with pyarrow.ipc.new_stream(out, table.schema) as writer:
             writer.write_table(table)
     return base64.b64encode(out.getvalue()).decode()
 
 
-def _pyarrow(where):
+def _pyarrow(where=""):
     try:
         import pyarrow
         import pyarrow.ipc
     except ImportError:
-        raise NoPlainForm(f"{where}: a table passes by Arrow: pip install pyarrow") from None
+        raise NoPlainForm(f"{where}a table passes by Arrow: pip install pyarrow") from None
     return pyarrow
 
 
@@ -158,7 +164,7 @@ def _table(v):
         import polars
 
         return polars.read_ipc_stream(io.BytesIO(data))
-    table = _pyarrow("the table").ipc.open_stream(data).read_all()
+    table = _pyarrow().ipc.open_stream(data).read_all()
     try:
         import pandas  # noqa: F401
     except ImportError:
