@@ -81,6 +81,9 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 		return seen, err
 	}
 	seen.Result = r
+	if shellError.MatchString(said) {
+		seen.Cites = []string{n.Filename}
+	}
 	sh.reads(&seen, u, before)
 	sh.marks(&seen, u, n)
 	if after != nil {
