@@ -210,7 +210,10 @@ func (c *confinement) redirect(r *syntax.Redirect) {
 
 // assign looks at x=value. What an assignment to an element evaluates depends on the kind of the array.
 func (c *confinement) assign(a *syntax.Assign) {
-	if a.Name == nil || a.Index != nil {
+	if a.Name == nil { // an option of declare
+		return
+	}
+	if a.Index != nil {
 		c.open = true
 		return
 	}

@@ -146,6 +146,21 @@ func (u *uses) add(s *session, c code, calls bool, done map[string]bool) {
 	}
 }
 
+// called returns the code of a function without its definition.
+func (c code) called(function string) code {
+	if c.facts == nil {
+		return c
+	}
+	facts := *c.facts
+	facts.Nodes = slices.Clone(facts.Nodes)
+	for i := range facts.Nodes {
+		n := &facts.Nodes[i]
+		n.Defines = slices.DeleteFunc(slices.Clone(n.Defines), func(name string) bool { return name == function })
+	}
+	c.facts = &facts
+	return c
+}
+
 // dynamic adds a construct whose names the text does not show. A command that is the value of a variable is known here.
 func (u *uses) dynamic(s *session, d depgraph.Dynamic, c *code, n *depgraph.Node, done map[string]bool) {
 	if d.What == "computed command" && len(c.computed) > 0 {
@@ -208,7 +223,7 @@ func (u *uses) use(s *session, name string, done map[string]bool) {
 		return
 	}
 	if _, function := source.IsFunction(name); function {
-		u.add(s, s.codeOf(d.value), true, done)
+		u.add(s, s.codeOf(d.value).called(name), true, done)
 	} else if target, index, is := d.target(); is {
 		u.use(s, target, done)
 		for part := range strings.FieldsFuncSeq(index, func(r rune) bool { return !isLetter(r) }) {
