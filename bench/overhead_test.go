@@ -224,8 +224,8 @@ func newSessionWith(b *testing.B, python string) *session {
 	}
 	s := &session{
 		b:              b,
-		file:           "program.py",
 		store:          store,
+		file:           "program.py",
 		SessionOptions: xstate.SessionOptions{Workspace: dir, Python: python, Seed: 1},
 	}
 	s.open()

@@ -21,6 +21,7 @@ type Driven struct {
 	unreadable bool       // the system does not let the engine read the memory of the interpreter
 	reporting  *reporting // nil: the box is not observed
 	nodes      int        // that it observed
+	unbounded  bool       // there are no bounds
 	recording  *Recording // nil: requests are not recorded
 }
 
@@ -30,6 +31,7 @@ func NewDriven(p *Process, c Command) *Driven {
 	if c.Sandbox != nil && p.Level() != sandbox.LevelHooks {
 		d.reporting = newReporting(c.Sandbox, c.Environ)
 		d.reporting.unhooked = c.Unhooked
+		d.unbounded = c.Sandbox.Bounds == nil
 	}
 	return d
 }
@@ -70,7 +72,7 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 	}
 	if d.reporting != nil {
 		d.nodes++
-		n.Observed = d.nodes
+		n.Observed, n.MayOmitMarks = d.nodes, d.unbounded && !d.reporting.alive
 	}
 	began := time.Now()
 	d.Begin()

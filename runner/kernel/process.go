@@ -27,7 +27,7 @@ var ErrDied = errors.New("the kernel process died")
 // Process is one interpreter process that speaks in frames. It answers one request at a time.
 type Process struct {
 	box     box
-	in      *os.File // requests
+	in      io.WriteCloser // requests
 	out     *bufio.Reader
 	close   []io.Closer
 	stderr  *tail
@@ -120,11 +120,7 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 		go p.calls.number()
 	}
 	if c.Drive != nil {
-		if err := p.interpose(c.Drive, reqW, evR); err != nil {
-			p.Kill()
-			p.discard()
-			return nil, err
-		}
+		p.interpose(c.Drive, reqW, evR)
 	}
 	go func() {
 		p.exit = p.box.Wait()

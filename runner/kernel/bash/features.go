@@ -33,6 +33,8 @@ type features struct {
 	computed []string        // variables whose value is the name of a command; "": another way to compute it
 	numbers  map[string]bool // variables whose value is an expression
 	seeds    []string        // what is assigned to RANDOM
+
+	confinement
 }
 
 // processBuiltins change the process of the shell.
@@ -44,7 +46,8 @@ func featuresOf(text []byte) *features {
 	if err != nil {
 		return nil
 	}
-	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{}}
+	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{},
+		confinement: confinementOf(file)}
 	depth := 0 // of other processes
 	var stack []bool
 	syntax.Walk(file, func(n syntax.Node) bool {

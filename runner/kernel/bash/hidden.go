@@ -67,10 +67,6 @@ func (s *snapshot) readHidden(base map[string]declaration, traps, options, shopt
 		words = append(words, quote(a))
 	}
 	h[keyArguments] = strings.TrimSpace("builtin set -- " + strings.Join(words, " "))
-	if len(s.status) > 2 {
-		h[keyStatus] = s.status[0] + " " + strings.Join(s.status[2:], " ")
-		h[keyLast] = s.status[1]
-	}
 	for line := range strings.Lines(options + shopts) {
 		line = strings.TrimSpace(line)
 		fields := strings.Fields(line)
@@ -93,17 +89,31 @@ func (s *snapshot) readHidden(base map[string]declaration, traps, options, shopt
 	}
 	h[keyVariables] = s.optionVariables()
 	s.hidden = h
+	s.keepStatus()
 	s.readTraps(traps)
-	for name, d := range s.vars {
-		if strings.HasSuffix(name, "()") || d.attrs == base[name].attrs {
-			continue
-		}
-		attrs := "-" + d.attrs
-		if d.has("n") {
-			attrs += d.value
-		}
-		h[keyAttrs+name] = attrs
+	for _, d := range s.vars {
+		s.keepAttribute(d, base)
 	}
+}
+
+// keepStatus makes the exit codes hidden state.
+func (s *snapshot) keepStatus() {
+	if len(s.status) > 2 {
+		s.hidden[keyStatus] = s.status[0] + " " + strings.Join(s.status[2:], " ")
+		s.hidden[keyLast] = s.status[1]
+	}
+}
+
+// keepAttribute makes the attributes of a variable hidden state.
+func (s *snapshot) keepAttribute(d declaration, base map[string]declaration) {
+	if strings.HasSuffix(d.name, "()") || d.attrs == base[d.name].attrs {
+		return
+	}
+	attrs := "-" + d.attrs
+	if d.has("n") {
+		attrs += d.value
+	}
+	s.hidden[keyAttrs+d.name] = attrs
 }
 
 // keepAttributes takes over the attributes of names that the shell was not given: the engine told them.

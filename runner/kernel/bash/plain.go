@@ -195,7 +195,7 @@ func (sh *shell) take_(n kernel.Node) (seen kernel.Observation, err error) {
 	}
 	sh.clearOutputs()
 	before := sh.live
-	after, err := sh.execute("__xs_n=; ", script.String()+`__xs_x=(0 "" 0)`, 1)
+	after, err := sh.execute("__xs_n=; ", script.String()+`__xs_x=(0 "" 0)`, 1, view{})
 	if err != nil {
 		return seen, err
 	}

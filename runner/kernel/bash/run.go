@@ -2,6 +2,7 @@ package bash
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -43,16 +44,22 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 		return seen, err
 	}
 	sh.clearOutputs()
-	before := sh.live
+	before, v := sh.live, sh.viewAfter(u, text)
+	if n.MayOmitMarks && v.partial && !u.outside && !u.files && !u.programs && !u.exported && !u.pipes {
+		n.Observed = 0
+	}
 	files, there := sh.filesBefore(u)
 	if !there {
 		seen.Files.Used = files.used
 		return seen, sh.peer.Send("result", map[string]any{"unbound": true}, nil)
 	}
 	began := time.Now()
-	after, err := sh.execute(sh.prefix(u, n, text), sh.body(u, n, text), n.Line)
+	after, err := sh.execute(sh.prefix(u, n, text), sh.body(u, n, text), n.Line, v)
 	r := kernel.Result{Seconds: time.Since(began).Seconds()}
 	code := 0
+	if err != nil && !errors.Is(err, errEnded) {
+		return seen, err
+	}
 	if err != nil {
 		exits := false
 		if code, exits = sh.peer.Exited(); !exits {
@@ -74,6 +81,9 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 		return seen, err
 	}
 	seen.Result = r
+	if shellError.MatchString(said) {
+		seen.Cites = []string{n.Filename}
+	}
 	sh.reads(&seen, u, before)
 	sh.marks(&seen, u, n)
 	if after != nil {
@@ -350,42 +360,43 @@ func (sh *shell) marks(seen *kernel.Observation, u *uses, n kernel.Node) {
 // writes fills in what the node wrote: the difference of two snapshots.
 func (sh *shell) writes(seen *kernel.Observation, u *uses, n kernel.Node, before, after *snapshot) {
 	was, is := aliasesOf(before), aliasesOf(after)
+	names := after.shown
+	if !after.partial {
+		names = allNames(before, after)
+	}
 	var changed []string
 	write := func(w kernel.Write) {
 		seen.Writes = append(seen.Writes, w)
 		changed = append(changed, w.Name)
 	}
-	if before.raw != after.raw || before.raw[0] == "" {
-		for name, d := range after.vars {
-			old, there := before.vars[name]
-			if there && old == d && was.digest(old) == is.digest(d) {
-				continue
-			}
-			if there && old == d && !d.has("n") {
-				continue
-			}
+	exported := false
+	for _, name := range names {
+		old, there := before.vars[name]
+		d, still := after.vars[name]
+		if there == still && old == d && (!d.has("n") || was.digest(old) == is.digest(d)) {
+			continue
+		}
+		exported = exported || old != d && (old.has("x") || d.has("x"))
+		_, from := sh.base.vars[name]
+		switch {
+		case still:
 			sh.owned[name] = true
 			write(sh.written(d, is.digest(d)))
-		}
-		for name := range before.vars {
-			if _, there := after.vars[name]; there {
-				continue
-			}
-			if _, from := sh.base.vars[name]; from {
-				d := declaration{name: name, attrs: unset}
-				sh.owned[name] = true
-				write(kernel.Write{Name: name, Digest: d.digest(), Info: state.ValueInfo{Type: unset}})
-				continue
-			}
+		case from:
+			d := declaration{name: name, attrs: unset}
+			sh.owned[name] = true
+			write(kernel.Write{Name: name, Digest: d.digest(), Info: state.ValueInfo{Type: unset}})
+		default:
 			delete(sh.owned, name)
 			write(kernel.Write{Name: name, Deleted: true})
 		}
-		if old, now := before.exports(), after.exports(); old != now && u.exported {
-			sh.owned[source.Exports], sh.exports = true, now
-			d := declaration{name: source.Exports, value: now}
-			write(kernel.Write{Name: source.Exports, Digest: d.digest(), Size: int64(len(now)),
-				Info: state.ValueInfo{Type: "environment"}})
-		}
+	}
+	if exported && u.exported {
+		now := after.exports()
+		sh.owned[source.Exports], sh.exports = true, now
+		d := declaration{name: source.Exports, value: now}
+		write(kernel.Write{Name: source.Exports, Digest: d.digest(), Size: int64(len(now)),
+			Info: state.ValueInfo{Type: "environment"}})
 	}
 	sh.unchanged(seen, u, n, before, after)
 	slices.SortFunc(seen.Writes, func(a, b kernel.Write) int { return cmp.Compare(a.Name, b.Name) })
@@ -403,6 +414,20 @@ func (sh *shell) writes(seen *kernel.Observation, u *uses, n kernel.Node, before
 	}
 	seen.Hidden = changedHidden(before, after, sh.base)
 	sh.processState(seen, u, before, after)
+}
+
+// allNames returns the names of two states; nil where they have equal ones.
+func allNames(before, after *snapshot) []string {
+	if before.raw == after.raw && before.raw[0] != "" {
+		return nil
+	}
+	names := slices.Collect(maps.Keys(after.vars))
+	for name := range before.vars {
+		if _, there := after.vars[name]; !there {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // unchanged adds the names that the node may have assigned and that have the value that they had. Where it certainly

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -88,7 +89,7 @@ func (sh *shell) begin() error {
 	if _, err := sh.script.WriteString(text); err != nil {
 		return err
 	}
-	first, _, err := sh.await(nil)
+	first, err := sh.await(nil, view{})
 	if err != nil {
 		return err
 	}
@@ -147,41 +148,60 @@ func (sh *shell) restoreAll(first *snapshot) {
 }
 
 // execute has the shell execute a text by eval. before is executed first, on the same line. line is the number of the
-// first line of the text. It returns the state after; errEnded when the shell did not come that far.
-func (sh *shell) execute(before, text string, line int) (*snapshot, error) {
+// first line of the text. It returns the state after; errEnded when the shell did not come that far. With XSTATE_VERIFY
+// in the environment, a partial state is compared with the whole one.
+func (sh *shell) execute(before, text string, line int, v view) (*snapshot, error) {
 	body := before + text
 	if _, err := fmt.Fprintf(sh.script,
-		"__xs_r %d; builtin eval \"${__xs_t:(LINENO=%d)*0}\"; builtin eval \"$__xs_E\"\n",
-		len(body), max(1, line)); err != nil {
+		"__xs_r %d;builtin eval \"${__xs_t:(LINENO=%d)*0}\";%s\n", len(body), max(1, line), v.command()); err != nil {
 		return nil, errEnded
 	}
 	if _, err := sh.peer.To.WriteString(body); err != nil {
 		return nil, errEnded
 	}
-	after, _, err := sh.await(sh.live)
-	return after, err
+	after, err := sh.await(sh.live, v)
+	if err != nil || !v.partial || os.Getenv("XSTATE_VERIFY") == "" {
+		return after, err
+	}
+	again := view{}.command() + "\n"
+	if options := sh.live.onOptions(); options != "" {
+		again = "builtin set -" + options + ";" + again
+	}
+	if _, err := sh.script.WriteString(again); err != nil {
+		return nil, errEnded
+	}
+	whole, err := sh.await(nil, view{})
+	if err != nil {
+		return nil, err
+	}
+	if what := after.differs(whole); what != "" {
+		return nil, fmt.Errorf("after %q, %s is not as it was shown", text, what)
+	}
+	return after, nil
 }
 
 // await reads what the shell says until a snapshot is complete. At a mark, what was printed is sent.
-func (sh *shell) await(before *snapshot) (*snapshot, []string, error) {
+func (sh *shell) await(before *snapshot, v view) (*snapshot, error) {
 	var fields []string
 	for {
 		field, err := sh.answers.ReadString(0)
 		if err != nil {
-			return nil, nil, errEnded
+			return nil, errEnded
 		}
 		field = field[:len(field)-1]
 		switch {
 		case field == "M" && fields == nil:
 			sh.sendOutputs()
 			if _, err := sh.peer.To.WriteString("."); err != nil {
-				return nil, nil, errEnded
+				return nil, errEnded
 			}
-		case field == "S" && fields == nil:
+		case (field == "S" || field == "P") && fields == nil:
 			fields = []string{}
+		case field == "E" && v.partial && len(fields) >= 2 && fields[0] == strconv.Itoa(len(fields)-2):
+			return before.with(v, fields[1:len(fields)-1], fields[len(fields)-1], sh.base), nil
 		case field == "E" && len(fields) >= 17:
 			if s, err := newSnapshot(fields, before, sh.base); err == nil {
-				return s, fields, nil
+				return s, nil
 			}
 			fields = append(fields, field)
 		case fields != nil:
@@ -198,7 +218,7 @@ func (sh *shell) flush() error {
 	text := strings.Join(sh.pending, "\n")
 	sh.pending = nil
 	want := sh.live
-	after, err := sh.execute("", "{ __xs_d=\n"+text+"\n} >/dev/null 2>&1", 1)
+	after, err := sh.execute("", "{ __xs_d=\n"+text+"\n} >&252 2>&1", 1, view{})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,9 @@ type snapshot struct {
 	hidden map[string]string      // key → what restores it, as far as it is unlike a new shell
 	raw    [3]string              // the texts that vars was read from
 
+	partial bool     // the rest is as before
+	shown   []string // of a partial one: the names that may have other values
+
 	status    []string // $?, $_ and PIPESTATUS
 	arguments []string
 	flags     string // $-

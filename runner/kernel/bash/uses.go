@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,7 @@ func (s *session) codeOf(text string) code {
 func (s *session) usesOf(text string) *uses {
 	u := &uses{names: map[string]bool{}, assigned: map[string]bool{}, keys: map[string]bool{}}
 	u.fds, u.marks, u.numbers = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	u.operands, u.texts = map[string]bool{}, map[string]bool{}
 	own := s.codeOf(text)
 	definition := own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef
 	done := map[string]bool{}
@@ -144,6 +146,21 @@ func (u *uses) add(s *session, c code, calls bool, done map[string]bool) {
 	}
 }
 
+// called returns the code of a function without its definition.
+func (c code) called(function string) code {
+	if c.facts == nil {
+		return c
+	}
+	facts := *c.facts
+	facts.Nodes = slices.Clone(facts.Nodes)
+	for i := range facts.Nodes {
+		n := &facts.Nodes[i]
+		n.Defines = slices.DeleteFunc(slices.Clone(n.Defines), func(name string) bool { return name == function })
+	}
+	c.facts = &facts
+	return c
+}
+
 // dynamic adds a construct whose names the text does not show. A command that is the value of a variable is known here.
 func (u *uses) dynamic(s *session, d depgraph.Dynamic, c *code, n *depgraph.Node, done map[string]bool) {
 	if d.What == "computed command" && len(c.computed) > 0 {
@@ -206,7 +223,7 @@ func (u *uses) use(s *session, name string, done map[string]bool) {
 		return
 	}
 	if _, function := source.IsFunction(name); function {
-		u.add(s, s.codeOf(d.value), true, done)
+		u.add(s, s.codeOf(d.value).called(name), true, done)
 	} else if target, index, is := d.target(); is {
 		u.use(s, target, done)
 		for part := range strings.FieldsFuncSeq(index, func(r rune) bool { return !isLetter(r) }) {
@@ -243,15 +260,14 @@ func (f *features) join(o *features) {
 		{&f.signals, &o.signals}, {&f.traps, &o.traps}, {&f.exits, &o.exits}, {&f.jobs, &o.jobs}, {&f.waits, &o.waits},
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
+		{&f.open, &o.open}, {&f.outside, &o.outside},
 	} {
 		*p.to = *p.to || *p.from
 	}
-	for fd := range o.fds {
-		f.fds[fd] = true
-	}
-	for mark := range o.marks {
-		f.marks[mark] = true
-	}
+	maps.Copy(f.fds, o.fds)
+	maps.Copy(f.marks, o.marks)
+	maps.Copy(f.operands, o.operands)
+	maps.Copy(f.texts, o.texts)
 	f.seeds = append(f.seeds, o.seeds...)
 }
 
