@@ -13,9 +13,9 @@ import (
 	source "github.com/xstate-engine/xstate/depgraph/bash"
 )
 
-// A node is confined if its text, with the functions that it calls, lists all that it can change of the shell: variables
-// with names. After such a node only these are shown. To show the whole state takes a hundred times as long as a short
-// command: Bash writes each line on its own.
+// A node is confined if its text, with the functions that it calls, lists all that it can change of the shell:
+// variables with names. After such a node only these are shown. To show the whole state takes a hundred times as long
+// as a short command: Bash writes each line on its own.
 //
 // A text is confined unless it has something that is not known to be harmless, so a construct or a builtin that nobody
 // thought of costs time and not the result. What subshells, pipelines and programs do to their own copy does not count.
@@ -287,8 +287,8 @@ var harmless = map[string]bool{":": true, "true": true, "false": true, "echo": t
 // builtins are the other builtins of Bash. With each of its versions come more, which run as programs before.
 var builtins = func() map[string]bool {
 	set := map[string]bool{}
-	for name := range strings.FieldsSeq(". alias bg bind builtin caller cd compgen complete compopt declare dirs disown " +
-		"enable eval exec export fc fg getopts hash help history jobs kill let local logout mapfile popd pushd pwd " +
+	for name := range strings.FieldsSeq(". alias bg bind builtin caller cd compgen complete compopt declare dirs " +
+		"disown enable eval exec export fc fg getopts hash help history jobs kill let local logout mapfile popd pushd pwd " +
 		"readarray readonly set shift shopt source suspend times trap typeset ulimit umask unalias unset wait") {
 		set[name] = true
 	}
