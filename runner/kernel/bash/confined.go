@@ -287,10 +287,11 @@ var harmless = map[string]bool{":": true, "true": true, "false": true, "echo": t
 // builtins are the other builtins of Bash. With each of its versions come more, which run as programs before.
 var builtins = func() map[string]bool {
 	set := map[string]bool{}
-	for name := range strings.FieldsSeq(". alias bg bind builtin caller cd compgen complete compopt declare dirs disown enable eval exec " +
-		"export fc fg getopts hash help history jobs kill let local logout mapfile popd pushd pwd " +
-		"readarray readonly set shift shopt source suspend times trap typeset ulimit umask unalias unset " +
-		"wait") {
+	for name := range strings.FieldsSeq(". alias bg bind builtin caller cd compgen complete compopt declare " +
+		"dirs disown enable eval exec export fc fg getopts hash help history " +
+		"jobs kill let local logout mapfile popd pushd pwd readarray readonly " +
+		"set shift shopt source suspend times trap typeset ulimit umask unalias " +
+		"unset wait") {
 		set[name] = true
 	}
 	return set

@@ -70,7 +70,8 @@ const builtin = new Set(require('module').builtinModules)
 // name names what a loaded module of Node or a package holds. It reports whether something was new.
 function module_(id, exports) {
   if (!isObject(exports) || nameOf.has(exports)) return false
-  scan(exports, id, builtin.has(id) || id.startsWith('node:') ? 3 : 4)
+  if (builtin.has(id) && !id.startsWith('node:')) id = `node:${id}` // crypto is also a global name, of another object
+  scan(exports, id, /^(esm:)?node:/.test(id) ? 3 : 4)
   modulesNamed++
   return true
 }

@@ -187,7 +187,7 @@ class Modules {
     if (Module.isBuiltin(specifier)) {
       const found = await import(specifier)
       this.marks.loaded(specifier, found.default)
-      return this.named('node:' + specifier.replace(/^node:/, ''), found)
+      return this.named('esm:node:' + specifier.replace(/^node:/, ''), found)
     }
     if (/^(data|https?):/.test(specifier)) return import(specifier)
     const file = this.resolve(specifier, this.file)

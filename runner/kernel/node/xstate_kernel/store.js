@@ -52,7 +52,7 @@ class Dump {
     if (v === closures.UNSET) return { t: 1 }
     const b = nameOf.get(v)
     if (b !== undefined) {
-      if (/^(npm:|module\.)/.test(b) && !/^module\./.test(b)) throw new Unstorable('a part of a package')
+      if (/^(npm|esm):/.test(b)) throw new Unstorable('a part of a package, or a namespace of a module')
       return { b }
     }
     let id = this.ids.get(v)
