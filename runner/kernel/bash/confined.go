@@ -4,7 +4,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -376,7 +375,7 @@ func (s *session) confined(u *uses) bool {
 	}
 	live := s.live
 	for name := range u.operands {
-		if !s.isNumber(name) || u.texts[name] {
+		if d, is := live.vars[name]; u.texts[name] || is && !isInteger(d) || !is && ignored(name) {
 			return false
 		}
 	}
@@ -397,20 +396,6 @@ func (s *session) confined(u *uses) bool {
 
 // selfMade are variables that change more of the shell than their value, or that Bash changes with it.
 var selfMade = map[string]bool{"IGNOREEOF": true, "ignoreeof": true, "PWD": true, "OLDPWD": true, "_": true}
-
-// isNumber reports whether a variable, read as an expression, reads no other.
-func (s *session) isNumber(name string) bool {
-	d, is := s.live.vars[name]
-	if !is {
-		return !ignored(name)
-	}
-	text, plain := d.scalar()
-	if d.value == "" || plain && text == "" {
-		return true
-	}
-	_, err := strconv.ParseInt(text, 0, 64)
-	return plain && err == nil
-}
 
 // quiet reports whether the shell does nothing beside what commands say.
 func (s *session) quiet() bool {

@@ -31,7 +31,8 @@ type features struct {
 	fds      map[string]bool
 	marks    map[string]bool
 	computed []string        // variables whose value is the name of a command; "": another way to compute it
-	numbers  map[string]bool // variables whose value is an expression
+	numbers  map[string]bool // variables and parameters whose value is an expression
+	flows    flows           // what it assigns
 	seeds    []string        // what is assigned to RANDOM
 
 	confinement
@@ -47,7 +48,7 @@ func featuresOf(text []byte) *features {
 		return nil
 	}
 	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{},
-		confinement: confinementOf(file)}
+		flows: flowsOf(file), confinement: confinementOf(file)}
 	depth := 0 // of other processes
 	var stack []bool
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -91,10 +92,13 @@ func featuresOf(text []byte) *features {
 			f.call(n)
 		case *syntax.DeclClause:
 			f.globs = true
+			integer := false
 			for _, a := range n.Args {
-				if a.Name != nil && a.Value != nil {
-					f.numbers[a.Name.Value] = f.numbers[a.Name.Value] || false
+				if a.Name != nil && integer {
+					f.numbers[a.Name.Value] = true
 				}
+				integer = integer || a.Name == nil && strings.HasPrefix(a.Value.Lit(), "-") &&
+					strings.Contains(a.Value.Lit(), "i")
 			}
 		case *syntax.Assign:
 			f.globs = f.globs || n.Array != nil
@@ -139,13 +143,13 @@ func (f *features) expression(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Word:
-			if name := n.Lit(); name != "" {
+			if name := n.Lit(); isPlain(name) {
 				f.numbers[name] = true
 				f.special(name, false)
 			}
 		case *syntax.ParamExp:
 			if n.Param != nil {
-				f.numbers[n.Param.Value] = true
+				f.numbers[flowName(n.Param.Value)] = true
 			}
 		}
 		return true

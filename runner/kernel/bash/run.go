@@ -84,6 +84,9 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	if shellError.MatchString(said) {
 		seen.Cites = []string{n.Filename}
 	}
+	if after != nil {
+		sh.computedUnseen(u, after)
+	}
 	sh.reads(&seen, u, before)
 	sh.marks(&seen, u, n)
 	if after != nil {
@@ -345,6 +348,17 @@ func isPlain(name string) bool {
 
 // isMade reports whether Bash makes the value of a variable up.
 func isMade(name string) bool { return ignored(name) || name == "_" }
+
+// computedUnseen adds the names that values after the node name. Where the shell was not given one, the result is wrong.
+func (sh *shell) computedUnseen(u *uses, after *snapshot) {
+	before := maps.Clone(u.names)
+	u.computed(sh.session, after.vars)
+	for name := range u.names {
+		if !before[name] && sh.unbound[name] {
+			u.features.marks["unobserved arithmetic"] = true
+		}
+	}
+}
 
 // marks adds why the result may vary.
 func (sh *shell) marks(seen *kernel.Observation, u *uses, n kernel.Node) {

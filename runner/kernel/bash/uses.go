@@ -3,7 +3,6 @@ package bash
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -15,6 +14,7 @@ type uses struct {
 	names      map[string]bool // that it may read
 	assigned   map[string]bool // that it may assign
 	keys       map[string]bool // hidden state
+	evaluated  map[string]bool // variables whose values it reads as numbers
 	everything bool
 	exported   bool // it executes programs, or lists what is exported
 	positional bool // it reads or changes the program's arguments
@@ -50,6 +50,7 @@ func (s *session) codeOf(text string) code {
 func (s *session) usesOf(text string) *uses {
 	u := &uses{names: map[string]bool{}, assigned: map[string]bool{}, keys: map[string]bool{}}
 	u.fds, u.marks, u.numbers = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	u.evaluated, u.flows = map[string]bool{}, flows{}
 	u.operands, u.texts = map[string]bool{}, map[string]bool{}
 	own := s.codeOf(text)
 	definition := own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef
@@ -66,6 +67,12 @@ func (s *session) usesOf(text string) *uses {
 		return u
 	}
 	s.handlers(u, done)
+	for name := range u.assigned {
+		if s.live.vars[name].has("i") {
+			u.evaluated[name] = true
+		}
+	}
+	u.computed(s, nil)
 	s.stateKeys(u)
 	for name := range u.assigned { // what is exported changes with it
 		u.exported = u.exported || name == source.Exports || s.live.vars[name].has("x") || s.base.vars[name].has("x") ||
@@ -139,9 +146,13 @@ func (u *uses) add(s *session, c code, calls bool, done map[string]bool) {
 			u.effect(e)
 		}
 	}
-	for name := range c.numbers {
-		if d, is := s.live.vars[name]; is && calls {
-			u.number(s, d, done)
+	if !calls {
+		return
+	}
+	maps.Copy(u.evaluated, c.numbers)
+	for _, needs := range c.needs {
+		for _, name := range needs.Numbers {
+			u.evaluated[name] = true
 		}
 	}
 }
@@ -236,22 +247,6 @@ func isLetter(r rune) bool {
 	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// number adds what the value of a variable names where it is read as an expression.
-func (u *uses) number(s *session, d declaration, done map[string]bool) {
-	text := d.value
-	if plain, is := d.scalar(); is {
-		if _, err := strconv.ParseInt(plain, 0, 64); err == nil {
-			return
-		}
-		text = plain
-	}
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isLetter(r) }) {
-		if part[0] > '9' && part != d.name {
-			u.use(s, part, done)
-		}
-	}
-}
-
 // join adds features.
 func (f *features) join(o *features) {
 	for _, p := range []struct{ to, from *bool }{
@@ -268,6 +263,9 @@ func (f *features) join(o *features) {
 	maps.Copy(f.marks, o.marks)
 	maps.Copy(f.operands, o.operands)
 	maps.Copy(f.texts, o.texts)
+	for name, words := range o.flows {
+		f.flows.take(name, sorted(words)...)
+	}
 	f.seeds = append(f.seeds, o.seeds...)
 }
 
