@@ -46,8 +46,8 @@ type Node struct {
 	// Observed is the number under which the sandbox observes the node; 0: it does not. The driver brackets the
 	// program's code by calls that name it, see package sandbox.
 	Observed int `json:"observed,omitempty"`
-	// MayOmitMarks says that nothing else is to be observed or bounded while the node runs. The driver may leave out the
-	// marks where it knows that the node uses no files and starts no processes.
+	// MayOmitMarks says that nothing else is to be observed or bounded while the node runs. The driver may leave out
+	// the marks where it knows that the node uses no files and starts no processes.
 	MayOmitMarks bool `json:"may_omit_marks,omitempty"`
 
 	Reach map[string][]string `json:"reach,omitempty"` // class → names whose values reach it

@@ -26,6 +26,7 @@ type features struct {
 	fails    bool // an expansion may end the shell with a message: ${x?}
 	draws    bool // it uses RANDOM, and inner: in another process
 	inner    bool
+	lines    bool // it reads the number of its line
 	both     bool // it writes to the standard error by its own choice
 	anyFd    bool // it may use a descriptor of any number
 	fds      map[string]bool
@@ -186,6 +187,8 @@ func (f *features) special(name string, inner bool) {
 		if name != "BASH_SUBSHELL" {
 			f.marks["process"] = true
 		}
+	case "LINENO", "BASH_LINENO":
+		f.lines = true
 	case "SRANDOM":
 		f.marks["entropy"] = true
 	case "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "BASH_MONOSECONDS":
@@ -253,24 +256,6 @@ func (f *features) call(c *syntax.CallExpr) {
 		}
 	}
 	f.builtin(name, c)
-}
-
-// literal returns the text of a word in quotes.
-func literal(w *syntax.Word) (string, bool) {
-	if len(w.Parts) != 1 {
-		return "", false
-	}
-	switch q := w.Parts[0].(type) {
-	case *syntax.SglQuoted:
-		return q.Value, !q.Dollar
-	case *syntax.DblQuoted:
-		if len(q.Parts) == 1 {
-			if l, is := q.Parts[0].(*syntax.Lit); is {
-				return l.Value, true
-			}
-		}
-	}
-	return "", false
 }
 
 // variableOf returns the variable whose value a word begins with; "" when it is computed otherwise.

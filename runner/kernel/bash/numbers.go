@@ -2,7 +2,6 @@ package bash
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -98,37 +97,4 @@ func isInteger(d declaration) bool {
 	}
 	_, err := strconv.ParseInt(text, 0, 64)
 	return plain && err == nil
-}
-
-// computed adds the names that values read as numbers may name: in the state before the node, in what it assigns, and in
-// values.
-func (u *uses) computed(s *session, values map[string]declaration) {
-	done := map[string]bool{}
-	next := sorted(u.evaluated)
-	for len(next) > 0 {
-		name := next[0]
-		next = next[1:]
-		if done[name] {
-			continue
-		}
-		done[name] = true
-		next = append(next, sorted(u.flows[name])...)
-		if name == arguments || !isPlain(name) {
-			continue
-		}
-		if !u.evaluated[name] && !u.names[name] {
-			u.use(s, name, map[string]bool{})
-		}
-		for _, vars := range []map[string]declaration{s.live.vars, values} {
-			d, is := vars[name]
-			if !is || isInteger(d) {
-				continue
-			}
-			for _, word := range nameInText.FindAllString(d.value, -1) {
-				if !slices.Contains(next, word) {
-					next = append(next, word)
-				}
-			}
-		}
-	}
 }

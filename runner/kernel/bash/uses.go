@@ -243,8 +243,37 @@ func (u *uses) use(s *session, name string, done map[string]bool) {
 	}
 }
 
-func isLetter(r rune) bool {
-	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+// computed adds the names that values read as numbers may name: in the state before the node, in what it assigns, and
+// in values.
+func (u *uses) computed(s *session, values map[string]declaration) {
+	done := map[string]bool{}
+	next := sorted(u.evaluated)
+	for len(next) > 0 {
+		name := next[0]
+		next = next[1:]
+		if done[name] {
+			continue
+		}
+		done[name] = true
+		next = append(next, sorted(u.flows[name])...)
+		if name == arguments || !isPlain(name) {
+			continue
+		}
+		if !u.evaluated[name] && !u.names[name] {
+			u.use(s, name, map[string]bool{})
+		}
+		for _, vars := range []map[string]declaration{s.live.vars, values} {
+			d, is := vars[name]
+			if !is || isInteger(d) {
+				continue
+			}
+			for _, word := range nameInText.FindAllString(d.value, -1) {
+				if !slices.Contains(next, word) {
+					next = append(next, word)
+				}
+			}
+		}
+	}
 }
 
 // join adds features.
@@ -255,7 +284,7 @@ func (f *features) join(o *features) {
 		{&f.signals, &o.signals}, {&f.traps, &o.traps}, {&f.exits, &o.exits}, {&f.jobs, &o.jobs}, {&f.waits, &o.waits},
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
-		{&f.open, &o.open}, {&f.outside, &o.outside},
+		{&f.lines, &o.lines}, {&f.open, &o.open}, {&f.outside, &o.outside},
 	} {
 		*p.to = *p.to || *p.from
 	}
