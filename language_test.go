@@ -22,7 +22,7 @@ func TestUnknownLanguage(t *testing.T) {
 	if !errors.As(err, &found) || found.Code != kernel.CodeUnknownLanguage {
 		t.Fatalf("Load of a block in R: %v, want an error of code %s", err, kernel.CodeUnknownLanguage)
 	}
-	if !strings.Contains(found.Message, `"R"`) || !strings.Contains(found.Hint, "ipython, python") {
+	if !strings.Contains(found.Message, `"R"`) || !strings.Contains(found.Hint, "ipython, javascript, python") {
 		t.Errorf("Load of a block in R: %q, hint %q; want the language, and those that there are", found.Message,
 			found.Hint)
 	}

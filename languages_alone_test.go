@@ -272,6 +272,7 @@ func nodeAlone(text, judge, name string) string {
 // shellAlone is a program with a line between any two blocks, after which $? is what it was before.
 func shellAlone(text, judge string) string {
 	blocks := blocksAlone(shellTitle, text)
+	blocks = append(blocks, "exit 0\n") // or a last command that fails would look like a program that fails
 	if judge == judgeWhole {
 		return strings.Join(blocks, "")
 	}

@@ -24,7 +24,9 @@ const sums = new Map<string, number>()
 for (const row of sales) sums.set(row.city, (sums.get(row.city) ?? 0) + Number(row.n))
 const totals = tableFromArrays({ city: [...sums.keys()], n: Float64Array.from(sums.values()) })
 console.log(sales.numRows, String(totals.getChild('n')))
-` + "```\n\n```python\n# xstate: from ts import totals\n" + `print(totals.sort_values("n").to_string(), dict(totals.dtypes))
+` + "```\n\n```python\n# xstate: from ts import totals\n" +
+	`print(totals.sort_values("n").to_string())
+print(dict(totals.dtypes))
 ` + "```\n\n```bash\n# xstate: from ts import sums\n" + `echo "${#sums[@]} ${sums[Ulm]}"
 ` + "```\n"
 

@@ -66,7 +66,7 @@ class TestDefinition(unittest.TestCase):
         engine._transport = spy = Spy()
         s = engine.session("s")
         offers = {"tools": {"t": everything}, "models": {"m": everything}}
-        s.exec("1", replace="b", append=True, budget=1, timeout=1, detach=True, **offers)
+        s.exec("1", replace="b", append=True, language="l", budget=1, timeout=1, detach=True, **offers)
         s.run(
             "f.py", arguments=["a"], timeout=1, detach=True, verify=True, fresh=True, always=["a"], never=["b"],
             restore_files=True, jobs=2, write=True, expect=1, merge=True, **offers,

@@ -196,6 +196,7 @@ class AsyncSession:
         on_event: AsyncOnEvent | None = None,
         replace: str | None = None,
         append: bool = False,
+        language: str | None = None,
         budget: int | None = None,
         timeout: float | None = None,
         origin: Origin | None = None,
@@ -207,6 +208,7 @@ class AsyncSession:
 
         The code is a new block of the session's program or a new version of one: the engine finds out, or replace names
         the block, or append says that it is new. Code that fails raises nothing: see ExecResult.error and check.
+        language is that of the code (python, javascript, typescript, bash, ...), if it is not the program's.
 
         tools are functions that the code can call as xstate.tool(name, **arguments), by name: a Tool says more of one.
         models are models that it can ask. A call that happened before is served from its record: the function is not
@@ -218,7 +220,7 @@ class AsyncSession:
         If this call ends early (an exception, the end of the process), so does the run, unless detach is given.
         """
         request = self._request(origin, replace=replace, append=append, budget=budget, detach=detach, code=code)
-        request.update(_given(timeout_seconds=timeout))
+        request.update(_given(timeout_seconds=timeout, language=language))
         offering = Offering(tools, models)
         return ExecResult((await self._execute("RunService/ExecStream", request, on_event, offering))["exec"])
 

@@ -46,37 +46,56 @@ function post(method, params) {
   return found
 }
 
-// chain returns the scopes of a function.
-function chain(f) {
-  let found = chains.get(f)
-  if (found !== undefined) return found
+// take lets the inspector give an object to the driver.
+function take(objectId) {
+  post('Runtime.callFunctionOn', { objectId, functionDeclaration: 'function () { __xs_take(this) }' })
+}
+
+// scopesOf returns what visit makes of each scope of a function, the innermost first, given the inspector's number of
+// it; null: they cannot be read.
+function scopesOf(f, visit) {
   if (session === undefined) {
     session = new (require('inspector').Session)()
     session.connect()
   }
-  found = null
   globalThis.__xs_taken = f
   const root = post('Runtime.evaluate', { expression: '__xs_taken', objectGroup: 'xs' })
   const inner = root && post('Runtime.getProperties', { objectId: root.result.objectId, ownProperties: true })
   const list = inner?.internalProperties?.find((p) => p.name === '[[Scopes]]')
+  let found = null
   if (list) {
-    found = []
     const all = post('Runtime.getProperties', { objectId: list.value.objectId, ownProperties: true })
-    for (const one of all?.result ?? []) {
-      if (!/^\d+$/.test(one.name) || one.value.description === 'Global') continue
-      const variables = post('Runtime.getProperties', { objectId: one.value.objectId, ownProperties: true })
-      for (const v of variables?.result ?? []) {
-        const id = /^__xs(\d+)$/.exec(v.name)
-        if (!id || !v.value?.objectId) continue
-        post('Runtime.callFunctionOn', {
-          objectId: v.value.objectId, functionDeclaration: 'function () { __xs_take(this) }',
-        })
-        found.push(scopeOf(+id[1], taken))
-      }
-    }
+    found = (all?.result ?? []).filter((one) => /^\d+$/.test(one.name) && one.value.description !== 'Global')
+      .flatMap((one) => visit(one.value.objectId))
   }
   post('Runtime.releaseObjectGroup', { objectGroup: 'xs' })
   globalThis.__xs_taken = undefined
+  return found
+}
+
+// variables returns copies of the scopes of a function that the transform has not seen.
+function variables(f) {
+  return scopesOf(f, (id) => {
+    take(id)
+    return [{ ...taken.object }]
+  }) ?? []
+}
+
+// chain returns the scopes of a function.
+function chain(f) {
+  let found = chains.get(f)
+  if (found !== undefined) return found
+  found = scopesOf(f, (id) => {
+    const variables = post('Runtime.getProperties', { objectId: id, ownProperties: true })
+    const list = []
+    for (const v of variables?.result ?? []) {
+      const id = /^__xs(\d+)$/.exec(v.name)
+      if (!id || !v.value?.objectId) continue
+      take(v.value.objectId)
+      list.push(scopeOf(+id[1], taken))
+    }
+    return list
+  })
   chains.set(f, found)
   return found
 }
@@ -106,4 +125,4 @@ function begin() {
   }
 }
 
-module.exports = { begin, captured, chain, made, scopeOf, Scope, UNSET }
+module.exports = { begin, captured, chain, variables, made, scopeOf, Scope, UNSET }

@@ -1,7 +1,7 @@
 'use strict'
 // What a block shows beside text: the value of its last expression, and what it gives to display.
 
-const { inspect } = require('util')
+const util = require('util')
 const JUPYTER = Symbol.for('Jupyter.display')
 const IMAGES = [['image/png', [0x89, 0x50, 0x4e, 0x47]], ['image/jpeg', [0xff, 0xd8, 0xff]],
   ['image/gif', [0x47, 0x49, 0x46, 0x38]]]
@@ -23,7 +23,7 @@ function bundle(v) {
   return { 'text/plain': shown(v) }
 }
 
-const shown = (v) => inspect(v, { maxArrayLength: 100, maxStringLength: 10000 })
+const shown = (v) => util.inspect(v, { maxArrayLength: 100, maxStringLength: 10000 })
 
 function text(found, v) {
   const out = {}

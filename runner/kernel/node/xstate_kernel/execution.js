@@ -255,6 +255,7 @@ class Execution {
     const { names, files, marks, hidden, modules } = kernel
     if (left.length) marks.add('thread')
     const failed = told !== null || unbound.length > 0
+    modules.look([...node.reads].some((n) => kernel.groups.prints.get(n)?.module))
     let found
     names.table = bound
     if (failed) {

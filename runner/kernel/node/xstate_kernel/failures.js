@@ -17,7 +17,7 @@ function frames(stack) {
   const found = []
   for (const l of lines) {
     if (/^\s+at /.test(l)) {
-      if (l.includes(OWN) || l.includes('__xs_')) break
+      if (l.includes(OWN) || l.includes('__xs_')) continue
       if (/node:(vm|internal)/.test(l)) continue
     }
     found.push(l)

@@ -2,23 +2,16 @@
 // Which names share mutable objects.
 
 const { createHash } = require('crypto')
-const { Walk, AGAIN, sourceOf } = require('./walk')
+const { walked, sourceOf } = require('./walk')
 
 // fingerprint describes a value. A digest of an opaque value only says whether what can be seen of it changed.
 function fingerprint(value) {
   const t = typeof value
-  let w = new Walk()
-  try {
-    w.value(value)
-  } catch (e) {
-    if (e !== AGAIN) throw e
-    w = new Walk()
-    w.value(value)
-  }
+  const w = walked((w) => w.value(value))
   const digest = w.end()
   return {
     digest, opaque: w.opaque, unsettled: w.unsettled, ids: w.ids, soft: w.soft, size: w.size, deps: w.deps,
-    code: w.code, definition: isDefinition(value, w) ? value : undefined, atom: t !== 'object' && t !== 'function' && t !== 'symbol',
+    code: w.code, module: w.module, simple: w.simple, definition: isDefinition(value, w) ? value : undefined, atom: t !== 'object' && t !== 'function' && t !== 'symbol',
   }
 }
 

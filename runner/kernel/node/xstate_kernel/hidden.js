@@ -1,8 +1,9 @@
 'use strict'
 // State that outlives a node and is no value of a name: the generator of Math.random, the working directory, the
-// environment.
+// environment, settings of console.
 
 const { createHash } = require('crypto')
+const { settings } = require('./console')
 const RANDOM = 'rng:Math.random'
 const CWD = 'cwd'
 
@@ -22,6 +23,7 @@ class Hidden {
     this.cwd = process.cwd.bind(process)
     this.directory()
     this.watchEnviron()
+    this.settings = settings(() => marks.add('clock'))
   }
 
   random() {
@@ -84,6 +86,7 @@ class Hidden {
     this.was = this.state.join()
     this.folderBefore = this.cwd()
     this.before = { ...this.real }
+    for (const s of this.settings) s.start()
   }
 
   changed() {
@@ -92,6 +95,10 @@ class Hidden {
     if (now !== this.was) found[RANDOM] = now === this.seed.join() ? '' : digestOf(now)
     const folder = this.cwd()
     if (this.moved || folder !== this.folderBefore) found[CWD] = folder === this.folder ? '' : digestOf(folder)
+    for (const s of this.settings) {
+      const text = s.text()
+      if (text !== s.was) found[s.key] = text === s.plain ? '' : digestOf(text)
+    }
     return found
   }
 
@@ -99,6 +106,7 @@ class Hidden {
     const found = []
     if (this.drawn) found.push(RANDOM)
     if (this.cwdRead) found.push(CWD)
+    for (const s of this.settings) if (s.touched || s.text() !== s.was) found.push(s.key)
     return found
   }
 
@@ -111,20 +119,23 @@ class Hidden {
   }
 
   environRead() {
-    if (this.all) for (const k of [...Object.keys(this.before), ...Object.keys(this.real)]) this.envRead.add(k)
+    if (this.all) this.envRead.add('*')
     return [...this.envRead].sort()
   }
 
   get(key) {
     if (key === RANDOM) return Buffer.from(this.state.join())
     if (key === CWD) return Buffer.from(this.cwd())
-    return Buffer.alloc(0)
+    return this.setting(key)?.bytes() ?? Buffer.alloc(0)
   }
 
   put(key, data) {
     if (key === RANDOM) this.state.set(data === null ? this.seed : data.toString().split(',').map(Number))
     if (key === CWD) this.chdir.call(process, data === null ? this.folder : data.toString())
+    this.setting(key)?.put(data)
   }
+
+  setting(key) { return this.settings.find((s) => s.key === key) }
 
   setEnviron(set) {
     for (const [k, v] of Object.entries(set)) {

@@ -20,6 +20,7 @@ const { Execution } = require('./execution')
 const { Calls } = require('./calls')
 const { texts } = require('./failures')
 const display = require('./display')
+const settings = require('./console')
 const store = require('./store')
 
 class Kernel {
@@ -50,6 +51,7 @@ class Kernel {
     this.offer()
     this.execution = new Execution(this)
     intrinsics.begin()
+    settings.begin()
     this.names.begin()
   }
 
@@ -176,8 +178,7 @@ class Kernel {
     const prints = request.names.map((n) => this.groups.prints.get(n))
     const opaque = prints.find((fp) => fp.opaque)
     if (opaque) return { stored: false, why: opaque.opaque }
-    const held = this.modules.objects()
-    if (prints.some((fp) => [...fp.ids.keys()].some((o) => held.has(o)))) {
+    if (prints.some((fp) => fp.module)) {
       return { stored: false, why: 'a workspace module holds a part of it' }
     }
     let data, needs

@@ -134,7 +134,7 @@ class Marks {
       case 'os':
         for (const k of ['uptime', 'loadavg', 'freemem']) this.wrap(m, k, 'process')
         break
-      case 'perf_hooks': break
+      case 'perf_hooks': case 'util': break
       default: return
     }
     syncBuiltinESMExports()

@@ -7,11 +7,10 @@ const path = require('path')
 const vm = require('vm')
 const Module = require('module')
 const { createHash } = require('crypto')
-const { inspect } = require('util')
 const { pathToFileURL, fileURLToPath } = require('url')
 const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
-const { Walk } = require('./walk')
+const { moduleTexts, parts, walked } = require('./walk')
 
 const { readFileSync, statSync } = fs
 const ENDINGS = ['', '.js', '.json', '.node', '.mjs', '.cjs', '.ts', '/index.js', '/index.ts']
@@ -29,7 +28,7 @@ class Modules {
     this.usedLibraries = new Set()
     this.pollution = new Set()
     this.accessors = new Set() // names of accessors that the program has put on the global object
-    this.watchConsole()
+    this.plainState = this.nodeState()
     this.require = Module.createRequire(this.file)
     this.meta = Object.assign(Object.create(null), {
       url: pathToFileURL(this.file).href, filename: this.file, dirname: path.dirname(this.file),
@@ -104,12 +103,13 @@ class Modules {
     try {
       text = this.files.quietly(() => readFileSync(file))
     } catch {}
+    moduleTexts.set(file, String(text))
     this.own.set(file, { hash: hashOf(text), uses: new Set(), exports: undefined, module: null, state: undefined })
     this.loadedNow?.add(file)
   }
 
   note(file) {
-    if (path.isAbsolute(file) && this.isOwn(file)) this.used.add(file)
+    if (path.isAbsolute(file) && this.isOwn(file)) this.uses(file)
     else if (path.isAbsolute(file)) this.library(file)
   }
 
@@ -197,7 +197,7 @@ class Modules {
       this.library(file, found.default ?? found)
       return this.named(`npm:${specifier}`, found)
     }
-    if (file.endsWith('.json')) return { default: JSON.parse(this.files.quietly(() => readFileSync(file, 'utf8'))) }
+    if (file.endsWith('.json')) return { default: this.require(file) }
     const m = await this.linked(file)
     if (m.status === 'linked') await m.evaluate()
     else if (m.status === 'errored') throw m.error
@@ -305,9 +305,9 @@ class Modules {
     }
     this.own.get(from)?.uses.add(file)
     if (file.endsWith('.json')) {
-      this.begun(file)
+      const found = this.require(file)
       this.used.add(file)
-      return synthetic({ default: JSON.parse(this.files.quietly(() => readFileSync(file, 'utf8'))) }, file)
+      return synthetic({ default: found }, file)
     }
     return this.module(file)
   }
@@ -340,12 +340,11 @@ class Modules {
     for (const f of gone) {
       delete require.cache[f]
       this.own.delete(f)
+      moduleTexts.delete(f)
     }
     const dropped = []
     for (const [n, v] of table) {
-      const w = new Walk()
-      w.value(v)
-      if (w.opaque) dropped.push(n)
+      if (walked((w) => w.value(v)).opaque) dropped.push(n)
     }
     return dropped.sort()
   }
@@ -364,49 +363,14 @@ class Modules {
     return { libraries, loads: {}, files: [...this.used].sort(), held: [] }
   }
 
-  // objects returns the mutable objects that workspace modules hold.
-  objects() {
-    const found = new Set()
-    for (const m of this.own.values()) {
-      const root = m.module?.status === 'evaluated' ? { ...m.module.namespace } : m.exports
-      if (!intrinsics.isObject(root)) continue
-      const w = new Walk()
-      w.value(root)
-      for (const o of w.ids.keys()) found.add(o)
-    }
-    return found
-  }
-
-  // watchConsole counts what the console keeps: counters, groups and timers.
-  watchConsole() {
-    this.console = { depth: 0, counts: {} }
-    const { counts } = this.console
-    const wrap = (name, note) => {
-      const inner = console[name]
-      console[name] = { [name](...a) {
-        note(...a)
-        return inner.apply(this, a)
-      } }[name]
-    }
-    const state = this.console
-    wrap('count', (k = 'default') => { counts[k] = (counts[k] ?? 0) + 1 })
-    wrap('countReset', (k = 'default') => { delete counts[k] })
-    wrap('group', () => { state.depth++ })
-    wrap('groupCollapsed', () => { state.depth++ })
-    wrap('groupEnd', () => { state.depth = Math.max(0, state.depth - 1) })
-    wrap('time', (k = 'default') => { counts['time ' + k] = 1; this.marks.add('clock') })
-    wrap('timeEnd', (k = 'default') => { delete counts['time ' + k] })
-    this.plainState = this.nodeState()
-  }
-
-  // nodeState describes what Node keeps beside the intrinsics of the language.
+  // nodeState describes the accessors that the program has put on the global object.
   nodeState() {
     const accessors = {}
     for (const n of this.accessors) {
       const p = Object.getOwnPropertyDescriptor(globalThis, n)
       if (p?.get || p?.set) accessors[n] = [String(p.get), String(p.set)]
     }
-    return JSON.stringify([this.console, inspect.defaultOptions, accessors], (k, v) => v === Infinity ? 'Infinity' : v)
+    return JSON.stringify(accessors)
   }
 
   // changed says which intrinsics, and which workspace modules, are others than when they were loaded.
@@ -414,11 +378,12 @@ class Modules {
     const now = new Set(intrinsic.map((o) => intrinsics.nameOf.get(o)))
     const planted = new Set()
     for (const o of intrinsic) {
-      const w = new Walk()
-      for (const k of Reflect.ownKeys(o)) {
-        const p = Reflect.getOwnPropertyDescriptor(o, k)
-        for (const v of [p.value, p.get, p.set]) if (typeof v === 'function' && !intrinsics.nameOf.has(v)) w.value(v)
-      }
+      const w = walked((w) => {
+        for (const k of Reflect.ownKeys(o)) {
+          const p = Reflect.getOwnPropertyDescriptor(o, k)
+          for (const v of [p.value, p.get, p.set]) if (typeof v === 'function' && !intrinsics.nameOf.has(v)) w.value(v)
+        }
+      })
       for (const d of w.deps) planted.add(d)
     }
     const had = this.pollution
@@ -430,40 +395,48 @@ class Modules {
     this.pollutionDigest = digest
     this.pollution = now
     const names = other ? ['process'] : []
-    for (const [file, m] of this.own) {
-      const state = this.stateOf(m)
-      if (m.state !== undefined && state !== m.state) names.push(path.relative(this.folder, file))
-      m.state = state
-    }
+    names.push(...this.changedNow)
     return { names, pristine: other && now.size === 0 && had.size > 0, planted: other ? [...planted].sort() : [] }
   }
 
-  // stateOf returns a digest of the variables of a module, as far as its functions show them.
-  stateOf(m) {
-    let root = m.exports
-    if (m.module?.status === 'evaluated') root = { ...m.module.namespace }
-    if (root === undefined || root === null) return ''
-    const w = new Walk()
-    w.inModule = true
-    w.value(root)
-    return w.end()
+  // look finds which workspace modules the node changed. What a node that reaches none can see of them is as it was.
+  look(reaches) {
+    this.changedNow = []
+    if (!reaches && !this.used.size && !this.pollution.size) return
+    for (const [file, m] of this.own) {
+      const state = stateOf(m, path.relative(this.folder, file))
+      if (m.state !== undefined && state !== m.state) this.changedNow.push(path.relative(this.folder, file))
+      m.state = state
+    }
   }
 }
 
-function pollutionOf(list) {
-  const w = new Walk()
-  for (const o of list) {
-    w.string(intrinsics.nameOf.get(o))
-    for (const k of Reflect.ownKeys(o)) {
-      if (k === 'caller' || k === 'arguments') continue
-      const p = Reflect.getOwnPropertyDescriptor(o, k)
-      w.string(String(k))
-      w.value(p.value)
-      w.value(p.get)
-      w.value(p.set)
-    }
-  }
+// stateOf returns a digest of what a module exports, with the variables of its functions, and notes its parts.
+function stateOf(m, name) {
+  const root = m.module?.status === 'evaluated' ? { ...m.module.namespace } : m.exports
+  if (!intrinsics.isObject(root)) return ''
+  const w = walked((w) => {
+    w.inModule = true
+    w.value(root)
+  })
+  for (const o of w.ids.keys()) if (typeof o !== 'symbol') parts.set(o, name)
   return w.end()
+}
+
+function pollutionOf(list) {
+  return walked((w) => {
+    for (const o of list) {
+      w.string(intrinsics.nameOf.get(o))
+      for (const k of Reflect.ownKeys(o)) {
+        if (k === 'caller' || k === 'arguments') continue
+        const p = Reflect.getOwnPropertyDescriptor(o, k)
+        w.string(String(k))
+        w.value(p.value)
+        w.value(p.get)
+        w.value(p.set)
+      }
+    }
+  }).end()
 }
 
 function synthetic(namespace, identifier) {

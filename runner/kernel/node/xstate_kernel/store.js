@@ -215,6 +215,7 @@ function isStrict(f, s) {
 const strictly = new WeakMap()
 
 function dump(list, names, groups) {
+  if (list.every((n) => groups.prints.get(n)?.simple)) return { data: v8.serialize(simple(list, names)), needs: [] }
   const d = new Dump(names, groups, list)
   const roots = list.map((n) => d.ref(names.table.get(n)))
   d.drain()
@@ -222,9 +223,14 @@ function dump(list, names, groups) {
   return { data: v8.serialize({ roots, constants, records: d.records, list }), needs: [...d.needs] }
 }
 
+// simple is what is stored of values that V8's format keeps as they are, much faster than by records.
+function simple(list, names) {
+  return { simple: list.map((n) => names.table.get(n)), constants: list.map((n) => names.constants.has(n)) }
+}
+
 class Load {
-  constructor(data, names, groups) {
-    Object.assign(this, v8.deserialize(data))
+  constructor(stored, names, groups) {
+    Object.assign(this, stored)
     this.made = new Array(this.records.length)
     this.state = new Uint8Array(this.records.length) // 1: made, 2: filled
     this.names = names
@@ -543,7 +549,8 @@ function evaluate(r, base) {
 }
 
 function load(data, names, groups) {
-  return new Load(data, names, groups).run()
+  const stored = v8.deserialize(data)
+  return stored.simple ? { values: stored.simple, constants: stored.constants } : new Load(stored, names, groups).run()
 }
 
 globalThis.__xs_member = (o) => {

@@ -5,7 +5,7 @@
 const { createHash } = require('crypto')
 const { types, inspect } = require('util')
 const intrinsics = require('./intrinsics')
-const { captured, Scope, UNSET } = require('./closures')
+const { captured, variables, Scope, UNSET } = require('./closures')
 const { nameOf, symbols, isObject } = intrinsics
 
 const { getOwnPropertyDescriptor: property, ownKeys, getPrototypeOf: prototype, isExtensible } = Reflect
@@ -26,6 +26,12 @@ const MANY = 1000 // elements of an array whose keys are listed
 // The private fields of a class: its prototype → how they are read and set, see transform.go.
 const privates = new WeakMap()
 const statics = new WeakMap() // class → the same of its static ones
+
+// Workspace modules: file → text; mutable object that one holds → its file.
+const moduleTexts = new Map()
+const parts = new WeakMap()
+const LOCALS = new Set(['require', 'module', '__filename', '__dirname'])
+const MOST = 500 // functions of modules whose variables a walk reads
 
 const LAST = /\/\*@xs([^*]*)\*\/\}$/ // of a function with a body in braces, and of a class
 const FIRST = /\/\*@xe([^*]*)\*\// // of an arrow whose body is an expression
@@ -103,6 +109,10 @@ class Walk {
     this.unsettled = false // whoever reads the value may change it without a trace
     this.deps = new Set()
     this.code = new Set()
+    this.module = false // it is, or reaches, a part of a workspace module
+    this.inModule = false // variables of functions of workspace modules count
+    this.simple = true // it is made of plain objects, arrays and primitives
+    this.read = 0 // functions of modules whose variables were read
     this.size = 0
     this.count = 0
     this.hash = createHash('sha256')
@@ -195,7 +205,7 @@ class Walk {
         case 'undefined': this.tag(14); continue
         case 'boolean': this.tag(v ? 16 : 17); continue
         case 'bigint': this.tag(18); this.string(v.toString(36)); continue
-        case 'symbol': this.symbol(v); continue
+        case 'symbol': this.simple = false; this.symbol(v); continue
       }
       if (v === null) { this.tag(15); continue }
       if (v === KEY) { this.key(todo.pop()); continue }
@@ -205,7 +215,7 @@ class Walk {
       const seen = this.ids.get(v) ?? this.soft.get(v)
       if (seen !== undefined) { this.tag(3); this.int(seen); continue }
       const known = nameOf.get(v)
-      if (known !== undefined) { this.tag(4); this.string(known); continue }
+      if (known !== undefined) { this.simple = false; this.tag(4); this.string(known); continue }
       this.object(v, todo)
     }
   }
@@ -248,20 +258,36 @@ class Walk {
   object(v, todo) {
     if (v instanceof Scope) { this.scope(v, todo); return }
     if (types.isProxy(v)) {
+      this.simple = false
       this.ids.set(v, this.count++)
       this.hide('a Proxy')
       this.tag(99)
       return
     }
-    if (typeof v === 'function') { this.function(v, todo); return }
+    if (typeof v === 'function') { this.simple = false; this.function(v, todo); return }
     const p = prototype(v)
+    const file = this.inModule ? undefined : parts.get(v)
+    if (file !== undefined) { // equal to no value outside of the module
+      this.module = true
+      this.simple = false
+      this.tag(62)
+      this.string(file)
+    }
     if (isProgramPrototype(v)) this.soft.set(v, this.count++)
     else this.ids.set(v, this.count++)
-    if (!isExtensible(v)) this.tag(Object.isFrozen(v) ? 9 : Object.isSealed(v) ? 8 : 7)
+    if (!isExtensible(v)) {
+      this.simple = false
+      this.tag(Object.isFrozen(v) ? 9 : Object.isSealed(v) ? 8 : 7)
+    }
     if (Array.isArray(v)) {
+      if (!property(v, 'length').writable) this.simple = false
       if (this.array(v, p, todo)) return
+      this.simple = false
     } else if (p === OBJECT && this.plain(v, todo)) return
-    else this.inside(v, p, todo)
+    else {
+      this.simple = false
+      this.inside(v, p, todo)
+    }
     // what an object has beside its inside: prototype, private fields, properties
     if (p === OBJECT) this.tag(32)
     else { todo.push(p); this.hidden(v, p, todo) }
@@ -302,7 +328,7 @@ class Walk {
   array(v, p, todo) {
     const n = v.length
     const keyed = n <= MANY ? ownKeys(v).length !== n + 1 && this.listed(v) :
-      inspect(v, { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity }) !==
+      inspect(v, { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity, showHidden: false }) !==
       `[ ... ${n} more items ]`
     if (p === ARRAY && n > 32 && !keyed && this.numbers(v, n)) return true
     this.tag(31)
@@ -442,6 +468,8 @@ class Walk {
     if (!s.own) {
       if (intrinsics.late()) throw AGAIN
       this.ids.set(f, this.count++)
+      this.module = true
+      if (this.inModule && this.read < MOST && ofModule(s)) { this.moduleFunction(f, s, todo); return }
       this.tag(97)
       this.hide(/\[native code\]\s*\}$/.test(s.text) ? 'a native function' : 'a function of a module')
       return
@@ -481,6 +509,16 @@ class Walk {
     }
   }
 
+  moduleFunction(f, s, todo) {
+    this.read++
+    this.tag(61)
+    this.string(s.text)
+    for (const k of ownKeys(f)) if (!FUNCTION.has(k)) this.property(f, k, todo)
+    for (const scope of variables(f)) {
+      for (const [k, v] of Object.entries(scope)) if (!LOCALS.has(k)) todo.push(v, k, KEY)
+    }
+  }
+
   scope(v, todo) {
     this.ids.set(v, this.count++)
     this.tag(60)
@@ -490,9 +528,30 @@ class Walk {
   }
 }
 
+const FUNCTION = new Set(['length', 'name', 'arguments', 'caller'])
+
+// ofModule reports whether a function is in the text of a workspace module.
+function ofModule(s) {
+  s.module ??= [...moduleTexts.values()].some((t) => t.includes(s.text))
+  return s.module
+}
+
+// walked returns a walk that visit has completed.
+function walked(visit) {
+  for (;;) {
+    const w = new Walk()
+    try {
+      visit(w)
+      return w
+    } catch (e) {
+      if (e !== AGAIN) throw e
+    }
+  }
+}
+
 // known gives a function the text that it had before it was stored.
 function known(f, code) {
   sources.set(f, describe(code))
 }
 
-module.exports = { AGAIN, known, declared, textOf, Walk, privates, statics, sourceOf, namesOf, isProgramPrototype }
+module.exports = { known, moduleTexts, parts, walked, declared, textOf, Walk, privates, statics, sourceOf, namesOf, isProgramPrototype }
