@@ -1,21 +1,15 @@
 package bash
 
 import (
-	"maps"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/xstate-engine/xstate/depgraph"
-	source "github.com/xstate-engine/xstate/depgraph/bash"
 )
 
 // A node is confined if its text, with the functions that it calls, lists all that it can change of the shell:
 // variables with names. After such a node only these are shown. To show the whole state takes a hundred times as long
-// as a short command: Bash writes each line on its own.
+// as a short command: Bash writes each line by a call of its own.
 //
 // A text is confined unless it has something that is not known to be harmless, so a construct or a builtin that nobody
 // thought of costs time and not the result. What subshells, pipelines and programs do to their own copy does not count.
@@ -287,15 +281,32 @@ var harmless = map[string]bool{":": true, "true": true, "false": true, "echo": t
 // builtins are the other builtins of Bash. With each of its versions come more, which run as programs before.
 var builtins = func() map[string]bool {
 	set := map[string]bool{}
-	for name := range strings.FieldsSeq(". alias bg bind builtin caller cd compgen complete compopt declare " +
-		"dirs disown enable eval exec export fc fg getopts hash help history " +
-		"jobs kill let local logout mapfile popd pushd pwd readarray readonly " +
-		"set shift shopt source suspend times trap typeset ulimit umask unalias " +
-		"unset wait") {
+	for name := range strings.FieldsSeq(". alias bg bind builtin caller cd compgen complete compopt declare dirs " +
+		"disown enable eval exec export fc fg getopts hash help history jobs kill let local logout mapfile popd " +
+		"pushd pwd readarray readonly set shift shopt source suspend times trap typeset ulimit umask unalias unset " +
+		"wait") {
 		set[name] = true
 	}
 	return set
 }()
+
+// literal returns the text of a word in quotes.
+func literal(w *syntax.Word) (string, bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	switch q := w.Parts[0].(type) {
+	case *syntax.SglQuoted:
+		return q.Value, !q.Dollar
+	case *syntax.DblQuoted:
+		if len(q.Parts) == 1 {
+			if l, is := q.Parts[0].(*syntax.Lit); is {
+				return l.Value, true
+			}
+		}
+	}
+	return "", false
+}
 
 // mayBeOption reports whether an argument may begin with a minus.
 func mayBeOption(w *syntax.Word) bool {
@@ -369,153 +380,4 @@ func isPlainTest(args []*syntax.Word) bool {
 		return operators[args[1].Lit()]
 	}
 	return false
-}
-
-// confined reports whether what a node can change of the shell is known: u.assigned lists it.
-func (s *session) confined(u *uses) bool {
-	if u.open || u.everything || u.draws || u.process || u.jobs || u.traps || !s.quiet() {
-		return false
-	}
-	live := s.live
-	for name := range u.operands {
-		if !s.isNumber(name) || u.texts[name] {
-			return false
-		}
-	}
-	for name := range u.assigned {
-		d := live.vars[name]
-		if name != source.Exports && (!isPlain(name) || ignored(name) && name != "BASH_REMATCH" ||
-			source.IsOption(name) || selfMade[name] || d.has("i") || d.has("n")) {
-			return false
-		}
-	}
-	for _, d := range live.vars {
-		if d.has("n") {
-			return false
-		}
-	}
-	return true
-}
-
-// selfMade are variables that change more of the shell than their value, or that Bash changes with it.
-var selfMade = map[string]bool{"IGNOREEOF": true, "ignoreeof": true, "PWD": true, "OLDPWD": true, "_": true}
-
-// isNumber reports whether a variable, read as an expression, reads no other.
-func (s *session) isNumber(name string) bool {
-	d, is := s.live.vars[name]
-	if !is {
-		return !ignored(name)
-	}
-	text, plain := d.scalar()
-	if d.value == "" || plain && text == "" {
-		return true
-	}
-	_, err := strconv.ParseInt(text, 0, 64)
-	return plain && err == nil
-}
-
-// quiet reports whether the shell does nothing beside what commands say.
-func (s *session) quiet() bool {
-	h := s.live.hidden
-	if s.busy || s.live.jobs || h[keyTraps]+h[keySignals] != "" ||
-		h[keyAliases] != "" && strings.Contains(h[keyOptions], "shopt -s expand_aliases\n") ||
-		strings.Contains(h[keyPipes], "shopt -s lastpipe\n") {
-		return false
-	}
-	for _, name := range []string{"allexport", "keyword", "posix", "verbose", "xtrace"} {
-		if strings.Contains(h[keyOptions], "set -o "+name+"\n") {
-			return false
-		}
-	}
-	return true
-}
-
-// view is what of the state is shown after a text.
-type view struct {
-	partial  bool // only what follows, and not the whole state
-	function string
-	names    []string
-}
-
-// viewAfter returns what shows all that a node can have changed.
-func (s *session) viewAfter(u *uses, text string) view {
-	own := s.codeOf(text)
-	if own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef {
-		defines := own.facts.Nodes[0].Defines
-		if len(defines) != 1 || s.live.vars[defines[0]].attrs != "" || !s.quiet() {
-			return view{}
-		}
-		name, is := source.IsFunction(defines[0])
-		return view{partial: is, function: name, names: defines}
-	}
-	if !s.confined(u) {
-		return view{}
-	}
-	v := view{partial: true}
-	for name := range u.assigned {
-		if name != source.Exports {
-			v.names = append(v.names, name)
-		}
-	}
-	slices.Sort(v.names)
-	return v
-}
-
-// command is what the shell executes to show it.
-func (v view) command() string {
-	switch {
-	case !v.partial:
-		return `builtin eval "$__xs_E"`
-	case v.function != "":
-		return "__xs_f " + quote(v.function)
-	}
-	return "__xs_v " + strings.Join(v.names, " ")
-}
-
-// with returns the state in which some names are as shown, and the rest is as before.
-func (s *snapshot) with(v view, status []string, text string, base *snapshot) *snapshot {
-	after := *s
-	after.partial, after.shown, after.status, after.draws = true, v.names, status, nil
-	now := map[string]declaration{}
-	if v.function == "" {
-		parseVars(text, now)
-	} else if text != "" {
-		now[v.names[0]] = declaration{name: v.names[0], value: strings.TrimSuffix(text, "\n")}
-	}
-	after.hidden = maps.Clone(s.hidden)
-	delete(after.hidden, keyDescriptors) // of these the system tells
-	delete(after.hidden, keyStreams)
-	after.keepStatus()
-	cloned := false
-	for _, name := range v.names {
-		d, is := now[name]
-		if old, was := s.vars[name]; was == is && old == d {
-			continue
-		}
-		if !cloned {
-			after.vars, after.raw, cloned = maps.Clone(s.vars), [3]string{}, true
-		}
-		delete(after.vars, name)
-		delete(after.hidden, keyAttrs+name)
-		if is {
-			after.vars[name] = d
-			after.keepAttribute(d, base.vars)
-		}
-	}
-	return &after
-}
-
-// differs names what is different in the whole state; "" where nothing is.
-func (s *snapshot) differs(whole *snapshot) string {
-	for _, name := range allNames(s, whole) {
-		if s.vars[name] != whole.vars[name] {
-			return name
-		}
-	}
-	for key, text := range whole.hidden {
-		if s.hidden[key] != text {
-			return key
-		}
-	}
-	return ""
 }

@@ -7,10 +7,13 @@
 // # How a node of the program is executed
 //
 // Bash reads a pipe as its script, under the name of the program's file. For each node the driver writes one line
-// there:
-// it reads the text of the node, executes it by eval at the top level, and shows the whole state of the shell, as
+// there: it reads the text of the node, executes it by eval at the top level, and shows the state of the shell, as
 // declare -p and the like write it. The driver compares this snapshot with the one before: the difference is what the
 // node wrote. A value is its declaration, and a new process gets its state by executing declarations.
+//
+// Bash writes each line of a snapshot by a call of its own, so the whole state costs a millisecond or two. Where the
+// text of a node says all that it can change, see confinement, only that is shown. With XSTATE_VERIFY in the
+// environment, the rest is shown as well and compared.
 //
 // What a node reads cannot be seen. It is predicted from the text, closed over the functions that are called, so that
 // it

@@ -26,12 +26,14 @@ type features struct {
 	fails    bool // an expansion may end the shell with a message: ${x?}
 	draws    bool // it uses RANDOM, and inner: in another process
 	inner    bool
+	lines    bool // it reads the number of its line
 	both     bool // it writes to the standard error by its own choice
 	anyFd    bool // it may use a descriptor of any number
 	fds      map[string]bool
 	marks    map[string]bool
 	computed []string        // variables whose value is the name of a command; "": another way to compute it
-	numbers  map[string]bool // variables whose value is an expression
+	numbers  map[string]bool // variables and parameters whose value is an expression
+	flows    flows           // what it assigns
 	seeds    []string        // what is assigned to RANDOM
 
 	confinement
@@ -47,7 +49,7 @@ func featuresOf(text []byte) *features {
 		return nil
 	}
 	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{},
-		confinement: confinementOf(file)}
+		flows: flowsOf(file), confinement: confinementOf(file)}
 	depth := 0 // of other processes
 	var stack []bool
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -91,10 +93,13 @@ func featuresOf(text []byte) *features {
 			f.call(n)
 		case *syntax.DeclClause:
 			f.globs = true
+			integer := false
 			for _, a := range n.Args {
-				if a.Name != nil && a.Value != nil {
-					f.numbers[a.Name.Value] = f.numbers[a.Name.Value] || false
+				if a.Name != nil && integer {
+					f.numbers[a.Name.Value] = true
 				}
+				integer = integer || a.Name == nil && strings.HasPrefix(a.Value.Lit(), "-") &&
+					strings.Contains(a.Value.Lit(), "i")
 			}
 		case *syntax.Assign:
 			f.globs = f.globs || n.Array != nil
@@ -139,13 +144,13 @@ func (f *features) expression(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Word:
-			if name := n.Lit(); name != "" {
+			if name := n.Lit(); isPlain(name) {
 				f.numbers[name] = true
 				f.special(name, false)
 			}
 		case *syntax.ParamExp:
 			if n.Param != nil {
-				f.numbers[n.Param.Value] = true
+				f.numbers[flowName(n.Param.Value)] = true
 			}
 		}
 		return true
@@ -182,6 +187,8 @@ func (f *features) special(name string, inner bool) {
 		if name != "BASH_SUBSHELL" {
 			f.marks["process"] = true
 		}
+	case "LINENO", "BASH_LINENO":
+		f.lines = true
 	case "SRANDOM":
 		f.marks["entropy"] = true
 	case "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "BASH_MONOSECONDS":
@@ -249,24 +256,6 @@ func (f *features) call(c *syntax.CallExpr) {
 		}
 	}
 	f.builtin(name, c)
-}
-
-// literal returns the text of a word in quotes.
-func literal(w *syntax.Word) (string, bool) {
-	if len(w.Parts) != 1 {
-		return "", false
-	}
-	switch q := w.Parts[0].(type) {
-	case *syntax.SglQuoted:
-		return q.Value, !q.Dollar
-	case *syntax.DblQuoted:
-		if len(q.Parts) == 1 {
-			if l, is := q.Parts[0].(*syntax.Lit); is {
-				return l.Value, true
-			}
-		}
-	}
-	return "", false
 }
 
 // variableOf returns the variable whose value a word begins with; "" when it is computed otherwise.

@@ -81,8 +81,11 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 		return seen, err
 	}
 	seen.Result = r
-	if shellError.MatchString(said) {
+	if u.lines || shellError.MatchString(said) {
 		seen.Cites = []string{n.Filename}
+	}
+	if after != nil {
+		sh.computedUnseen(u, after)
 	}
 	sh.reads(&seen, u, before)
 	sh.marks(&seen, u, n)
@@ -331,20 +334,20 @@ func (sh *shell) reads(seen *kernel.Observation, u *uses, before *snapshot) {
 	seen.EnvironReads, seen.HiddenReads = sorted(environ), sorted(u.keys)
 }
 
-func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
-
-// isPlain reports whether a name is that of a variable.
-func isPlain(name string) bool {
-	for _, c := range []byte(name) {
-		if !isLetter(rune(c)) {
-			return false
-		}
-	}
-	return name != "" && name[0] > '9'
-}
-
 // isMade reports whether Bash makes the value of a variable up.
 func isMade(name string) bool { return ignored(name) || name == "_" }
+
+// computedUnseen adds the names that values after the node name. Where the shell was not given one, the result is
+// wrong.
+func (sh *shell) computedUnseen(u *uses, after *snapshot) {
+	before := maps.Clone(u.names)
+	u.computed(sh.session, after.vars)
+	for name := range u.names {
+		if !before[name] && sh.unbound[name] {
+			u.features.marks["unobserved arithmetic"] = true
+		}
+	}
+}
 
 // marks adds why the result may vary.
 func (sh *shell) marks(seen *kernel.Observation, u *uses, n kernel.Node) {
@@ -414,20 +417,6 @@ func (sh *shell) writes(seen *kernel.Observation, u *uses, n kernel.Node, before
 	}
 	seen.Hidden = changedHidden(before, after, sh.base)
 	sh.processState(seen, u, before, after)
-}
-
-// allNames returns the names of two states; nil where they have equal ones.
-func allNames(before, after *snapshot) []string {
-	if before.raw == after.raw && before.raw[0] != "" {
-		return nil
-	}
-	names := slices.Collect(maps.Keys(after.vars))
-	for name := range before.vars {
-		if _, there := after.vars[name]; !there {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // unchanged adds the names that the node may have assigned and that have the value that they had. Where it certainly

@@ -3,7 +3,6 @@ package bash
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -15,6 +14,7 @@ type uses struct {
 	names      map[string]bool // that it may read
 	assigned   map[string]bool // that it may assign
 	keys       map[string]bool // hidden state
+	evaluated  map[string]bool // variables whose values it reads as numbers
 	everything bool
 	exported   bool // it executes programs, or lists what is exported
 	positional bool // it reads or changes the program's arguments
@@ -50,6 +50,7 @@ func (s *session) codeOf(text string) code {
 func (s *session) usesOf(text string) *uses {
 	u := &uses{names: map[string]bool{}, assigned: map[string]bool{}, keys: map[string]bool{}}
 	u.fds, u.marks, u.numbers = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	u.evaluated, u.flows = map[string]bool{}, flows{}
 	u.operands, u.texts = map[string]bool{}, map[string]bool{}
 	own := s.codeOf(text)
 	definition := own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef
@@ -66,6 +67,12 @@ func (s *session) usesOf(text string) *uses {
 		return u
 	}
 	s.handlers(u, done)
+	for name := range u.assigned {
+		if s.live.vars[name].has("i") {
+			u.evaluated[name] = true
+		}
+	}
+	u.computed(s, nil)
 	s.stateKeys(u)
 	for name := range u.assigned { // what is exported changes with it
 		u.exported = u.exported || name == source.Exports || s.live.vars[name].has("x") || s.base.vars[name].has("x") ||
@@ -139,9 +146,13 @@ func (u *uses) add(s *session, c code, calls bool, done map[string]bool) {
 			u.effect(e)
 		}
 	}
-	for name := range c.numbers {
-		if d, is := s.live.vars[name]; is && calls {
-			u.number(s, d, done)
+	if !calls {
+		return
+	}
+	maps.Copy(u.evaluated, c.numbers)
+	for _, needs := range c.needs {
+		for _, name := range needs.Numbers {
+			u.evaluated[name] = true
 		}
 	}
 }
@@ -232,22 +243,35 @@ func (u *uses) use(s *session, name string, done map[string]bool) {
 	}
 }
 
-func isLetter(r rune) bool {
-	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-}
-
-// number adds what the value of a variable names where it is read as an expression.
-func (u *uses) number(s *session, d declaration, done map[string]bool) {
-	text := d.value
-	if plain, is := d.scalar(); is {
-		if _, err := strconv.ParseInt(plain, 0, 64); err == nil {
-			return
+// computed adds the names that values read as numbers may name: in the state before the node, in what it assigns, and
+// in values.
+func (u *uses) computed(s *session, values map[string]declaration) {
+	done := map[string]bool{}
+	next := sorted(u.evaluated)
+	for len(next) > 0 {
+		name := next[0]
+		next = next[1:]
+		if done[name] {
+			continue
 		}
-		text = plain
-	}
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isLetter(r) }) {
-		if part[0] > '9' && part != d.name {
-			u.use(s, part, done)
+		done[name] = true
+		next = append(next, sorted(u.flows[name])...)
+		if name == arguments || !isPlain(name) {
+			continue
+		}
+		if !u.evaluated[name] && !u.names[name] {
+			u.use(s, name, map[string]bool{})
+		}
+		for _, vars := range []map[string]declaration{s.live.vars, values} {
+			d, is := vars[name]
+			if !is || isInteger(d) {
+				continue
+			}
+			for _, word := range nameInText.FindAllString(d.value, -1) {
+				if !slices.Contains(next, word) {
+					next = append(next, word)
+				}
+			}
 		}
 	}
 }
@@ -260,7 +284,7 @@ func (f *features) join(o *features) {
 		{&f.signals, &o.signals}, {&f.traps, &o.traps}, {&f.exits, &o.exits}, {&f.jobs, &o.jobs}, {&f.waits, &o.waits},
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
-		{&f.open, &o.open}, {&f.outside, &o.outside},
+		{&f.lines, &o.lines}, {&f.open, &o.open}, {&f.outside, &o.outside},
 	} {
 		*p.to = *p.to || *p.from
 	}
@@ -268,6 +292,9 @@ func (f *features) join(o *features) {
 	maps.Copy(f.marks, o.marks)
 	maps.Copy(f.operands, o.operands)
 	maps.Copy(f.texts, o.texts)
+	for name, words := range o.flows {
+		f.flows.take(name, sorted(words)...)
+	}
 	f.seeds = append(f.seeds, o.seeds...)
 }
 
