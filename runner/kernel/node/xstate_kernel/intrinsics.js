@@ -5,6 +5,7 @@ const nameOf = new Map() // object → name
 const named = new Map() // name → object
 const symbols = new Map() // well-known symbol → name
 const pictures = new Map() // object → its properties when it was named
+const lazy = new Map() // global name → its property when the program began, of the objects that are named late
 
 for (const k of Object.getOwnPropertyNames(Symbol)) {
   if (typeof Symbol[k] === 'symbol') symbols.set(Symbol[k], k)
@@ -40,9 +41,10 @@ function scan(root, name, depth) {
   }
 }
 
-const SKIPPED = new Set(['globalThis', 'global', 'process', 'require', 'module', 'exports', 'navigator', 'crypto',
-  'localStorage', 'sessionStorage', 'fetch', 'WebSocket', 'EventSource', 'CloseEvent', 'FormData', 'Headers', 'Request',
-  'Response', 'MessageEvent', 'Storage', 'performance', 'WebAssembly', 'CompressionStream', 'DecompressionStream'])
+const UNNAMED = new Set(['globalThis', 'global', 'process', 'require', 'module', 'exports'])
+const SKIPPED = new Set(['navigator', 'crypto', 'localStorage', 'sessionStorage', 'fetch', 'WebSocket', 'EventSource',
+  'CloseEvent', 'FormData', 'Headers', 'Request', 'Response', 'MessageEvent', 'Storage', 'performance', 'WebAssembly',
+  'CompressionStream', 'DecompressionStream'])
 
 // begin names the intrinsics of the language. What Node adds is named when a value reaches it: its modules are loaded
 // late, and that takes time.
@@ -51,7 +53,9 @@ function begin() {
   named.set('globalThis', globalThis)
   for (const k of Object.getOwnPropertyNames(globalThis)) {
     const p = Object.getOwnPropertyDescriptor(globalThis, k)
-    if (!SKIPPED.has(k) && !k.startsWith('__xs_') && isObject(p.value)) scan(p.value, k, 3)
+    if (k.startsWith('__xs_') || UNNAMED.has(k)) continue
+    if (SKIPPED.has(k) || p.get) lazy.set(k, p)
+    else if (isObject(p.value)) scan(p.value, k, 3)
   }
   scan(Buffer, 'Buffer', 3)
   scan(Object.getPrototypeOf(function* () {}), '%Generator', 2)
@@ -84,17 +88,15 @@ function late() {
   nameOf.set(process, 'process')
   named.set('process', process)
   scan(Object.getPrototypeOf(process), 'process.__proto__', 2)
-  const accessors = Object.getOwnPropertyNames(globalThis).filter((k) =>
-    /native code|internal|lazy|mod/.test(String(Object.getOwnPropertyDescriptor(globalThis, k).get ?? '')))
-  for (const k of new Set([...SKIPPED, ...accessors])) {
-    if (k.startsWith('__xs_')) continue
-    if (['globalThis', 'global', 'process', 'require', 'module', 'exports'].includes(k)) continue
+  for (const [k, p] of lazy) {
+    const now = Object.getOwnPropertyDescriptor(globalThis, k) // the program may have a variable of this name
     let v
     try {
-      v = globalThis[k]
+      v = p.get ? p.get.call(globalThis) : p.value
     } catch {
       continue
     }
+    if (now) Object.defineProperty(globalThis, k, now)
     scan(v, k, 3)
   }
   for (const k of ['stdout', 'stderr', 'env', 'versions', 'hrtime']) scan(process[k], 'process.' + k, 1)
