@@ -70,7 +70,7 @@ var layers = []layer{
 	{folder: "runner/kernel/mixed", imports: []string{"depgraph", "depgraph/languages", "state", "runner/sandbox",
 		"runner/kernel"}},
 	{folder: "runner/basestate", imports: []string{"depgraph", "state"}},
-	{folder: "runner", imports: []string{"depgraph", "state", "runner/sandbox", "runner/sandbox/secret",
+	{folder: "runner", imports: []string{"depgraph", "depgraph/languages", "state", "runner/sandbox", "runner/sandbox/secret",
 		"runner/basestate", "runner/journal", "runner/kernel"}},
 	{folder: "runner/suite", imports: []string{"depgraph", "state", "runner/sandbox", "runner/sandbox/secret",
 		"runner/basestate", "runner/kernel"}},

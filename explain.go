@@ -96,7 +96,7 @@ func (s *Session) Why(
 		}
 		for j, n := range next[i].Nodes {
 			r := NodeReason{
-				Name:    query.NodeName(id, j, len(next[i].Nodes)),
+				Name:    query.NodeName(id, j, len(next[i].Nodes), n.Facts.Part.Label()),
 				Action:  string(n.Action),
 				Reason:  n.Reason,
 				Seconds: n.Seconds,
@@ -255,7 +255,7 @@ func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error)
 		b := &blocks[i]
 		for j := range b.Nodes {
 			willMake(&b.Nodes[j], will)
-			e.Fires = append(e.Fires, repeatedEffects(&b.Nodes[j], query.NodeName(b.ID, j, len(b.Nodes)))...)
+			e.Fires = append(e.Fires, repeatedEffects(&b.Nodes[j], query.NodeName(b.ID, j, len(b.Nodes), b.Nodes[j].Facts.Part.Label()))...)
 		}
 	}
 	e.Lost = query.NotKept(made, func(k Key) bool { return will[k] })

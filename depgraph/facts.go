@@ -91,6 +91,7 @@ type Facts struct {
 	Nodes    []Node   // in program order; together they cover every statement of the block
 	Features []string // language features that the text turns on for itself and for later blocks, sorted
 	Quiet    bool     // the value of the last expression is not a result of the block
+	Calls    []string // functions that a statement of the block does nothing but call, see Part; in order
 }
 
 // Tokens returns the code of all nodes without layout and comments.
@@ -127,6 +128,8 @@ type Node struct {
 	Imports []Import
 	Effects []Effect
 	Dynamic []Dynamic
+
+	Part *Part // nil: the text of the node stands at the top level of its block
 }
 
 // Import is one module that a node imports, either when it runs or later.

@@ -19,6 +19,13 @@ func newAccesses() *accesses {
 
 // execution adds what executing a node does at once, without the calls it makes.
 func (a *accesses) execution(n *Node) {
+	if p := n.Part; p != nil { // an edit of the function edits the node
+		for _, name := range []string{p.Function, p.Call} {
+			if name != "" {
+				a.reads[Var(name)] = true
+			}
+		}
+	}
 	for _, name := range n.Uses {
 		a.read(Var(name))
 	}

@@ -57,7 +57,7 @@ func (x *execution) timeOut() {
 
 // died returns the trace of a node that has no result because the interpreter ended. when completes the message.
 func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
-	e := &state.ExecError{Type: TypeDied, Message: "the interpreter died " + when, Block: n.unit.ID, Line: n.facts.Line}
+	e := &state.ExecError{Type: TypeDied, Message: "the interpreter died " + when, Block: n.text.ID, Line: n.facts.Line}
 	return &state.StoredTrace{
 		Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}},
 	}, nil
@@ -107,7 +107,7 @@ func (x *execution) execError() *state.ExecError {
 		Type:      e.Type,
 		Message:   e.Message,
 		Traceback: e.Traceback,
-		Block:     x.node.unit.ID,
+		Block:     x.node.text.ID,
 		Line:      e.Line,
 	}
 }

@@ -340,7 +340,9 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	c := choice{reason: state.Reason{Code: state.ReasonNew}}
 	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
 		len(b.Nodes) == len(n.unit.nodes) {
-		if before.Code != n.code {
+		if before.Code != n.code && n.facts.Part != nil {
+			c.reason.Code = state.ReasonCode // of the function, in another block
+		} else if before.Code != n.code {
 			c.reason.Code = state.ReasonEngine
 		} else if before.Status == state.StatusBlocked {
 			c.reason = state.Reason{Code: state.ReasonUnblocked, By: before.Reason.By}

@@ -198,7 +198,7 @@ func (x *execution) request() kernel.Node {
 	}
 	uses = append(uses, x.pos.lifetimeSensitiveNames(n)...)
 	req := kernel.Node{
-		Text: n.text(), ID: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
+		Text: n.source(), ID: n.id(), Filename: n.text.filename(), Line: n.facts.Line, Future: n.future,
 		Expr: n.facts.Expr && n.last, Quiet: n.unit.facts.Quiet, Dialect: string(n.unit.Dialect),
 		Last: n.last && !x.walk.e.cfg.Script, First: n.index == 0,
 		Def:    n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
@@ -223,6 +223,7 @@ func (x *execution) request() kernel.Node {
 	req.Submodules = x.walk.submodules(n.index)
 	req.Lined = n.unit.ID == x.walk.o.Lined
 	req.Lists = x.walk.listsSubclasses(x.pos, n)
+	req.Part = x.walk.partOf(n)
 	if x.walk.hasDynamic || req.Lists {
 		req.Order = x.pos.ordered()
 	}

@@ -77,7 +77,8 @@ type Planner struct {
 	refused    map[uint32]*state.ExecError // blocks that cannot be analysed
 	features   map[uint32][]string         // of __future__, by the blocks that import them
 	units      map[uint32]*unit            // some blocks as they were fetched
-	first      uint32                      // the first block that has nodes
+	calls      ownCalls
+	first      uint32 // the first block that has nodes
 
 	nodes     []trackedNode
 	freeNodes []uint32
@@ -197,6 +198,7 @@ func (pl *Planner) Change(op state.Op, id, after state.BlockID) error {
 		delete(pl.stale, x)
 		delete(pl.refused, x)
 		delete(pl.units, x)
+		pl.calls.set(x, nil)
 		if pl.features[x] != nil {
 			delete(pl.features, x)
 			pl.staleAll()
@@ -272,7 +274,7 @@ func (pl *Planner) cutUnit(x uint32, u *unit) {
 			future = withFeatures(future, more)
 		}
 	}
-	u.cut(pl.e.options, future, first, nil)
+	u.cut(pl.e.options, future, first, nil, nil)
 }
 
 // refresh fetches the changed blocks, and queues their nodes.
@@ -300,7 +302,9 @@ func (pl *Planner) refresh(ctx context.Context) error {
 		if u.err == nil {
 			count = len(u.facts.Nodes)
 			all = changed(x, u.facts.Features) || all
+			pl.calls.set(x, u.facts)
 		} else {
+			pl.calls.set(x, nil)
 			all = changed(x, nil) || all
 		}
 		if (pl.blocks[x].nodes.n == 1) != (count == 1) {
@@ -312,6 +316,9 @@ func (pl *Planner) refresh(ctx context.Context) error {
 		}
 		pl.textChanged(x)
 		pl.cutAll(x, u)
+	}
+	if err := pl.checkUnfolding(ctx); err != nil {
+		return err
 	}
 	pl.stale = map[uint32]bool{} // a new map: one that was emptied still costs its former size
 	if all {

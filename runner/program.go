@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -18,7 +19,9 @@ type unit struct {
 	facts          *depgraph.Facts
 	err            *state.ExecError // it does not parse
 	language       kernel.Language
-	compileChecked bool // the language's verdict is known
+	compileChecked bool            // the language's verdict is known
+	parts          []depgraph.Node // its nodes in the program; nil: those of its facts
+	whole          string          // why a function that it calls is one node; "" where there is none
 	nodes          []*node
 }
 
@@ -26,7 +29,8 @@ type unit struct {
 type node struct {
 	index  int // in the program
 	unit   *unit
-	at     int // in the block
+	text   *unit // whose text the node executes: its unit, or that with the function which the unit calls
+	at     int   // in the block
 	facts  *depgraph.Node
 	code   state.Digest // names its traces
 	layout state.Digest // names its exact text and place in its block
@@ -34,8 +38,12 @@ type node struct {
 	future []string     // features of __future__ in force
 }
 
-// id names the node for people: the block's id and, unless it is the only one, its place in it.
+// id names the node for people: its place in a function, or the block's id and, unless it is the only one, its place
+// in the block.
 func (n *node) id() string {
+	if label := n.facts.Part.Label(); label != "" {
+		return label
+	}
 	if len(n.unit.nodes) == 1 {
 		return string(n.unit.ID)
 	}
@@ -100,13 +108,33 @@ func analyse(
 	for _, b := range blocks {
 		u := &unit{ProgramBlock: b}
 		u.read(o, cache, refused)
+		units = append(units, u)
+	}
+	unfold(units)
+	for _, u := range units {
 		if u.err == nil {
 			future = withFeatures(future, u.facts.Features)
-			u.cut(o, future, len(nodes), keys)
+			u.cut(o, future, len(nodes), units, keys)
 		}
-		units, nodes = append(units, u), append(nodes, u.nodes...)
+		nodes = append(nodes, u.nodes...)
 	}
 	return units, nodes
+}
+
+// unfold finds the nodes of the units that call functions whose statements are nodes.
+func unfold(units []*unit) depgraph.Unfolding {
+	program := make([]languages.Block, len(units))
+	for i, u := range units {
+		program[i].Dialect = u.Dialect
+		if u.err == nil {
+			program[i].Facts = u.facts
+		}
+	}
+	found := languages.Unfold(program)
+	for i, u := range units {
+		u.parts, u.whole = found.Nodes[i], found.Whole[i]
+	}
+	return found
 }
 
 // read analyses the block.
@@ -139,21 +167,30 @@ type unitPlace struct {
 type nodeKeys struct{ code, layout state.Digest }
 
 // cut makes the nodes of a block, of which the first has the index first in the program. future are the features in
-// force. known holds the keys of blocks that were cut before; it may be nil.
-func (u *unit) cut(o keyOptions, future []string, first int, known map[unitPlace][]nodeKeys) {
+// force. units are those of the program, which a unit with parts needs. known holds the keys of blocks that were cut
+// before; it may be nil.
+func (u *unit) cut(o keyOptions, future []string, first int, units []*unit, known map[unitPlace][]nodeKeys) {
+	list := u.facts.Nodes
+	if u.parts != nil {
+		list, known = u.parts, nil
+	}
 	place := unitPlace{u.ID, factsKey(u.ProgramBlock), strings.Join(future, " "), first == 0}
 	keys := known[place]
-	for i := range u.facts.Nodes {
+	for i := range list {
 		n := &node{
 			index:  first + i,
 			unit:   u,
+			text:   u,
 			at:     i,
-			facts:  &u.facts.Nodes[i],
-			last:   i == len(u.facts.Nodes)-1,
+			facts:  &list[i],
+			last:   i == len(list)-1,
 			future: future,
 		}
+		if part := n.facts.Part; part != nil {
+			n.text = units[part.Block]
+		}
 		if i == len(keys) {
-			layout := fmt.Appendf(nil, "layout %q %d\n%s", u.filename(), n.facts.Line, n.text())
+			layout := fmt.Appendf(nil, "layout %q %d\n%s", n.text.filename(), n.facts.Line, n.source())
 			keys = append(keys, nodeKeys{o.codeDigest(n), state.DigestOf(layout)})
 		}
 		n.code, n.layout = keys[i].code, keys[i].layout
@@ -240,7 +277,21 @@ func layoutOf(units []*unit, n *node, cited []string) state.Digest {
 	return state.DigestOf([]byte(b.String()))
 }
 
-func (n *node) text() []byte { return n.unit.facts.Code[n.facts.Start:n.facts.End] }
+// source is the text that the node executes.
+func (n *node) source() []byte { return n.text.facts.Code[n.facts.Start:n.facts.End] }
+
+// partOf returns what a kernel needs to know of a node that is a part of a function; nil for any other node.
+func (w *walk) partOf(n *node) *kernel.FunctionPart {
+	if n.facts.Part == nil {
+		return nil
+	}
+	part := &kernel.FunctionPart{Part: n.facts.Part}
+	for _, c := range n.facts.Part.Calls {
+		part.Calls = append(part.Calls, kernel.CallSite{
+			Filename: w.units[c.Block].filename(), Line: c.Line, Function: c.Function})
+	}
+	return part
+}
 
 // codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
 func (o keyOptions) codeDigest(n *node) state.Digest {
@@ -255,9 +306,14 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 		fmt.Fprintf(&b, "dialect %s\n", n.unit.Dialect) // it says how a result is shown
 	}
 	if n.index == 0 {
-		if opening := l.Opening(n.text()); opening != "" {
+		if opening := l.Opening(n.source()); opening != "" {
 			b.WriteString(opening + "\n")
 		}
+	}
+	if p := n.facts.Part; p != nil && (p.Function != "" || p.Call != "") {
+		fmt.Fprintf(&b, "function %q locals %q globals %q async %v returned %q\n", p.Function, p.Locals, p.Globals,
+			p.Async, p.Returned)
+		fmt.Fprintf(&b, "call %q header %q\n", p.Call, p.Header)
 	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
 	debugKey(n.id(), b.String())

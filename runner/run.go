@@ -182,7 +182,7 @@ func (w *walk) start(blocks []state.ProgramBlock) {
 // node brings the walk past node i.
 func (w *walk) node(ctx context.Context, i int) error {
 	n, out := w.nodes[i], &w.outcomes[i]
-	out.Code, out.Line = n.code, n.facts.Line
+	out.Code, out.Line, out.Part = n.code, n.facts.Line, n.facts.Part.Label()
 	w.contexts[i] = w.pos.context
 	d, err := w.decide(w.pos, i, w.stopped)
 	if err != nil {

@@ -58,6 +58,7 @@ type NodeResult struct {
 	Status  Status  `cbor:"status"`
 	Reason  Reason  `cbor:"reason"`
 	Seconds float64 `cbor:"seconds,omitempty"` // spent in that run; 0 when reused
+	Part    string  `cbor:"part,omitempty"`    // names a node of a function's body ("main[3]"); "" for others
 }
 
 // Status is the outcome of a block or node, up to StatusFailed in order of severity. Records hold the number.

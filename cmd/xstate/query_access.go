@@ -31,6 +31,7 @@ func accessRows(nodes []query.NodeView, whole bool) (rows [][]string, builtins [
 		}
 		for _, r := range n.Reads {
 			switch {
+			case r.Digest == "" && strings.HasSuffix(string(r.Key), ".return"): // the function went on
 			case r.Digest == "" && r.Key.Space() == "var":
 				builtins = appendNew(builtins, r.Key.Name())
 			case r.By == "" && r.Key.Space() == "conf": // as the interpreter begins

@@ -141,6 +141,7 @@ func (w *walker) statements(g grain) {
 		if w.sym(c) == pytree.Semicolon {
 			continue
 		}
+		w.noteCalls(c)
 		if kind, alone := w.kindOf(c); alone {
 			flush()
 			w.beginNode()

@@ -23,9 +23,10 @@ type walker struct {
 	await  bool
 	atOnce bool // in the arguments of a translated magic, which calls the functions it receives
 	chains []chain
-	spans  [][2]uint32      // the tree nodes of each node: first, and end
-	alias  map[int32]string // symbol → dotted name it was imported as
-	future bool             // from __future__ import annotations
+	spans  [][2]uint32       // the tree nodes of each node: first, and end
+	alias  map[int32]string  // symbol → dotted name it was imported as
+	future bool              // from __future__ import annotations
+	locals map[string]string // names of an unfolded function → names of the program, see Unfold
 
 	err   *depgraph.SyntaxError
 	errAt int
@@ -110,6 +111,15 @@ func (w *walker) ident(i uint32) int32 {
 	text := w.src(i)
 	if len(text) > 2 && text[0] == '_' && text[1] == '_' {
 		text = mangle(w.all[w.cur].private, text)
+	}
+	if own, is := w.locals[text]; is {
+		kinds := special[text]
+		if id, known := w.names.ids[text]; known {
+			kinds |= w.names.kinds[id]
+		}
+		id := w.intern(i, own)
+		w.names.kinds[id] |= kinds
+		return id
 	}
 	id := w.intern(i, text)
 	if w.names.kinds[id]&oddName != 0 {

@@ -397,8 +397,11 @@ func RanBlocks(o *xstate.Outcome) []string {
 	for _, b := range o.Blocks {
 		for _, n := range b.Nodes {
 			if n.Status == state.StatusRan || n.Status == state.StatusFailed && n.Seconds > 0 {
-				ids = append(ids, string(b.ID))
-				break
+				if n.Part != "" {
+					ids = append(ids, n.Part)
+				} else if len(ids) == 0 || ids[len(ids)-1] != string(b.ID) {
+					ids = append(ids, string(b.ID))
+				}
 			}
 		}
 	}

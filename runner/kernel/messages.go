@@ -49,11 +49,26 @@ type Node struct {
 	// MayOmitMarks says that nothing else is to be observed or bounded while the node runs. The driver may leave out
 	// the marks where it knows that the node uses no files and starts no processes.
 	MayOmitMarks bool `json:"may_omit_marks,omitempty"`
+	// Part says that the text is a part of a function; nil: it is not.
+	Part *FunctionPart `json:"part,omitempty"`
 
 	Reach map[string][]string `json:"reach,omitempty"` // class → names whose values reach it
 	Order []string            `json:"order,omitempty"` // in which the program bound its names, where a node may ask
 	Lined bool                `json:"lined,omitempty"` // the lines of functions that it executes are wanted
 	Lists bool                `json:"lists,omitempty"` // it may list subclasses, and is given all that there are
+}
+
+// FunctionPart is what a kernel needs to know of a node whose text is a part of a function.
+type FunctionPart struct {
+	*depgraph.Part
+	Calls []CallSite `json:"calls"` // those of the part, with file names
+}
+
+// CallSite is a statement that called a function, for tracebacks.
+type CallSite struct {
+	Filename string `json:"filename"`
+	Line     int    `json:"line"`
+	Function string `json:"function"` // that the statement is of; "" for the program
 }
 
 // Source is the text of a block.

@@ -13,10 +13,19 @@ import (
 // restsOn is the last block of a program with all its dependencies.
 func restsOn(program []state.ProgramBlock, planned []runner.PlanBlock) []state.ProgramBlock {
 	var blocks []depgraph.BlockFacts
+	read := make([]languages.Block, len(program))
 	for i := range program {
 		facts, err := languages.Analyze([]byte(program[i].Source), program[i].Dialect)
 		if err != nil {
-			facts = &depgraph.Facts{}
+			facts = nil
+		}
+		read[i] = languages.Block{Dialect: program[i].Dialect, Facts: facts}
+	}
+	unfolding := languages.Unfold(read)
+	for i := range program {
+		facts := &depgraph.Facts{}
+		if read[i].Facts != nil {
+			facts = unfolding.Of(i, read[i].Facts)
 		}
 		f := depgraph.BlockFacts{ID: string(program[i].ID), Facts: facts}
 		for j := range planned[i].Nodes {

@@ -150,7 +150,7 @@ func (x *replaying) read(ctx context.Context) error {
 		b := &program[i]
 		for at, n := range b.Before.Nodes {
 			ref := nodeRef{b.ID, at}
-			rec, err := x.recordOf(query.NodeName(b.ID, at, len(b.Before.Nodes)), n)
+			rec, err := x.recordOf(query.NodeName(b.ID, at, len(b.Before.Nodes), n.Part), n)
 			if err != nil {
 				return err
 			}

@@ -157,7 +157,7 @@ func vary(s *Subject, found *Stability, outs []*runner.BlockOutcome) (map[state.
 			sets = append(sets, set)
 			follows = follows || t == nil || first == nil || !slices.Equal(first.Reads, t.Reads)
 		}
-		name, code := query.NodeName(outs[0].ID, j, len(outs[0].Nodes)), outs[0].Nodes[j].Code
+		name, code := query.NodeName(outs[0].ID, j, len(outs[0].Nodes), outs[0].Nodes[j].Part), outs[0].Nodes[j].Code
 		for _, v := range variations(sets) {
 			v.Node, v.Follows = name, follows
 			found.Differs = append(found.Differs, v)

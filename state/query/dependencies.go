@@ -57,15 +57,25 @@ func (h *History) Dependencies(ctx context.Context, n state.StepNumber) (*Depend
 	}
 	d := &Dependencies{Snapshot: snap, Nodes: map[depgraph.NodeID]*Node{}}
 	var blocks []depgraph.BlockFacts
+	program := make([]languages.Block, len(snap.Blocks))
 	for i := range snap.Blocks {
 		b := &snap.Blocks[i]
 		facts, err := languages.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil {
-			facts = &depgraph.Facts{} // it does not parse: it defines nothing and reads nothing
+			facts = nil // it does not parse: it defines nothing and reads nothing
+		}
+		program[i] = languages.Block{Dialect: b.Dialect, Facts: facts}
+	}
+	unfolding := languages.Unfold(program)
+	for i := range snap.Blocks {
+		b, facts := &snap.Blocks[i], &depgraph.Facts{}
+		if program[i].Facts != nil {
+			facts = unfolding.Of(i, program[i].Facts)
 		}
 		bf := depgraph.BlockFacts{ID: string(b.ID), Facts: facts}
 		for j := range facts.Nodes {
-			p := &Node{Block: b, Name: NodeName(b.ID, j, len(facts.Nodes)), Facts: &facts.Nodes[j]}
+			p := &Node{Block: b, Name: NodeName(b.ID, j, len(facts.Nodes), facts.Nodes[j].Part.Label()),
+				Facts: &facts.Nodes[j]}
 			if j < len(b.Nodes) && !b.Nodes[j].Lost && b.Nodes[j].Trace != "" {
 				p.Access, p.seconds = observed(&b.Nodes[j]), b.Nodes[j].Seconds
 			}

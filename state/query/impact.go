@@ -64,7 +64,7 @@ func (h *History) Made(program []state.ProgramBlock) (map[depgraph.Key]AccessVie
 						Key:    w.Key,
 						Digest: w.Digest,
 						Value:  ValueOf(&t, w.Key),
-						By:     NodeName(b.ID, i, len(b.Before.Nodes)),
+						By:     NodeName(b.ID, i, len(b.Before.Nodes), n.Part),
 					}
 				}
 			}

@@ -185,7 +185,7 @@ func (h *History) view(
 	}
 	v.RanAt, v.Verified = kept.RanAt, kept.Verified
 	for i, n := range kept.Nodes {
-		node, t, err := h.nodeView(ctx, NodeName(b.ID, i, len(kept.Nodes)), n, last)
+		node, t, err := h.nodeView(ctx, NodeName(b.ID, i, len(kept.Nodes), n.Part), n, last)
 		if err != nil {
 			return v, err
 		}
@@ -268,9 +268,12 @@ func ValueOf(t *state.Trace, k depgraph.Key) *state.ValueInfo {
 	return nil
 }
 
-// NodeName names a node as reasons do.
-func NodeName(id state.BlockID, at, of int) string {
-	if of == 1 {
+// NodeName names a node as reasons do: by its place in a function, or by its block and its place there.
+func NodeName(id state.BlockID, at, of int, part string) string {
+	switch {
+	case part != "":
+		return part
+	case of == 1:
 		return string(id)
 	}
 	return fmt.Sprintf("%s#%d", id, at+1)

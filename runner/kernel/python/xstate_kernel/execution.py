@@ -9,7 +9,7 @@ import sys
 import traceback
 import warnings
 
-from . import adapters, atoms, bytecode, code_digest, code_owner, disk, display, shutdown, streams
+from . import adapters, atoms, bytecode, code_digest, code_owner, disk, display, function_part, shutdown, streams
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
@@ -26,6 +26,7 @@ class Execution:
         self.pid = os.getpid()
         self.executing = False
         self.own = ()  # code objects of the running node
+        self.part = None  # of a function, that the running node is
         self.made = []  # code that the node made at run time
         self.ending = None  # how the node ended the program
         self.loop = None
@@ -35,6 +36,11 @@ class Execution:
 
     def compiled(self, source, name, request):
         flags = compiler_flags(request.get("future")) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.part = None
+        if request.get("part"):
+            self.part = function_part.FunctionPart(self.ns, self.names, source, name, request, flags)
+            self.own = (self.part.code, self.part.tail)
+            return self.own
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
@@ -65,8 +71,11 @@ class Execution:
             try:
                 self._hidden.collector.resume()
                 self._process.resume()
-                self.evaluate(code)
-                value = self.evaluate(tail) if tail is not None else None
+                if self.part is not None:
+                    value = self.part.run(self.evaluate, self.awaited)
+                else:
+                    self.evaluate(code)
+                    value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
                     self.recorder.rich("result", display.bundle(value, display.text_of(request)))
                 kept.append(value)
@@ -124,12 +133,15 @@ class Execution:
     def evaluate(self, code):
         if not code.co_flags & _COROUTINE:
             return eval(code, self.ns)
+        return self.awaited(eval(code, self.ns))
+
+    def awaited(self, coroutine):
         if self.loop is None:
             import asyncio
 
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
-        return self.loop.run_until_complete(eval(code, self.ns))
+        return self.loop.run_until_complete(coroutine)
 
     def error(self, e, name):
         """Describes an exception in terms of blocks and lines; frames of the kernel are left out."""
@@ -138,6 +150,11 @@ class Execution:
         try:
             shown = traceback.TracebackException(type(e), e, tb, compact=True)
             _strip(shown)
+            if self.part is not None and shown.stack:
+                shown.stack[:0] = [
+                    traceback.FrameSummary(c["filename"], c["line"], c["function"] or "<module>", lookup_line=False)
+                    for c in self.part.sites
+                ]
             frames = [line[:10000] for part in shown.format() for line in part.rstrip("\n").split("\n")]
             message = str(e)
         except BaseException as broken:  # the exception's own __str__ failed

@@ -1,0 +1,222 @@
+"""Executes nodes that are parts of a function's body, see Part in package depgraph.
+
+The variable v of a function f is the name "f.v" of the namespace: no code can spell that name. A part is compiled as a
+function with the name of f. It takes the variables that its text uses out of the namespace, so that they are fast
+locals, and returns them at its end. Its line numbers are those of the file. Nothing is stored when it fails, because
+a failed node defines nothing."""
+
+from . import original as __builtins__
+import ast
+import builtins
+import copy
+import types
+import warnings
+
+from . import code_digest
+
+# Parameters of the function that is compiled. No program can spell them.
+_VALUES, _LOCALS, _RETURNED, _BIND = ".values", ".locals", ".returned", ".bind"
+_GONE = object()
+
+
+class _Returned:
+    """What a return statement of the function returned, and the variables of the function then."""
+
+    __slots__ = ("value", "found")
+
+    def __init__(self, value, found):
+        self.value, self.found = value, found
+
+
+class FunctionPart:
+    """A node of a function's body, of a guarded suite, or of a call of such a function."""
+
+    def __init__(self, namespace, names, source, filename, request, flags):
+        part = request["part"]
+        self.ns, self.names = namespace, names
+        self.function, self.coroutine = part["function"], part["async"]
+        self.locals, self.binds = part["locals"] or (), frozenset(part["binds"] or ())
+        self.sites = part["calls"] or ()
+        self.call, self.header, self.flags = part["call"], part["header"], flags
+        self.certain, self.uses = frozenset(request.get("certain") or ()), frozenset(request["uses"])
+        self.ended = [n for n in part["returned"] or () if n in namespace]
+        self.asked = part["returned"] or ()
+        self.code = self.tail = None
+        self.bound = [n for n in self.locals if self.name(n) in namespace]
+        body = [] if self.ended else self._parsed(source, filename, request["line"])
+        if self.function:
+            self._compile_function(body, filename, part["globals"])
+        else:
+            self._compile_statements(body, filename, request)
+
+    def name(self, local):
+        return "%s.%s" % (self.function, local)
+
+    # compiling
+
+    def _parsed(self, source, filename, line):
+        """Returns the statements of the text, which may be indented, with the line numbers of the file."""
+        indented = source[:1] in (" ", "\t", "\f")
+        text = "if 1:\n" + source if indented else source
+        tree = compile(text, filename, "exec", self.flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+        ast.increment_lineno(tree, line - 1 - indented)
+        body = tree.body[0].body if indented else tree.body
+        if self.call and self.header:
+            call = next(n for n in ast.walk(tree) if _calls(n, self.call))
+            call.func = ast.copy_location(ast.Name(_BIND, ast.Load()), call.func)
+            return [ast.copy_location(ast.Expr(call), call)]
+        if self.call:
+            result = self.call + ".return"
+            self.asked = (*self.asked, result)
+            value = ast.Name(result, ast.Load()) if result in self.ns else ast.Constant(None)
+            return [_Uncalled(self.call, value).visit(s) for s in body]
+        return body
+
+    def _compile_statements(self, body, filename, request):
+        if request.get("expr") and body and isinstance(body[-1], ast.Expr):
+            tail = ast.fix_missing_locations(ast.Expression(body.pop().value))
+            self.tail = compile(tail, filename, "eval", self.flags, dont_inherit=True)
+        tree = ast.fix_missing_locations(ast.Module(body, []))
+        self.code = self._compiled(tree, filename)
+        self.names.add_node(self.code)
+        if self.tail is not None:
+            self.names.add_node(self.tail)
+
+    def _compile_function(self, body, filename, declared):
+        place = body[0] if body else ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+        at = lambda node: ast.fix_missing_locations(ast.copy_location(node, place))
+        load = lambda name: ast.Name(name, ast.Load())
+        begin = [ast.Global(list(declared))] if declared else []
+        for n in self.locals:
+            pop = ast.Call(ast.Attribute(load(_VALUES), "pop", ast.Load()), [ast.Constant(n)], [])
+            assign = ast.Assign([ast.Name(n, ast.Store())], pop)
+            begin.append(assign if n in self.bound else ast.If(ast.Constant(False), [assign], []))
+        end = ast.Return(ast.Call(load(_LOCALS), [], []))
+        body = [*map(at, begin), *map(_Returns().visit, body), at(end)]
+        parameters = [ast.arg(n) for n in (_VALUES, _LOCALS, _RETURNED, _BIND)]
+        make = ast.AsyncFunctionDef if self.coroutine else ast.FunctionDef
+        function = make(self.function, ast.arguments([], parameters, None, [], [], None, []), body, [])
+        function.type_params = []
+        tree = ast.fix_missing_locations(ast.Module([at(function)], []))
+        whole = self._compiled(tree, filename)
+        self.code = next(k for k in whole.co_consts if isinstance(k, types.CodeType) and k.co_name == self.function)
+        self.names.add(self.code)
+
+    def _compiled(self, tree, filename):
+        flags = self.flags
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            code = compile(tree, filename, "exec", flags, dont_inherit=True)
+            if any(isinstance(k, types.CodeType) for k in code.co_consts):
+                code_digest.flatten_tree(code, copy.deepcopy(tree), "exec", flags)
+        return code
+
+    # executing
+
+    def run(self, evaluate, await_):
+        """Executes the part and stores what it bound. Returns the value of its last expression.
+
+        evaluate executes a code object, and await_ a coroutine."""
+        for name in self.asked:
+            self.names.note(name)
+        if self.ended:
+            return None
+        if not self.function:
+            if self.call and self.header:
+                self.ns[_BIND] = self.bind
+            try:
+                evaluate(self.code)
+                return evaluate(self.tail) if self.tail is not None else None
+            finally:
+                self.ns.pop(_BIND, None)
+        for n in self.locals:
+            if self.name(n) in self.uses:
+                self.names.note(self.name(n))
+        before, values = {}, {}
+        for n in self.bound:
+            values[n] = self.ns[self.name(n)]
+            before[n] = id(values[n])
+            self.ns[self.name(n)] = _GONE  # the program may observe when a value is freed
+        function = types.FunctionType(self.code, self.ns, self.function)
+        result = function(values, builtins.locals, _Returned, self.bind)
+        if self.coroutine:
+            result = await_(result)
+        if type(result) is _Returned:
+            self.store("return", result.value)
+            result = result.found
+        self._store_all(result, before)
+        return None
+
+    def store(self, local, value):
+        self.ns[self.name(local)] = value
+        self.names.store(self.name(local))
+
+    def _store_all(self, found, before):
+        for n in self.locals:
+            name = self.name(n)
+            if n not in found:
+                if n in before:
+                    del self.ns[name]
+                    self.names.store(name)
+                continue
+            value = self.ns[name] = found[n]
+            if id(value) != before.get(n) or name in self.certain:
+                self.names.store(name)
+            elif n in self.binds:  # it may be as it was because nothing bound it
+                self.names.note(name)
+
+    def bind(self, *args, **kwargs):
+        """Binds the parameters of the function that the text calls to arguments."""
+        tree = ast.parse(self.header + "\n pass")
+        function = tree.body[0]
+        for a in ast.walk(function.args):
+            if isinstance(a, ast.arg):
+                a.annotation = None
+        end = ast.Return(ast.Call(ast.Name(_LOCALS, ast.Load()), [], []))
+        plain = ast.FunctionDef(function.name, function.args, [end], [])
+        plain.type_params = []
+        tree.body[0] = ast.copy_location(plain, function)
+        scratch = {_LOCALS: builtins.locals}
+        exec(compile(ast.fix_missing_locations(tree), __file__, "exec", dont_inherit=True), scratch)
+        for n, value in scratch[function.name](*args, **kwargs).items():
+            name = "%s.%s" % (self.call, n)
+            self.ns[name] = value
+            self.names.store(name)
+
+
+def _calls(node, name):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+class _Uncalled(ast.NodeTransformer):
+    """Replaces the call of a function by what it returned, also where it is awaited or given to asyncio.run."""
+
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+    def visit_Await(self, node):
+        return self.placed(node) if _calls(node.value, self.name) else self.generic_visit(node)
+
+    def visit_Call(self, node):
+        run = isinstance(node.func, ast.Attribute) and node.func.attr == "run" and len(node.args) == 1
+        if _calls(node, self.name) or run and _calls(node.args[0], self.name):
+            return self.placed(node)
+        return self.generic_visit(node)
+
+    def placed(self, node):
+        return ast.copy_location(self.value, node)
+
+
+class _Returns(ast.NodeTransformer):
+    """Marks what the return statements of a function return, and not those of functions in it."""
+
+    def visit_FunctionDef(self, node):
+        return node
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef
+
+    def visit_Return(self, node):
+        value = node.value or ast.copy_location(ast.Constant(None), node)
+        variables = ast.Call(ast.Name(_LOCALS, ast.Load()), [], [])
+        returned = ast.Call(ast.Name(_RETURNED, ast.Load()), [value, variables], [])
+        return ast.fix_missing_locations(ast.copy_location(ast.Return(returned), node))
