@@ -25,7 +25,7 @@ class PyArrow(Adapter):
 
     def __init__(self):
         self._kinds = {}  # class → how to write its instances, or None
-        self._known = {}  # id of a large value → weak reference to it, its digest
+        self._known = {}  # id of a large value → weak reference to it, its digest, its size
         self._views = None  # made when first needed
 
     def constant(self, kind):
@@ -49,18 +49,21 @@ class PyArrow(Adapter):
         walk.put(b"P")
         known = self._known.get(id(o))
         if known is not None and known[0]() is o:
+            walk.fp.size += known[2]
             walk.put(known[1])
             return True
         h = _Hash()
         how(h, o)
         found = h.of.digest()
-        viewed = [x for x in map(self.viewed, h.buffers) if x is not None]
+        viewed = [(b, at, x) for b, at in h.buffers for x in (self.viewed(b),) if x is not None]
         if h.size >= _KEPT and not viewed:
-            self._known[id(o)] = weakref.ref(o, lambda _, i=id(o): self._known.pop(i, None)), found
-        for x in viewed:
+            self._known[id(o)] = weakref.ref(o, lambda _, i=id(o): self._known.pop(i, None)), found, h.size
+        for b, at, x in viewed:
             walk.levels = None
             if type(x).__name__ == "ndarray":
-                numpy.shares(walk, x, len(walk.seen))
+                x = _flat(x)
+                at += b.address - x.__array_interface__["data"][0]
+                numpy.shares(walk, x[at:], len(walk.seen))
             else:
                 walk.fp.ids.setdefault(id(x), len(walk.seen))
         walk.fp.size += h.size
@@ -84,14 +87,14 @@ class PyArrow(Adapter):
         lib = sys.modules["pyarrow.lib"]
         if issubclass(kind, lib.Buffer):
             return self._reduce_buffer(pickler, o)
-        if not issubclass(kind, lib.Array) or o.get_total_buffer_size() <= 2 * o.nbytes + 4096:
-            return NotImplemented
-        if any(self.viewed(b) is not None for b in o.buffers() if b is not None):
+        if not issubclass(kind, lib.Array) or any(self.viewed(b) is not None for b in filter(None, o.buffers())):
             return NotImplemented
         try:
-            return lib.concat_arrays([o]).__reduce_ex__(5)  # a part of a large array
-        except lib.ArrowException:
-            return NotImplemented
+            if o.get_total_buffer_size() > 2 * o.nbytes + 4096:  # a small part of a large array
+                return lib.concat_arrays([o]).__reduce_ex__(5)
+        except lib.ArrowException:  # of some types it is not known
+            pass
+        return NotImplemented
 
     def _reduce_buffer(self, pickler, o):
         """Returns how to pickle a buffer: each memory once, and that of an object by the object."""
@@ -120,7 +123,7 @@ class _Hash:
 
         self.of = sha256()
         self.size = 0
-        self.buffers = []
+        self.buffers = []  # with where in them the elements begin
 
     def put(self, data):
         view = memoryview(data)
@@ -169,16 +172,17 @@ def _array(h, a):
 def _elements(h, a):
     """Writes the elements of an array, without what is in the memory of those that are null."""
     lib = sys.modules["pyarrow.lib"]
-    buffers = a.buffers()
-    h.buffers += filter(None, buffers)
-    h.put(b"%d %d;" % (len(a), a.null_count))
     t = a.type
-    if t.id == lib.Type_NA:
-        return
     if isinstance(t, lib.BaseExtensionType):
         _elements(h, a.storage)
         return
-    if t.id in (lib.Type_STRING_VIEW, lib.Type_BINARY_VIEW):
+    buffers, viewing = a.buffers(), t.id in (lib.Type_STRING_VIEW, lib.Type_BINARY_VIEW)
+    width = t.bit_width // 8 if t.num_fields == 0 and t.num_buffers == 2 and not viewing else 0
+    h.buffers += [(b, a.offset * width) for b in buffers if b is not None]
+    h.put(b"%d %d;" % (len(a), a.null_count))
+    if t.id == lib.Type_NA:
+        return
+    if viewing:
         a = a.cast(lib.large_string() if t.id == lib.Type_STRING_VIEW else lib.large_binary())
         t, buffers = a.type, a.buffers()
     if a.null_count and buffers[0] is not None:
@@ -198,8 +202,7 @@ def _elements(h, a):
     elif t.id in (lib.Type_LIST, lib.Type_LARGE_LIST):
         _elements(h, a.value_lengths())
         _elements(h, a.flatten())
-    elif t.num_fields == 0 and t.num_buffers == 2:
-        width = t.bit_width // 8
+    elif width:
         if buffers[1] is not None:
             h.put(memoryview(buffers[1])[a.offset * width : (a.offset + len(a)) * width])
     else:
@@ -233,7 +236,7 @@ def _bits(buffer, offset, count):
 
 
 def _plain_buffer(h, b):
-    h.buffers.append(b)
+    h.buffers.append((b, 0))
     h.put(b"%d;" % b.size)
     h.put(b)
 
