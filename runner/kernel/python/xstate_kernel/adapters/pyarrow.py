@@ -29,10 +29,9 @@ class PyArrow(Adapter):
         self._views = None  # made when first needed
 
     def constant(self, kind):
-        return self._how(kind) is not None
+        return self._how(kind) not in (None, _memory)
 
-    def unchanging(self, kind):
-        return self._how(kind) is not None
+    unchanging = constant
 
     def _how(self, kind):
         if kind not in self._kinds:
@@ -46,6 +45,10 @@ class PyArrow(Adapter):
         how = self._how(kind)
         if how is None:
             return False
+        if how is _memory:
+            if walk.mark(o):
+                return True
+            walk.own(o)
         walk.put(b"P")
         known = self._known.get(id(o))
         if known is not None and known[0]() is o:
@@ -56,7 +59,7 @@ class PyArrow(Adapter):
         how(h, o)
         found = h.of.digest()
         viewed = [(b, at, x) for b, at in h.buffers for x in (self.viewed(b),) if x is not None]
-        if h.size >= _KEPT and not viewed:
+        if h.size >= _KEPT and not viewed and how is not _memory:
             self._known[id(o)] = weakref.ref(o, lambda _, i=id(o): self._known.pop(i, None)), found, h.size
         for b, at, x in viewed:
             walk.levels = None
@@ -235,7 +238,8 @@ def _bits(buffer, offset, count):
     return bits.to_bytes((count + 7) // 8, "little")
 
 
-def _plain_buffer(h, b):
+def _memory(h, b):
+    """Writes a buffer that the program has by itself: it may change it."""
     h.buffers.append((b, 0))
     h.put(b"%d;" % b.size)
     h.put(b)
@@ -251,7 +255,7 @@ _HOW = {
     "DataType": _type,
     "Field": _field,
     "Schema": _schema,
-    "Buffer": _plain_buffer,
+    "Buffer": _memory,
 }
 
 
