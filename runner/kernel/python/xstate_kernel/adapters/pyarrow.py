@@ -1,7 +1,7 @@
 """Arrow: digests of arrays and tables by elements.
 
-They never change, so which of two equal ones it is does not count. But an array may view memory of NumPy or of a
-bytearray, which changes, and then it shares that: pyarrow.Table.from_pandas copies no column of numbers.
+The values never change, so it does not count which of two equal values it is. But an array may view memory that
+changes, of NumPy or of a bytearray: then it shares this memory. pyarrow.Table.from_pandas copies no column of numbers.
 """
 
 from .. import original as __builtins__
@@ -112,11 +112,6 @@ class PyArrow(Adapter):
         pickler.owned[id(buffer)] = buffer
         return _buffer, (o.size, buffer)
 
-    # queries
-
-    def describe(self, value, kind, short):
-        return numpy.describe_array(value)
-
 
 class _Hash:
     """The hash of a value, with what was hashed."""
@@ -214,6 +209,7 @@ def _elements(h, a):
 
 
 def _texts(h, a, width):
+    """Writes where texts end, counted from the begin of the first, and the texts. width is that of such a number."""
     if len(a) == 0:
         return
     first, end = (_number(a.buffers()[1], i, width) for i in (a.offset, a.offset + len(a)))
@@ -260,13 +256,15 @@ _HOW = {
 
 
 class _Views:
-    """Finds the object whose memory a buffer views. pyarrow does not tell it, but holds it at a fixed place in the
-    buffer, which this class looks for in buffers that view known objects. If it is not there, it finds nothing."""
+    """Finds the object whose memory a buffer views.
+
+    pyarrow does not report the object, but a buffer holds it at a fixed place. This class finds the place in buffers
+    that view known objects. If it finds none, all memory counts as unchanging."""
 
     def __init__(self, lib):
         self._at = self._places = None
-        known = [bytearray(64)]
-        samples = [(lib.py_buffer(known[0]), known[0])]
+        o = bytearray(64)
+        samples = [(lib.py_buffer(o), o)]
         if "numpy" in sys.modules:
             a = sys.modules["numpy"].zeros(8)
             samples.append((lib.array(a).buffers()[1], a))
