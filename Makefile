@@ -28,9 +28,9 @@ OLD      = HEAD~1
 NEW      = HEAD
 BENCH    = .
 
-# The programs np-*, pd-* and sympy-* need packages, which make test installs.
+# The programs np-*, pa-*, pd-*, pl-* and sympy-* need packages, which make test installs.
 check: format vet lint
-	go test -short -skip '^TestPrograms$$/^(np|pd|sympy)-' ./...
+	go test -short -skip '^TestPrograms$$/^(np|pa|pd|pl|sympy)-' ./...
 
 format:
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted (gofmt -w):" $$unformatted; exit 1; }

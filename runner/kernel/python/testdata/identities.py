@@ -110,6 +110,32 @@ else:
         frame.rolling(2),
         pd.Timestamp("2020"),
         pd.api.types.CategoricalDtype(["a", "b"]),
+        pd.Series(["a", None], dtype="string"),
+        pd.concat([frame["b"], frame["b"]]),
+        frame["b"].groupby(frame["b"]),
+        frame.set_index("b").index,
+    ]
+try:
+    import pyarrow as pa
+except ImportError:
+    pass
+else:
+    texts = pa.array(["a", None, "b"])
+    values += [
+        texts,
+        texts[1:],
+        texts[0],
+        texts.type,
+        texts.buffers()[2],
+        texts.dictionary_encode(),
+        pa.chunked_array([["a"], ["b"]]),
+        pa.array(range(9))[2:],
+        pa.array([[1], None, [2, 3]]),
+        pa.array([{"a": 1, "b": "x"}, None]),
+        pa.table({"a": texts, "b": [[1], None, []]}),
+        pa.schema([pa.field("a", pa.int64(), metadata={"k": "v"})]),
+        pa.py_buffer(bytearray(9)),
+        pd.Series([1, None], dtype="int64[pyarrow]"),
     ]
 
 fingers = fingerprint.Fingerprinter({}, types.SimpleNamespace(loaded=lambda: [], holder=lambda names: None))

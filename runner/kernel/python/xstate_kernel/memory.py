@@ -172,7 +172,7 @@ class Arrays:
         else:
             flat = a if a.flags.c_contiguous else np.ascontiguousarray(a)
             chunks = known.chunks if known is not None and flat is a else None
-            found = _of_bytes(memoryview(flat.reshape(-1).view(np.uint8)), chunks)
+            found = of_bytes(memoryview(flat.reshape(-1).view(np.uint8)), chunks)
         if known is not None and found is not None:
             known.digest = found
         return found, self.handed_bytes(known)
@@ -282,7 +282,7 @@ def _of_objects(a):
     return h.digest()
 
 
-def _of_bytes(data, chunks):
+def of_bytes(data, chunks=None):
     """Returns the digest of data from those of its chunks, and computes the chunks that are None."""
     from hashlib import sha256  # OpenSSL uses the processor's instructions for it
 

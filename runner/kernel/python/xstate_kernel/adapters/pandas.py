@@ -77,17 +77,19 @@ class Pandas(Adapter):
         pd = sys.modules["pandas"]
         if t is pd.DataFrame or t is pd.Series:
             return self._frame(walk, o, t is pd.DataFrame)
-        if isinstance(o, pd.api.extensions.ExtensionArray) and (
-            hasattr(o, "_mask") and hasattr(o, "_data") or hasattr(o, "_ndarray")
-        ):
+        parts = _memory(o) if isinstance(o, pd.api.extensions.ExtensionArray) else None
+        if parts is not None:
             if not walk.mark(o):
                 walk.own(o)  # its other attributes are only caches
-                parts = (o._mask, o._data) if hasattr(o, "_mask") else (o._ndarray, getattr(o, "_freq", None))
                 walk.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
                 walk.stack.extend(parts + (o.dtype,))
             return True
         if t is getattr(pd, "StringDtype", None):  # it never changes, and has one NaN: that of numpy
             walk.put(("s%s%s;" % (o.storage, o.na_value)).encode())
+            return True
+        if t.__name__ == "ArrowDtype":  # neither does it change
+            walk.put(b"a")
+            walk.stack.append(o.pyarrow_dtype)
             return True
         if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # pandas looks up options by it
             walk.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
@@ -149,6 +151,8 @@ class Pandas(Adapter):
             elif t.__name__.endswith("BlockManager"):
                 for i, b in enumerate(o.blocks):
                     counted.setdefault(id(getattr(b, "refs", b)), []).append((o, i))
+        if hasattr(o, "_pa_array") and "_pa_array" in vars(o):
+            return _bare, (t,), {**vars(o), "_cache": {}}, None, None, _fill
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and copy_on_write():
             return _reduce_block(pickler, o)
         return NotImplemented
@@ -162,6 +166,24 @@ class Pandas(Adapter):
 
     def describe(self, value, kind, short):
         return numpy.describe_array(value)
+
+
+def _memory(o):
+    """Returns the parts of an extension array that hold its elements, or None if they are not known."""
+    if hasattr(o, "_mask") and hasattr(o, "_data"):
+        return o._mask, o._data
+    if hasattr(o, "_pa_array"):  # it never changes: a write gives the array another
+        return (o._pa_array,)
+    return (o._ndarray, getattr(o, "_freq", None)) if hasattr(o, "_ndarray") else None
+
+
+def _bare(kind):
+    return kind.__new__(kind)
+
+
+def _fill(o, state):
+    """Loads an extension array over one of Arrow. What pandas stores would be one chunk."""
+    vars(o).update(state)
 
 
 class _Column:
