@@ -38,11 +38,11 @@ type node struct {
 	future []string     // features of __future__ in force
 }
 
-// id names the node for people: its place in a function, or the block's id and, unless it is the only one, its place
-// in the block.
+// id names the node for people: the block's id and, unless it is the only one, its place in the block or in a function
+// that the block calls.
 func (n *node) id() string {
 	if label := n.facts.Part.Label(); label != "" {
-		return label
+		return fmt.Sprintf("%s#%s", n.unit.ID, label)
 	}
 	if len(n.unit.nodes) == 1 {
 		return string(n.unit.ID)
@@ -311,8 +311,8 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 		}
 	}
 	if p := n.facts.Part; p != nil && (p.Function != "" || p.Call != "") {
-		fmt.Fprintf(&b, "function %q locals %q globals %q async %v returned %q\n", p.Function, p.Locals, p.Globals,
-			p.Async, p.Returned)
+		fmt.Fprintf(&b, "function %q locals %q binds %q globals %q async %v returned %q\n", p.Function, p.Locals,
+			p.Binds, p.Globals, p.Async, p.Returned)
 		fmt.Fprintf(&b, "call %q header %q\n", p.Call, p.Header)
 	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)

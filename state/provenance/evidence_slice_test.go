@@ -49,6 +49,9 @@ func TestEvidenceSlices(t *testing.T) {
 					o.Workspace,
 				)
 			}
+			if files[xstatetest.StdinFile] != nil {
+				return // what a block finds there depends on those before it that read lines
+			}
 			least := max(0, len(whole.Blocks)-2)
 			if os.Getenv("XSTATE_TEST_EVIDENCE") != "" {
 				least = 0
@@ -138,6 +141,14 @@ func slicedSource(t *testing.T, program []state.ProgramBlock, e *provenance.Evid
 				for line := n.Line; line <= n.EndLine; line++ {
 					keep[line] = true
 				}
+			}
+		}
+		if slices.ContainsFunc(e.Nodes, func(n provenance.EvidenceNode) bool {
+			return strings.HasPrefix(n.Name, string(block.ID)+"#") && strings.Contains(n.Name, "[")
+		}) { // it calls a function whose statements are nodes
+			kept = true
+			for line := range keep {
+				keep[line] = true
 			}
 		}
 		if !kept {

@@ -77,7 +77,7 @@ func (h *History) Dependencies(ctx context.Context, n state.StepNumber) (*Depend
 			p := &Node{Block: b, Name: NodeName(b.ID, j, len(facts.Nodes), facts.Nodes[j].Part.Label()),
 				Facts: &facts.Nodes[j]}
 			if j < len(b.Nodes) && !b.Nodes[j].Lost && b.Nodes[j].Trace != "" {
-				p.Access, p.seconds = observed(&b.Nodes[j]), b.Nodes[j].Seconds
+				p.Access, p.seconds = observed(&b.Nodes[j], p.Facts.Part), b.Nodes[j].Seconds
 			}
 			bf.Observed = append(bf.Observed, p.Access)
 			d.Nodes[depgraph.NewNodeID(string(b.ID), j)] = p
@@ -88,8 +88,17 @@ func (h *History) Dependencies(ctx context.Context, n state.StepNumber) (*Depend
 	return d, nil
 }
 
-func observed(n *NodeView) depgraph.Access {
+// observed returns what a node was observed to read and write. One that is a part of a function executed the text of
+// its definition.
+func observed(n *NodeView, part *depgraph.Part) depgraph.Access {
 	a := depgraph.Access{Reads: []depgraph.Key{}, Writes: []depgraph.Key{}}
+	if part != nil {
+		for _, name := range []string{part.Function, part.Call} {
+			if name != "" {
+				a.Reads = append(a.Reads, depgraph.Var(name))
+			}
+		}
+	}
 	for _, r := range n.Reads {
 		a.Reads = append(a.Reads, r.Key)
 		if r.Tool != "" {
@@ -125,7 +134,7 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 		return found
 	}
 	if ids = pick(func(id depgraph.NodeID, p *Node) bool {
-		return p != nil && (string(p.Block.ID) == what || p.Name == what) || p == nil &&
+		return p != nil && (string(p.Block.ID) == what || p.Name == what || p.Facts.Part.Label() == what) || p == nil &&
 			(string(id) == what || string(id) == "module:"+what)
 	}); len(ids) > 0 {
 		return ids, "", nil

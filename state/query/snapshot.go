@@ -268,11 +268,11 @@ func ValueOf(t *state.Trace, k depgraph.Key) *state.ValueInfo {
 	return nil
 }
 
-// NodeName names a node as reasons do: by its place in a function, or by its block and its place there.
+// NodeName names a node as reasons do: by its block, and its place there or in a function ("b3#2", "b3#main[2]").
 func NodeName(id state.BlockID, at, of int, part string) string {
 	switch {
 	case part != "":
-		return part
+		return fmt.Sprintf("%s#%s", id, part)
 	case of == 1:
 		return string(id)
 	}
