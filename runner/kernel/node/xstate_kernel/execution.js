@@ -186,6 +186,10 @@ class Execution {
     if (missing) {
       const name = missing[1].split('/').slice(0, missing[1].startsWith('@') ? 2 : 1).join('/')
       told.traceback.push(`hint: run npm install ${name}`)
+    } else if (told.type === 'ReferenceError' && (told.name === 'Deno' || told.name === 'Bun')) {
+      told.traceback.push(`hint: Node runs this program, and has no ${told.name}: use modules of Node, such as node:fs`)
+    } else if (/^Only URLs with a scheme in: /.test(told.message)) {
+      told.traceback.push('hint: Node loads no modules by address: install the package, and import it by its name')
     }
   }
 

@@ -109,6 +109,11 @@ class Files {
     if (at !== null && !(at in this.reads) && !(at in this.writes)) this.reads[at] = 'presence'
   }
 
+  // missed notes that a module was looked for at a path and was not there, in node_modules as well.
+  missed(p) {
+    if (this.active) this.reads[p] ??= 'presence'
+  }
+
   // status notes that the state of a file was asked for: its size and content time tell of its content.
   status(p, follow) {
     const at = this.of(p, follow)

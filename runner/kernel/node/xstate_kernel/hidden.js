@@ -107,6 +107,7 @@ class Hidden {
     if (this.drawn) found.push(RANDOM)
     if (this.cwdRead) found.push(CWD)
     for (const s of this.settings) if (s.touched || s.text() !== s.was) found.push(s.key)
+    if (found.includes('conf:arguments')) found.push('conf:argv') // what the program was started with
     return found
   }
 

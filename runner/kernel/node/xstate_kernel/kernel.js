@@ -160,6 +160,7 @@ class Kernel {
 
   do_forget() {
     this.parked.clear()
+    if (this.modules.packages.changed()) return { stale: true }
     return this.unload(this.modules.edited())
   }
 

@@ -2,6 +2,12 @@
 // Why the result of a node may vary: the clock, randomness of the system, the network, child processes, threads.
 
 const { syncBuiltinESMExports } = require('module')
+const { inspect } = require('util')
+const timer = setTimeout(() => {})
+const next = setImmediate(() => {})
+clearTimeout(timer)
+clearImmediate(next)
+const isTimer = (v) => v instanceof timer.constructor || v instanceof next.constructor
 
 class Marks {
   constructor() {
@@ -65,6 +71,7 @@ class Marks {
     Object.defineProperty(Plain, 'now', { enumerable: false })
     const P = Object.getPrototypeOf(performance)
     this.wrap(P, 'now', 'clock')
+    this.wrap(timer.constructor.prototype, inspect.custom, 'clock')
     const { hrtime } = process
     this.wrap(process, 'hrtime', 'clock')
     this.wrap(hrtime, 'bigint', 'clock')
@@ -141,4 +148,4 @@ class Marks {
   }
 }
 
-module.exports = { Marks }
+module.exports = { Marks, isTimer }
