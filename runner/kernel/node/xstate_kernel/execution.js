@@ -257,6 +257,7 @@ class Execution {
   observe({ request, plan, start, bound, node, told, unbound, left }) {
     const { kernel } = this
     const { names, files, marks, hidden, modules } = kernel
+    const stdin = hidden.input.seen()
     if (left.length) marks.add('thread')
     const failed = told !== null || unbound.length > 0
     modules.look([...node.reads].some((n) => kernel.groups.prints.get(n)?.module))
@@ -283,7 +284,7 @@ class Execution {
       modules: touched.names, pristine: touched.pristine, planted: touched.planted,
       files: files.report(), imports: modules.imports(request, node, kernel.groups), held: {}, quiet: {},
       marks: [...marks.found].sort(), cites: [...new Set([...kernel.recorder.cited, ...(told?.frames ?? [])])].sort(),
-      stdin: null, unloaded: failed ? modules.failed(kernel) : [],
+      stdin, unloaded: failed ? modules.failed(kernel) : [],
     }
     return reply
   }

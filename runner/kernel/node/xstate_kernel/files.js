@@ -30,6 +30,7 @@ class Files {
     this.times = new Set()
     this.chmods = {}
     this.observed = 0
+    this.inputUsed = false // it may have read the standard input
   }
 
   begin(request) {
@@ -63,6 +64,7 @@ class Files {
   // of returns the absolute path of an argument if it belongs to the program, else null.
   of(p, follow = true) {
     if (!this.active || this.silent) return null
+    if (p === 0 || /^\/(dev\/stdin|proc\/self\/fd\/0|dev\/fd\/0)$/.test(p)) this.inputUsed = true
     if (typeof p === 'number' || p === undefined || p === null) return null
     try {
       if (p instanceof URL) p = fileURLToPath(p)
@@ -194,6 +196,7 @@ class Files {
       writeFile: (p, d, o) => f.opened(p, o?.flag ?? 'w'),
       appendFile: (p, d, o) => f.opened(p, o?.flag ?? 'a'),
       truncate: (p) => { f.read(p); f.write(p) },
+      read: (fd) => { if (fd === 0) f.inputUsed = true },
       exists: (p) => f.look(p),
       access: (p) => { f.look(p); const at = f.of(p); if (at) f.modes.add(at) },
       stat: (p) => f.status(p),

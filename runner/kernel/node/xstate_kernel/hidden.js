@@ -4,6 +4,7 @@
 
 const { createHash } = require('crypto')
 const { settings } = require('./console')
+const { Input } = require('./input')
 const RANDOM = 'rng:Math.random'
 const CWD = 'cwd'
 
@@ -23,7 +24,8 @@ class Hidden {
     this.cwd = process.cwd.bind(process)
     this.directory()
     this.watchEnviron()
-    this.settings = settings(() => marks.add('clock'))
+    this.input = new Input(options.stdin, files, marks)
+    this.settings = [...settings(() => marks.add('clock')), this.input]
   }
 
   random() {
@@ -133,7 +135,7 @@ class Hidden {
   put(key, data) {
     if (key === RANDOM) this.state.set(data === null ? this.seed : data.toString().split(',').map(Number))
     if (key === CWD) this.chdir.call(process, data === null ? this.folder : data.toString())
-    this.setting(key)?.put(data)
+    return this.setting(key)?.put(data)
   }
 
   setting(key) { return this.settings.find((s) => s.key === key) }

@@ -23,6 +23,7 @@ class Marks {
   begin() {
     this.found = new Set()
     this.active = true
+    this.spawned = false
   }
 
   add(mark) {
@@ -114,7 +115,10 @@ class Marks {
     id = id.replace(/^node:/, '')
     if (this.watched.has(id)) return
     this.watched.add(id)
-    const child = () => (this.observed ? '' : 'subprocess')
+    const child = () => {
+      this.spawned = true
+      return this.observed ? '' : 'subprocess'
+    }
     switch (id) {
       case 'child_process':
         for (const k of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork']) {
