@@ -83,7 +83,8 @@ func (s *session) placingInput(position string) string {
 	if at == 0 {
 		return text
 	}
-	if content, err := os.ReadFile(s.launch.Stdin); err == nil && bytes.IndexByte(content[:min(int(at), len(content))], 0) >= 0 {
+	content, err := os.ReadFile(s.launch.Stdin)
+	if err == nil && bytes.IndexByte(content[:min(int(at), len(content))], 0) >= 0 {
 		return fmt.Sprintf("%s\nbuiltin command head -c %d >/dev/null", text, at)
 	}
 	return fmt.Sprintf("%s\nLC_ALL=C IFS= builtin read -r -N %d -u 0 __xs_t", text, at)
