@@ -29,8 +29,12 @@ type features struct {
 	lines    bool // it reads the number of its line
 	both     bool // it writes to the standard error by its own choice
 	anyFd    bool // it may use a descriptor of any number
+	input    bool // it may read the standard input, wholeInput: from its beginning
 	fds      map[string]bool
 	marks    map[string]bool
+
+	wholeInput bool
+
 	computed []string        // variables whose value is the name of a command; "": another way to compute it
 	numbers  map[string]bool // variables and parameters whose value is an expression
 	flows    flows           // what it assigns
@@ -50,6 +54,7 @@ func featuresOf(text []byte) *features {
 	}
 	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{},
 		flows: flowsOf(file), confinement: confinementOf(file)}
+	f.wholeInput = bytes.Contains(text, []byte("/dev/stdin")) || bytes.Contains(text, []byte("/fd/0"))
 	depth := 0 // of other processes
 	var stack []bool
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -107,6 +112,8 @@ func featuresOf(text []byte) *features {
 				f.draws, f.inner = true, f.inner || depth > 0
 				f.seeds = append(f.seeds, n.Value.Lit())
 			}
+		case *syntax.ForClause:
+			f.input = f.input || n.Select
 		case *syntax.WordIter:
 			f.globs, f.files = true, f.files || hasPattern(n.Items)
 		case *syntax.TimeClause:
@@ -204,6 +211,7 @@ func (f *features) redirect(r *syntax.Redirect) {
 	}
 	switch r.Op {
 	case syntax.DplIn, syntax.DplOut:
+		f.input = f.input || r.Word.Lit() == "0"
 		to := strings.TrimSuffix(r.Word.Lit(), "-")
 		f.descriptor(to)
 		f.both = f.both || to == "2" || to == "" && r.Word.Lit() == ""
@@ -285,6 +293,7 @@ func (f *features) builtin(name string, c *syntax.CallExpr) {
 				f.marks["clock"] = true
 			}
 		}
+		f.input = f.input || name == "read" || name == "mapfile" || name == "readarray" || name == "builtin"
 	case "test", "[":
 		for _, a := range c.Args[1:] {
 			op := a.Lit()

@@ -87,6 +87,7 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	if after != nil {
 		sh.computedUnseen(u, after)
 	}
+	sh.readsInput(&seen, u, after)
 	sh.reads(&seen, u, before)
 	sh.marks(&seen, u, n)
 	if after != nil {

@@ -223,7 +223,8 @@ func (sh *shell) flush() error {
 		return err
 	}
 	after.status, after.flags = want.status, want.flags
-	for _, key := range []string{keyStatus, keyLast, keyTraps, keyOptions, keyDescriptors, keyStreams, keyRandom} {
+	for _, key := range []string{keyStatus, keyLast, keyTraps, keyOptions, keyDescriptors, keyStreams, keyRandom,
+		keyInput} {
 		if text, is := want.hidden[key]; is {
 			after.hidden[key] = text
 		} else {

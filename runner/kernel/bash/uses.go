@@ -285,6 +285,7 @@ func (f *features) join(o *features) {
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
 		{&f.lines, &o.lines}, {&f.open, &o.open}, {&f.outside, &o.outside},
+		{&f.input, &o.input}, {&f.wholeInput, &o.wholeInput},
 	} {
 		*p.to = *p.to || *p.from
 	}
