@@ -20,15 +20,17 @@ type features struct {
 	exits    bool // it may end the shell
 	jobs     bool // it leaves work in the background, unless it waits
 	waits    bool
+	job      bool // it reads the number of the last process in the background
 	process  bool // it changes the process in a way that nobody can restore
 	last     bool // it reads $_
 	status   bool // it reads $? or PIPESTATUS
 	fails    bool // an expansion may end the shell with a message: ${x?}
 	draws    bool // it uses RANDOM, and inner: in another process
 	inner    bool
-	lines    bool // it reads the number of its line
-	both     bool // it writes to the standard error by its own choice
-	anyFd    bool // it may use a descriptor of any number
+	within   map[string]bool // commands that it calls in another process; "": one that is computed
+	lines    bool            // it reads the number of its line
+	both     bool            // it writes to the standard error by its own choice
+	anyFd    bool            // it may use a descriptor of any number
 	fds      map[string]bool
 	marks    map[string]bool
 	computed []string        // variables whose value is the name of a command; "": another way to compute it
@@ -48,7 +50,7 @@ func featuresOf(text []byte) *features {
 	if err != nil {
 		return nil
 	}
-	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{},
+	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{}, within: map[string]bool{},
 		flows: flowsOf(file), confinement: confinementOf(file)}
 	depth := 0 // of other processes
 	var stack []bool
@@ -91,6 +93,9 @@ func featuresOf(text []byte) *features {
 			f.redirect(n)
 		case *syntax.CallExpr:
 			f.call(n)
+			if depth > 0 && len(n.Args) > 0 {
+				f.within[n.Args[0].Lit()] = true
+			}
 		case *syntax.DeclClause:
 			f.globs = true
 			integer := false
@@ -184,6 +189,7 @@ func (f *features) special(name string, inner bool) {
 	case "?", "PIPESTATUS":
 		f.status = true
 	case "$", "!", "PPID", "BASHPID", "BASH_SUBSHELL":
+		f.job = f.job || name == "!"
 		if name != "BASH_SUBSHELL" {
 			f.marks["process"] = true
 		}
@@ -279,7 +285,7 @@ func (f *features) builtin(name string, c *syntax.CallExpr) {
 		f.echoes = true
 	case "printf", ":", "true", "false", "shift", "set", "unset", "read", "mapfile", "readarray", "return", "break",
 		"continue", "local", "declare", "typeset", "export", "readonly", "let", "getopts", "shopt", "alias", "unalias",
-		"eval", "caller", "builtin", "complete", "compopt":
+		"eval", "builtin", "complete", "compopt":
 		if name == "printf" && len(c.Args) > 1 {
 			if text, _ := literal(c.Args[1]); strings.Contains(text, ")T") {
 				f.marks["clock"] = true
@@ -293,6 +299,8 @@ func (f *features) builtin(name string, c *syntax.CallExpr) {
 		}
 	case "cd", "pushd", "popd", "dirs", "pwd", "umask":
 		f.cds, f.files = true, true
+	case "caller":
+		f.lines = true
 	case "trap":
 		f.traps = true
 	case "exit", "logout":
