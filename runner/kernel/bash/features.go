@@ -50,8 +50,9 @@ func featuresOf(text []byte) *features {
 	if err != nil {
 		return nil
 	}
-	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{}, within: map[string]bool{},
-		flows: flowsOf(file), confinement: confinementOf(file)}
+	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{},
+		within: map[string]bool{},
+		flows:  flowsOf(file), confinement: confinementOf(file)}
 	depth := 0 // of other processes
 	var stack []bool
 	syntax.Walk(file, func(n syntax.Node) bool {
