@@ -48,6 +48,7 @@ func (sh *shell) look() (list []descriptor, busy bool) {
 		return nil, false
 	}
 	closed := map[string]bool{"0": true, "1": true, "2": true}
+	script, _ := sh.script.Stat()
 	for _, e := range entries {
 		n, err := strconv.Atoi(e.Name())
 		if err != nil || n >= sh.driven {
@@ -64,8 +65,11 @@ func (sh *shell) look() (list []descriptor, busy bool) {
 			continue
 		}
 		d := descriptor{number: e.Name()}
-		if info, err := os.Stat(proc + "fd/" + e.Name()); err == nil && info.Mode().IsRegular() &&
-			filepath.Dir(path) != filepath.Clean(sh.launch.Spool) {
+		info, err := os.Stat(proc + "fd/" + e.Name())
+		if err == nil && os.SameFile(info, script) { // Bash keeps it at 255, or where it is out of the way
+			continue
+		}
+		if err == nil && info.Mode().IsRegular() && filepath.Dir(path) != filepath.Clean(sh.launch.Spool) {
 			if sys, is := info.Sys().(*syscall.Stat_t); is {
 				d.inode = inode{uint64(sys.Dev), sys.Ino}
 			}
