@@ -20,7 +20,6 @@ type features struct {
 	exits    bool // it may end the shell
 	jobs     bool // it leaves work in the background, unless it waits
 	waits    bool
-	job      bool // it reads the number of the last process in the background
 	process  bool // it changes the process in a way that nobody can restore
 	last     bool // it reads $_
 	status   bool // it reads $? or PIPESTATUS
@@ -190,7 +189,6 @@ func (f *features) special(name string, inner bool) {
 	case "?", "PIPESTATUS":
 		f.status = true
 	case "$", "!", "PPID", "BASHPID", "BASH_SUBSHELL":
-		f.job = f.job || name == "!"
 		if name != "BASH_SUBSHELL" {
 			f.marks["process"] = true
 		}

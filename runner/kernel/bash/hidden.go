@@ -17,7 +17,6 @@ const (
 	keyArguments = "conf:positional"
 	keyStatus    = "conf:status"
 	keyLast      = "conf:last-argument"
-	keyJob       = "conf:last-job"
 	keyAliases   = "conf:aliases"
 	keyTraps     = "conf:traps"   // ERR, DEBUG and RETURN, which any command may call
 	keyExit      = "conf:exit"    // the handler of EXIT
@@ -89,9 +88,6 @@ func (s *snapshot) readHidden(base map[string]declaration, traps, options, shopt
 		h[key] += "builtin " + line + "\n"
 	}
 	h[keyVariables] = s.optionVariables()
-	if s.job != "" {
-		h[keyJob] = s.job
-	}
 	s.hidden = h
 	s.keepStatus()
 	s.readTraps(traps)
@@ -218,7 +214,7 @@ func changedHidden(before, after, base *snapshot) map[string]state.Digest {
 func (s *session) restoring(key, text string) string {
 	switch {
 	case strings.HasPrefix(key, keyAttrs) || key == keyStatus || key == keyLast || key == keyTraps ||
-		key == keyDescriptors || key == keyStreams || key == keyJob:
+		key == keyDescriptors || key == keyStreams:
 		return "" // the driver has it
 	case key == keyAliases:
 		return "builtin unalias -a\n" + text

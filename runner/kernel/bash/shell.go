@@ -258,8 +258,7 @@ func (sh *shell) flush() error {
 		return err
 	}
 	after.status, after.flags = want.status, want.flags
-	for _, key := range []string{keyStatus, keyLast, keyTraps, keyOptions, keyDescriptors, keyStreams, keyRandom,
-		keyJob} {
+	for _, key := range []string{keyStatus, keyLast, keyTraps, keyOptions, keyDescriptors, keyStreams, keyRandom} {
 		if text, is := want.hidden[key]; is {
 			after.hidden[key] = text
 		} else {

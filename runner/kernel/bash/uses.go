@@ -311,7 +311,7 @@ func (f *features) join(o *features) {
 		{&f.signals, &o.signals}, {&f.traps, &o.traps}, {&f.exits, &o.exits}, {&f.jobs, &o.jobs}, {&f.waits, &o.waits},
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
-		{&f.lines, &o.lines}, {&f.job, &o.job}, {&f.open, &o.open}, {&f.outside, &o.outside},
+		{&f.lines, &o.lines}, {&f.open, &o.open}, {&f.outside, &o.outside},
 	} {
 		*p.to = *p.to || *p.from
 	}
@@ -338,7 +338,7 @@ func (s *session) stateKeys(u *uses) {
 		keyDirs:      u.cds || u.names["DIRSTACK"],
 		keyArguments: u.positional,
 		keyStreams:   true, keyDescriptors: u.anyFd || len(u.fds) > 0,
-		keyStatus: u.status, keyLast: u.last, keyRandom: u.draws, keyJob: u.job,
+		keyStatus: u.status, keyLast: u.last, keyRandom: u.draws,
 	} {
 		if is || u.everything && key != keyLast && key != keyStatus && key != keyRandom {
 			u.keys[key] = true
