@@ -274,7 +274,7 @@ var bashWords = vocabulary{
 			"{F}() { echo $# \"$@\"; return {i}; }", "g() { echo \"g sees $x\"; x=g; }",
 		}},
 		"reference": {5, []string{
-			"declare -n {R}={V}", "unset -n {R}", "{R}={i}", "echo \"${R}\"", "{V}={V}\necho \"${!{V}}\"",
+			"declare -n {R}={V}", "unset -n {R}", "{R}={i}", "echo \"${R}\"", "x={V}\necho \"${!x}\"",
 			"eval \"{V}={i}\"", "eval echo '${V}'", "echo \"${!x*}\"", "into() { local -n o=$1; o+=(a); }; into {A}",
 		}},
 		"file": {14, []string{
@@ -293,7 +293,8 @@ var bashWords = vocabulary{
 		"option": {5, []string{
 			"set -f", "set +f", "shopt -s nullglob", "shopt -u nullglob", "set -u", "set +u", "set -o pipefail",
 			"IFS=,",
-			"unset IFS", "set -- {i} two", "shift", "echo \"$# $1\"", "set -e", "set +e", "cd box", "cd ..",
+			"unset IFS", "set -- {i} two", "shift", "echo \"$# $1\"", "set -e", "set +e", "cd box",
+			"[[ $PWD == */box ]] && cd ..",
 			"umask 022",
 			"trap 'echo usr' USR1", "trap 'echo usr; {N}=1' USR1; kill -USR1 $$", "trap - USR1", "RANDOM={i}",
 			"echo $RANDOM", "alias say=echo",

@@ -566,6 +566,7 @@ func (s *Session) recording() (*kernel.Recording, error) {
 
 // findLanguages finds the language of the program's first block. Others are found when a block is met that needs them.
 func (s *Session) findLanguages(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // a later call may be the first that needs a language
 	s.languages = mixed.New(func(e kernel.Entry) (kernel.Language, error) {
 		search := kernel.Search{Folder: s.options.Workspace, Environ: s.options.Environ, Cache: s.store.state.Dir()}
 		if e.Name == python.Name {
@@ -576,7 +577,7 @@ func (s *Session) findLanguages(ctx context.Context) error {
 			}
 			search.Asked = path
 		}
-		return e.Find(context.WithoutCancel(ctx), search)
+		return e.Find(ctx, search)
 	})
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -123,6 +125,25 @@ func (a *app) interpreters(ctx context.Context, folder string) []api.DoctorPytho
 		if path, err := kernel.LookPath(name, a.env("PATH")); err == nil {
 			add(path, false)
 		}
+	}
+	for _, other := range []struct {
+		dialect           depgraph.Dialect
+		command, variable string
+	}{
+		{"javascript", "node", "XSTATE_NODE"}, {"bash", "bash", "XSTATE_BASH"},
+	} {
+		path, err := kernel.LookPath(cmp.Or(a.env(other.variable), other.command), a.env("PATH"))
+		e, bad := kernel.Lookup(other.dialect)
+		if err != nil || bad != nil {
+			continue
+		}
+		p := api.DoctorPython{Path: path, Used: true}
+		if l, err := e.Find(ctx, kernel.Search{Asked: path, Folder: folder, Environ: a.environ}); err != nil {
+			p.Problem = errorDocument(err).Message
+		} else {
+			p.Python = l.String()
+		}
+		found = append(found, p)
 	}
 	return found
 }

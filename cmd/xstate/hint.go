@@ -155,6 +155,8 @@ func diedHint(message string) string {
 		return "somebody ended the interpreter; --fresh or --always BLOCK tries again"
 	case strings.Contains(message, "signal 9"):
 		return "the system kills processes that take too much memory"
+	case strings.Contains(message, "signal 31"):
+		return "the block closed a descriptor from 250 to 255, which are of its shell, or called what is forbidden"
 	case strings.Contains(message, "killed by signal"):
 		return "native code crashed; with PYTHONFAULTHANDLER=1 in the environment, Python prints where"
 	}

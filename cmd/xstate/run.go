@@ -30,7 +30,7 @@ blocks that are new, edited or affected, each from the right prior state. All ot
 Run prints the blocks that ran or have new output. The results equal those of a fresh interpreter that executes the
 whole program from top to bottom. --verify also runs everything from scratch, and compares.
 
-Arguments after -- are those of the program (sys.argv), and --stdin is its input. Both are inputs like files: a block
+Arguments after -- are those of the program, and --stdin is its input. Both are inputs like files: a block
 that reads them runs again when what it reads has changed. Other verbs take those of the last run. A run with other
 arguments finds the files that the last one left, as under Python. A program may end itself: run exits with 0 after
 sys.exit(0), and with 1 after any other code, which it prints.

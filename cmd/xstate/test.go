@@ -209,6 +209,12 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 				Hint: "xstate show lists the blocks",
 			}
 		}
+		if slices.Contains(notPython, filepath.Ext(file)) {
+			return nil, nil, &state.Error{
+				Code: suite.CodeNoTests, Message: fmt.Sprintf("%s: only tests in Python are collected", file),
+				Hint: "run it as a program, where a test that fails is an error of its block: xstate run " + file,
+			}
+		}
 		path, err := o.abs(file)
 		if err == nil {
 			path, err = filepath.Rel(meta.Workspace, path)
@@ -223,6 +229,9 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 	}
 	return paths, blocks, nil
 }
+
+// notPython are the endings of files of the other languages.
+var notPython = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".sh", ".bash", ".bats"}
 
 func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 	for _, t := range found.Tests {

@@ -194,6 +194,9 @@ type Input struct {
 	Ended      bool
 }
 
+// MarshalJSON writes an input as a list of three.
+func (i Input) MarshalJSON() ([]byte, error) { return json.Marshal([]any{i.From, i.Upto, i.Ended}) }
+
 // UnmarshalJSON reads an input from a list of three.
 func (i *Input) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&i.From, &i.Upto, &i.Ended})

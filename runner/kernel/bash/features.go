@@ -26,11 +26,16 @@ type features struct {
 	fails    bool // an expansion may end the shell with a message: ${x?}
 	draws    bool // it uses RANDOM, and inner: in another process
 	inner    bool
-	lines    bool // it reads the number of its line
-	both     bool // it writes to the standard error by its own choice
-	anyFd    bool // it may use a descriptor of any number
+	within   map[string]bool // commands that it calls in another process; "": one that is computed
+	lines    bool            // it reads the number of its line
+	both     bool            // it writes to the standard error by its own choice
+	anyFd    bool            // it may use a descriptor of any number
+	input    bool            // it may read the standard input, wholeInput: from its beginning
 	fds      map[string]bool
 	marks    map[string]bool
+
+	wholeInput bool
+
 	computed []string        // variables whose value is the name of a command; "": another way to compute it
 	numbers  map[string]bool // variables and parameters whose value is an expression
 	flows    flows           // what it assigns
@@ -49,7 +54,9 @@ func featuresOf(text []byte) *features {
 		return nil
 	}
 	f := &features{fds: map[string]bool{}, marks: map[string]bool{}, numbers: map[string]bool{},
-		flows: flowsOf(file), confinement: confinementOf(file)}
+		within: map[string]bool{},
+		flows:  flowsOf(file), confinement: confinementOf(file)}
+	f.wholeInput = bytes.Contains(text, []byte("/dev/stdin")) || bytes.Contains(text, []byte("/fd/0"))
 	depth := 0 // of other processes
 	var stack []bool
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -91,6 +98,9 @@ func featuresOf(text []byte) *features {
 			f.redirect(n)
 		case *syntax.CallExpr:
 			f.call(n)
+			if depth > 0 && len(n.Args) > 0 {
+				f.within[n.Args[0].Lit()] = true
+			}
 		case *syntax.DeclClause:
 			f.globs = true
 			integer := false
@@ -107,6 +117,8 @@ func featuresOf(text []byte) *features {
 				f.draws, f.inner = true, f.inner || depth > 0
 				f.seeds = append(f.seeds, n.Value.Lit())
 			}
+		case *syntax.ForClause:
+			f.input = f.input || n.Select
 		case *syntax.WordIter:
 			f.globs, f.files = true, f.files || hasPattern(n.Items)
 		case *syntax.TimeClause:
@@ -204,6 +216,7 @@ func (f *features) redirect(r *syntax.Redirect) {
 	}
 	switch r.Op {
 	case syntax.DplIn, syntax.DplOut:
+		f.input = f.input || r.Word.Lit() == "0"
 		to := strings.TrimSuffix(r.Word.Lit(), "-")
 		f.descriptor(to)
 		f.both = f.both || to == "2" || to == "" && r.Word.Lit() == ""
@@ -279,12 +292,13 @@ func (f *features) builtin(name string, c *syntax.CallExpr) {
 		f.echoes = true
 	case "printf", ":", "true", "false", "shift", "set", "unset", "read", "mapfile", "readarray", "return", "break",
 		"continue", "local", "declare", "typeset", "export", "readonly", "let", "getopts", "shopt", "alias", "unalias",
-		"eval", "caller", "builtin", "complete", "compopt":
+		"eval", "builtin", "complete", "compopt":
 		if name == "printf" && len(c.Args) > 1 {
 			if text, _ := literal(c.Args[1]); strings.Contains(text, ")T") {
 				f.marks["clock"] = true
 			}
 		}
+		f.input = f.input || name == "read" || name == "mapfile" || name == "readarray" || name == "builtin"
 	case "test", "[":
 		for _, a := range c.Args[1:] {
 			op := a.Lit()
@@ -293,6 +307,8 @@ func (f *features) builtin(name string, c *syntax.CallExpr) {
 		}
 	case "cd", "pushd", "popd", "dirs", "pwd", "umask":
 		f.cds, f.files = true, true
+	case "caller":
+		f.lines = true
 	case "trap":
 		f.traps = true
 	case "exit", "logout":

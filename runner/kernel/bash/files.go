@@ -21,7 +21,7 @@ type inode struct {
 // descriptor is one that the shell has open, beside the driver's and the standard ones.
 type descriptor struct {
 	number string
-	path   string // "" for what is no file: a pipe, a socket, a standard stream
+	path   string // "" for what is no file: a pipe, a socket, the other standard stream, one that was closed
 	inode  inode
 	writes bool
 }
@@ -41,26 +41,35 @@ func (sh *shell) descriptors() (list []descriptor) {
 
 // look returns what the shell has open now, and whether it puts streams back.
 func (sh *shell) look() (list []descriptor, busy bool) {
-	events, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/251", sh.peer.Pid()))
 	proc := fmt.Sprintf("/proc/%d/", sh.peer.Pid())
+	events, _ := os.Readlink(fmt.Sprintf("%sfd/%d", proc, sh.driven+1))
 	entries, err := os.ReadDir(proc + "fd")
 	if err != nil {
 		return nil, false
 	}
+	closed := map[string]bool{"0": true, "1": true, "2": true}
+	script, _ := sh.script.Stat()
 	for _, e := range entries {
 		n, err := strconv.Atoi(e.Name())
-		if err != nil || n >= 250 {
+		if err != nil || n >= sh.driven {
 			continue
 		}
 		path, err := os.Readlink(proc + "fd/" + e.Name())
 		busy = busy || err == nil && n <= 2 && path == events
-		if err != nil || n == 0 && (path == os.DevNull || path == sh.launch.Stdin) ||
-			n <= 2 && filepath.Dir(path) == filepath.Clean(sh.launch.Spool) {
+		if err != nil {
+			continue
+		}
+		delete(closed, e.Name())
+		if n == 0 && (path == os.DevNull || path == sh.launch.Stdin) ||
+			(n == 1 || n == 2) && path == filepath.Join(sh.launch.Spool, sh.outputs[n-1].name) {
 			continue
 		}
 		d := descriptor{number: e.Name()}
-		if info, err := os.Stat(proc + "fd/" + e.Name()); err == nil && info.Mode().IsRegular() &&
-			filepath.Dir(path) != filepath.Clean(sh.launch.Spool) {
+		info, err := os.Stat(proc + "fd/" + e.Name())
+		if err == nil && os.SameFile(info, script) { // Bash keeps it at 255, or where it is out of the way
+			continue
+		}
+		if err == nil && info.Mode().IsRegular() && filepath.Dir(path) != filepath.Clean(sh.launch.Spool) {
 			if sys, is := info.Sys().(*syscall.Stat_t); is {
 				d.inode = inode{uint64(sys.Dev), sys.Ino}
 			}
@@ -74,6 +83,9 @@ func (sh *shell) look() (list []descriptor, busy bool) {
 			d.writes = flags&syscall.O_ACCMODE != syscall.O_RDONLY
 		}
 		list = append(list, d)
+	}
+	for _, number := range sorted(closed) {
+		list = append(list, descriptor{number: number})
 	}
 	return list, busy
 }

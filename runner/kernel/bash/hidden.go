@@ -218,6 +218,8 @@ func (s *session) restoring(key, text string) string {
 		return "" // the driver has it
 	case key == keyAliases:
 		return "builtin unalias -a\n" + text
+	case key == keyInput:
+		return s.placingInput(text)
 	case key == keyCwd:
 		text = "builtin cd -P . ; " + text
 		for _, name := range []string{"PWD", "OLDPWD"} {

@@ -24,6 +24,7 @@ type session struct {
 	open   map[inode]string
 	random []int           // states that the generator of RANDOM may have; none: it is not known
 	codes  map[string]code // by text
+	made   map[declaration]definition
 
 	unbound map[string]bool // names that the engine has and the shell has not, while a node is prepared
 	exports string          // what was exported where the engine bound the name that stands for it

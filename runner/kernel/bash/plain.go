@@ -50,9 +50,9 @@ func (sh *shell) give(n kernel.Node) (seen kernel.Observation, err error) {
 		if !is {
 			return sh.fail(seen, &kernel.Failure{Type: typeShell, Message: name + ": unbound variable", Name: name})
 		}
-		value, ok := plainOf(d)
-		if !ok {
-			return sh.fail(seen, &kernel.Failure{Type: typeNoPlainForm, Message: name + ": a " + kindOf(d)})
+		value, why := plainOf(d)
+		if why != "" {
+			return sh.fail(seen, &kernel.Failure{Type: typeNoPlainForm, Message: name + why})
 		}
 		values[name] = value
 	}
@@ -66,27 +66,29 @@ func (sh *shell) give(n kernel.Node) (seen kernel.Observation, err error) {
 	return seen, sh.peer.Send("result", struct{}{}, nil)
 }
 
-// plainOf returns the plain form of a variable.
-func plainOf(d declaration) (any, bool) {
+// plainOf returns the plain form of a variable, or why it has none: the part, a colon, and what it is.
+func plainOf(d declaration) (form any, why string) {
 	if strings.HasSuffix(d.name, ")") || d.has("n") {
-		return nil, false
+		return nil, ": a " + kindOf(d)
 	}
 	if !d.has("a") && !d.has("A") {
 		text, ok := d.scalar()
-		if d.value == "" {
-			return nil, true
+		switch {
+		case d.value == "":
+			return nil, ""
+		case d.value == `=""`:
+			return "", ""
+		case !ok || !isText(text):
+			return nil, notText
 		}
-		if d.value == `=""` {
-			return "", true
-		}
-		return text, ok && isText(text)
+		return text, ""
 	}
-	keys, values, ok := elements(d)
-	if !ok {
-		return nil, false
+	keys, values, why := elements(d)
+	if why != "" {
+		return nil, why
 	}
 	if d.has("a") {
-		return append([]string{}, values...), true
+		return append([]string{}, values...), ""
 	}
 	var b bytes.Buffer // in the order that Bash has them
 	b.WriteByte('{')
@@ -99,40 +101,48 @@ func plainOf(d declaration) (any, bool) {
 		}
 	}
 	b.WriteByte('}')
-	return json.RawMessage(b.Bytes()), true
+	return json.RawMessage(b.Bytes()), ""
 }
+
+const notText = ": text that is not UTF-8"
 
 // isText reports whether a text has a form in JSON.
 func isText(text string) bool { return strings.ToValidUTF8(text, "") == text }
 
 // elements reads the declaration of an array.
-func elements(d declaration) (keys, values []string, ok bool) {
+func elements(d declaration) (keys, values []string, why string) {
+	unread := ": this " + kindOf(d)
 	if d.value == "" {
-		return nil, nil, true
+		return nil, nil, ""
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader("x"+d.value), "")
 	if err != nil || len(file.Stmts) != 1 {
-		return nil, nil, false
+		return nil, nil, unread
 	}
 	body := strings.TrimSuffix(strings.TrimPrefix(d.value, "=("), ")")
 	for body = strings.TrimSpace(body); body != ""; body = strings.TrimSpace(body) {
 		end := keyEnd(body)
 		if end < 0 {
-			return nil, nil, false
+			return nil, nil, unread
 		}
 		key, is := unquote(body[1:end])
 		if !is {
-			return nil, nil, false
+			return nil, nil, unread
 		}
 		rest := body[end+2:]
 		n := wordEnd(rest)
 		value, is := unquote(rest[:n])
-		if !is || !isText(value) || !isText(key) {
-			return nil, nil, false
+		switch {
+		case !is:
+			return nil, nil, unread
+		case !isText(key):
+			return nil, nil, ": a key that is not UTF-8"
+		case !isText(value):
+			return nil, nil, "[" + key + "]" + notText
 		}
 		keys, values, body = append(keys, key), append(values, value), rest[n:]
 	}
-	return keys, values, true
+	return keys, values, ""
 }
 
 // keyEnd returns where the bracket after a key is.
@@ -140,8 +150,7 @@ func keyEnd(text string) int {
 	if text == "" || text[0] != '[' {
 		return -1
 	}
-	if at := 1 + wordEnd(text[1:]); strings.HasPrefix(text[1:], `"`) || strings.HasPrefix(text[1:], "$'") {
-		_ = at
+	if strings.HasPrefix(text[1:], `"`) || strings.HasPrefix(text[1:], "$'") {
 		i := 1 + quotedLength(text[1:])
 		if strings.HasPrefix(text[i:], "]=") {
 			return i

@@ -60,7 +60,8 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	if err != nil && !errors.Is(err, errEnded) {
 		return seen, err
 	}
-	if err != nil {
+	closed := err != nil && sh.closedDriver()
+	if err != nil && !closed {
 		exits := false
 		if code, exits = sh.peer.Exited(); !exits {
 			return seen, errEnded
@@ -69,6 +70,10 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	said := sh.endOfErrors()
 	sh.sendOutputs()
 	switch {
+	case closed:
+		r.Failure = &kernel.Failure{Type: typeShell, Message: fmt.Sprintf(
+			"the block closed the descriptors %d to %d, by which xstate drives Bash", sh.driven, sh.driven+2)}
+		sh.gone.Store(true)
 	case after == nil:
 		r.Failure, r.Ending = sh.ending(u, n, code, said)
 		sh.gone.Store(true)
@@ -82,11 +87,13 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	}
 	seen.Result = r
 	if u.lines || shellError.MatchString(said) {
-		seen.Cites = []string{n.Filename}
+		seen.Cites = sh.cites(u, n, before)
 	}
 	if after != nil {
+		sh.define(u, n, after)
 		sh.computedUnseen(u, after)
 	}
+	sh.readsInput(&seen, u, after)
 	sh.reads(&seen, u, before)
 	sh.marks(&seen, u, n)
 	if after != nil {

@@ -25,6 +25,41 @@ type shell struct {
 	answers *bufio.Reader
 	outputs [2]output
 	pending []string // texts to execute before the next node
+	driven  int      // the first of the driver's descriptors
+}
+
+// The driver's descriptors in driver.sh, and those that take their place where a process may have as many: programs
+// close what they find up to 255.
+const (
+	lowDriven  = 250
+	highDriven = 1020
+)
+
+// mayOpen returns how many descriptors the shell may have; 0 where the system does not tell.
+func (sh *shell) mayOpen() (count int) {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", sh.peer.Pid()))
+	_, text, _ := strings.Cut(string(data), "Max open files")
+	_, _ = fmt.Sscan(text, &count)
+	return count
+}
+
+// driverText returns driver.sh with the numbers of its descriptors.
+func (sh *shell) driverText() string {
+	sh.driven = lowDriven
+	if sh.mayOpen() > highDriven+3 {
+		sh.driven = highDriven
+	}
+	var numbers []string
+	for i := range 3 {
+		numbers = append(numbers, strconv.Itoa(lowDriven+i), strconv.Itoa(sh.driven+i))
+	}
+	return strings.NewReplacer(numbers...).Replace(driver)
+}
+
+// closedDriver reports whether the shell runs, though it cannot be heard any more. One that ends has closed all.
+func (sh *shell) closedDriver() bool {
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", sh.peer.Pid()))
+	return err == nil && len(open) > 0
 }
 
 // output is a file that the program prints to.
@@ -79,7 +114,7 @@ func (sh *shell) begin() error {
 		}
 		sh.outputs[i] = output{name: name, file: f}
 	}
-	text := driver + "builtin cd -- " + quote(sh.launch.Folder) + "\n"
+	text := sh.driverText() + "builtin cd -- " + quote(sh.launch.Folder) + "\n"
 	if old, is := sh.launch.Environ["OLDPWD"]; is {
 		text += "OLDPWD=" + quote(old) + "\n"
 	} else {
@@ -218,12 +253,13 @@ func (sh *shell) flush() error {
 	text := strings.Join(sh.pending, "\n")
 	sh.pending = nil
 	want := sh.live
-	after, err := sh.execute("", "{ __xs_d=\n"+text+"\n} >&252 2>&1", 1, view{})
+	after, err := sh.execute("", "{ __xs_d=\n"+text+fmt.Sprintf("\n} >&%d 2>&1", sh.driven+2), 1, view{})
 	if err != nil {
 		return err
 	}
 	after.status, after.flags = want.status, want.flags
-	for _, key := range []string{keyStatus, keyLast, keyTraps, keyOptions, keyDescriptors, keyStreams, keyRandom} {
+	for _, key := range []string{keyStatus, keyLast, keyTraps, keyOptions, keyDescriptors, keyStreams, keyRandom,
+		keyInput} {
 		if text, is := want.hidden[key]; is {
 			after.hidden[key] = text
 		} else {

@@ -18,6 +18,7 @@ type uses struct {
 	everything bool
 	exported   bool // it executes programs, or lists what is exported
 	positional bool // it reads or changes the program's arguments
+	definition bool // it defines a function, and does nothing else
 	features
 }
 
@@ -50,23 +51,28 @@ func (s *session) codeOf(text string) code {
 func (s *session) usesOf(text string) *uses {
 	u := &uses{names: map[string]bool{}, assigned: map[string]bool{}, keys: map[string]bool{}}
 	u.fds, u.marks, u.numbers = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	u.evaluated, u.flows = map[string]bool{}, flows{}
+	u.evaluated, u.flows, u.within = map[string]bool{}, flows{}, map[string]bool{}
 	u.operands, u.texts = map[string]bool{}, map[string]bool{}
 	own := s.codeOf(text)
-	definition := own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef
+	u.definition = own.facts != nil && len(own.facts.Nodes) == 1 && own.facts.Nodes[0].Kind == depgraph.KindDef
 	done := map[string]bool{}
-	if definition {
+	if u.definition {
 		u.add(s, code{facts: own.facts}, false, done)
 	} else {
 		u.add(s, own, true, done)
 	}
-	if definition {
+	if u.definition {
 		for key := range map[string]bool{keyOptions: true, keyVariables: true} {
 			u.keys[key] = true
 		}
 		return u
 	}
 	s.handlers(u, done)
+	if u.draws && !u.inner { // the generator of another process begins anew
+		for name := range u.within {
+			u.inner = u.inner || name == "" || s.draws(source.Function(name), map[string]bool{})
+		}
+	}
 	for name := range u.assigned {
 		if s.live.vars[name].has("i") {
 			u.evaluated[name] = true
@@ -155,6 +161,27 @@ func (u *uses) add(s *session, c code, calls bool, done map[string]bool) {
 			u.evaluated[name] = true
 		}
 	}
+}
+
+// draws reports whether a function, or one that it may call, uses RANDOM.
+func (s *session) draws(function string, done map[string]bool) bool {
+	d, is := s.live.vars[function]
+	if !is || done[function] {
+		return false
+	}
+	done[function] = true
+	c := s.codeOf(d.value)
+	if c.facts == nil || c.features.draws {
+		return true
+	}
+	for i := range c.facts.Nodes {
+		for _, name := range slices.Concat(c.facts.Nodes[i].Uses, c.facts.Nodes[i].Later) {
+			if _, calls := source.IsFunction(name); calls && s.draws(name, done) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // called returns the code of a function without its definition.
@@ -285,11 +312,13 @@ func (f *features) join(o *features) {
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
 		{&f.lines, &o.lines}, {&f.open, &o.open}, {&f.outside, &o.outside},
+		{&f.input, &o.input}, {&f.wholeInput, &o.wholeInput},
 	} {
 		*p.to = *p.to || *p.from
 	}
 	maps.Copy(f.fds, o.fds)
 	maps.Copy(f.marks, o.marks)
+	maps.Copy(f.within, o.within)
 	maps.Copy(f.operands, o.operands)
 	maps.Copy(f.texts, o.texts)
 	for name, words := range o.flows {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	source "github.com/xstate-engine/xstate/depgraph/bash"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -32,10 +33,46 @@ func unsetting(d declaration) string {
 
 // replacing returns the text that gives a name its value, whatever it had before.
 func (s *session) replacing(d declaration) string {
-	if old, is := s.live.vars[d.name]; is && old.attrs != d.attrs {
-		return unsetting(old) + "\n" + d.text()
+	text := d.text()
+	if made, is := s.made[d]; is && !s.live.aliases { // its lines are those of the block, not of this text
+		text += fmt.Sprintf("\n__xs_t=%s\nbuiltin eval \"${__xs_t:(LINENO=%d)*0}\"", quote(made.text), made.line)
 	}
-	return d.text()
+	if old, is := s.live.vars[d.name]; is && old.attrs != d.attrs {
+		return unsetting(old) + "\n" + text
+	}
+	return text
+}
+
+// definition is where the program defines a function.
+type definition struct {
+	file, text string
+	line       int
+}
+
+// define notes where functions are defined.
+func (s *session) define(u *uses, n kernel.Node, after *snapshot) {
+	if !u.definition {
+		return
+	}
+	if s.made == nil {
+		s.made = map[declaration]definition{}
+	}
+	for name := range u.assigned {
+		if d, is := after.vars[name]; is {
+			s.made[d] = definition{n.Filename, string(n.Text), max(1, n.Line)}
+		}
+	}
+}
+
+// cites returns the blocks whose lines a message of the node may name: its own, and those of functions that it calls.
+func (s *session) cites(u *uses, n kernel.Node, before *snapshot) []string {
+	files := map[string]bool{n.Filename: true}
+	for name, d := range before.vars {
+		if made, is := s.made[d]; is && (u.everything || u.names[name]) {
+			files[made.file] = true
+		}
+	}
+	return sorted(files)
 }
 
 // declaring returns the text that gives a name the value that it is to have in the shell.

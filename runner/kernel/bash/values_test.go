@@ -200,3 +200,18 @@ func BenchmarkEmpty(b *testing.B) {
 		}
 	}
 }
+
+func TestPlainOfOtherThanText(t *testing.T) {
+	for _, c := range []struct {
+		d   declaration
+		why string
+	}{
+		{declaration{name: "x", value: `=$'\377'`}, ": text that is not UTF-8"},
+		{declaration{name: "x", attrs: "a", value: `=([0]="1" [2]=$'\377')`}, "[2]: text that is not UTF-8"},
+		{declaration{name: "f()", value: "f () { :; }"}, ": a function"},
+	} {
+		if _, why := plainOf(c.d); why != c.why {
+			t.Errorf("plainOf(%v) = %q, want %q", c.d, why, c.why)
+		}
+	}
+}

@@ -1,5 +1,6 @@
 'use strict'
-// State of console and of util.inspect that outlives a node: indentation, counters, timers, default options.
+// State of console, util.inspect and process that outlives a node: indentation, counters, timers, default options,
+// arguments.
 
 const util = require('util')
 const v8 = require('v8')
@@ -31,6 +32,8 @@ function settings(timed) {
     timed()
   })
   const options = inspect.defaultOptions
+  const { argv } = process
+  const given = watched('argv', () => { found[4].touched = true }, process)
   const found = [
     new Setting('conf:console.group', () => group.value, () => Buffer.from(group.value),
       (data) => { group.value = data === null ? '' : data.toString() }),
@@ -40,19 +43,23 @@ function settings(timed) {
       () => v8.serialize([...timers.value]), (data) => fill(timers.value, data === null ? [] : v8.deserialize(data))),
     new Setting('conf:inspect', () => optionsText(options), () => Buffer.from(optionsText(options)),
       (data) => { Object.assign(options, optionsOf(data === null ? found[3].plain : data.toString())) }),
+    new Setting('conf:arguments', () => stringify(given.value), () => Buffer.from(found[4].text()), (data) => {
+      given.value = argv
+      argv.splice(0, Infinity, ...parse(data === null ? found[4].plain : data.toString()))
+    }),
   ]
   watchInspect(symbol, () => { found[3].touched = true })
   return found
 }
 
-// watched puts an accessor in the place of a property of console.
-function watched(key, touch) {
-  const { value } = Object.getOwnPropertyDescriptor(console, key)
+// watched puts an accessor in the place of a property.
+function watched(key, touch, o = console) {
+  const { value, enumerable } = Object.getOwnPropertyDescriptor(o, key)
   const slot = { value }
-  Object.defineProperty(console, key, {
+  Object.defineProperty(o, key, {
     get() { touch(); return slot.value },
     set(v) { touch(); slot.value = v },
-    enumerable: false, configurable: true,
+    enumerable, configurable: true,
   })
   return slot
 }

@@ -2,6 +2,7 @@
 // What a block shows beside text: the value of its last expression, and what it gives to display.
 
 const util = require('util')
+const { isTimer } = require('./marks')
 const JUPYTER = Symbol.for('Jupyter.display')
 const IMAGES = [['image/png', [0x89, 0x50, 0x4e, 0x47]], ['image/jpeg', [0xff, 0xd8, 0xff]],
   ['image/gif', [0x47, 0x49, 0x46, 0x38]]]
@@ -65,7 +66,7 @@ function begin(kernel) {
 
 // result shows the value of the last expression of a block.
 function result(kernel, v) {
-  if (v === undefined) return
+  if (v === undefined || isTimer(v)) return // the fields of a timer show the clock
   kernel.recorder.rich('result', bundle(v))
 }
 

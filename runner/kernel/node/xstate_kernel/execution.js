@@ -186,6 +186,10 @@ class Execution {
     if (missing) {
       const name = missing[1].split('/').slice(0, missing[1].startsWith('@') ? 2 : 1).join('/')
       told.traceback.push(`hint: run npm install ${name}`)
+    } else if (told.type === 'ReferenceError' && (told.name === 'Deno' || told.name === 'Bun')) {
+      told.traceback.push(`hint: Node runs this program, and has no ${told.name}: use modules of Node, such as node:fs`)
+    } else if (/^Only URLs with a scheme in: /.test(told.message)) {
+      told.traceback.push('hint: Node loads no modules by address: install the package, and import it by its name')
     }
   }
 
@@ -253,6 +257,7 @@ class Execution {
   observe({ request, plan, start, bound, node, told, unbound, left }) {
     const { kernel } = this
     const { names, files, marks, hidden, modules } = kernel
+    const stdin = hidden.input.seen()
     if (left.length) marks.add('thread')
     const failed = told !== null || unbound.length > 0
     modules.look([...node.reads].some((n) => kernel.groups.prints.get(n)?.module))
@@ -279,7 +284,7 @@ class Execution {
       modules: touched.names, pristine: touched.pristine, planted: touched.planted,
       files: files.report(), imports: modules.imports(request, node, kernel.groups), held: {}, quiet: {},
       marks: [...marks.found].sort(), cites: [...new Set([...kernel.recorder.cited, ...(told?.frames ?? [])])].sort(),
-      stdin: null, unloaded: failed ? modules.failed(kernel) : [],
+      stdin, unloaded: failed ? modules.failed(kernel) : [],
     }
     return reply
   }

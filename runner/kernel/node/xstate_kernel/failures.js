@@ -19,8 +19,10 @@ function frames(stack) {
     if (/^\s+at /.test(l)) {
       if (l.includes(OWN) || l.includes('__xs_')) continue
       if (/node:(vm|internal)/.test(l)) continue
+      const at = /(<[^<>\n]+>):(\d+):-?\d+\)?$/.exec(l)
+      if (at && at[2] > texts.get(at[1])?.length) continue // what the driver put behind the text
     }
-    found.push(l)
+    found.push(l.replace(/(<[^<>\n]+>:\d+):-\d+(\)?)$/, '$1:1$2')) // or before it
   }
   return found
 }

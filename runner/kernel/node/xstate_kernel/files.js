@@ -30,6 +30,7 @@ class Files {
     this.times = new Set()
     this.chmods = {}
     this.observed = 0
+    this.inputUsed = false // it may have read the standard input
   }
 
   begin(request) {
@@ -63,6 +64,7 @@ class Files {
   // of returns the absolute path of an argument if it belongs to the program, else null.
   of(p, follow = true) {
     if (!this.active || this.silent) return null
+    if (p === 0 || /^\/(dev\/stdin|proc\/self\/fd\/0|dev\/fd\/0)$/.test(p)) this.inputUsed = true
     if (typeof p === 'number' || p === undefined || p === null) return null
     try {
       if (p instanceof URL) p = fileURLToPath(p)
@@ -107,6 +109,11 @@ class Files {
   look(p, follow) {
     const at = this.of(p, follow)
     if (at !== null && !(at in this.reads) && !(at in this.writes)) this.reads[at] = 'presence'
+  }
+
+  // missed notes that a module was looked for at a path and was not there, in node_modules as well.
+  missed(p) {
+    if (this.active) this.reads[p] ??= 'presence'
   }
 
   // status notes that the state of a file was asked for: its size and content time tell of its content.
@@ -189,6 +196,7 @@ class Files {
       writeFile: (p, d, o) => f.opened(p, o?.flag ?? 'w'),
       appendFile: (p, d, o) => f.opened(p, o?.flag ?? 'a'),
       truncate: (p) => { f.read(p); f.write(p) },
+      read: (fd) => { if (fd === 0) f.inputUsed = true },
       exists: (p) => f.look(p),
       access: (p) => { f.look(p); const at = f.of(p); if (at) f.modes.add(at) },
       stat: (p) => f.status(p),

@@ -4,6 +4,7 @@
 
 const { createHash } = require('crypto')
 const { settings } = require('./console')
+const { Input } = require('./input')
 const RANDOM = 'rng:Math.random'
 const CWD = 'cwd'
 
@@ -23,7 +24,8 @@ class Hidden {
     this.cwd = process.cwd.bind(process)
     this.directory()
     this.watchEnviron()
-    this.settings = settings(() => marks.add('clock'))
+    this.input = new Input(options.stdin, files, marks)
+    this.settings = [...settings(() => marks.add('clock')), this.input]
   }
 
   random() {
@@ -107,6 +109,7 @@ class Hidden {
     if (this.drawn) found.push(RANDOM)
     if (this.cwdRead) found.push(CWD)
     for (const s of this.settings) if (s.touched || s.text() !== s.was) found.push(s.key)
+    if (found.includes('conf:arguments')) found.push('conf:argv') // what the program was started with
     return found
   }
 
@@ -132,7 +135,7 @@ class Hidden {
   put(key, data) {
     if (key === RANDOM) this.state.set(data === null ? this.seed : data.toString().split(',').map(Number))
     if (key === CWD) this.chdir.call(process, data === null ? this.folder : data.toString())
-    this.setting(key)?.put(data)
+    return this.setting(key)?.put(data)
   }
 
   setting(key) { return this.settings.find((s) => s.key === key) }

@@ -32,7 +32,6 @@ class Kernel {
     this.parked = new Map()
     this.stored = 0
     process.argv = [process.execPath, ...(options.file ? [options.file] : []), ...(options.arguments ?? [])]
-    if (options.stdin) this.openStdin(options.stdin)
     const { emitWarning } = process
     process.emitWarning = function (w, ...rest) {
       if (!/VM Modules/.test(String(w))) return emitWarning.call(this, w, ...rest)
@@ -53,16 +52,6 @@ class Kernel {
     intrinsics.begin()
     settings.begin()
     this.names.begin()
-  }
-
-  openStdin(file) {
-    Object.defineProperty(process, 'stdin', {
-      configurable: true, enumerable: true,
-      get: () => {
-        this.stdin ??= fs.createReadStream(file)
-        return this.stdin
-      },
-    })
   }
 
   // offer gives the program what transformed texts call.
@@ -160,6 +149,7 @@ class Kernel {
 
   do_forget() {
     this.parked.clear()
+    if (this.modules.packages.changed()) return { stale: true }
     return this.unload(this.modules.edited())
   }
 
@@ -224,8 +214,8 @@ class Kernel {
     return [{}, this.hidden.get(request.key)]
   }
 
-  do_hidden_put(request, body) {
-    this.hidden.put(request.key, request.pristine ? null : body)
+  async do_hidden_put(request, body) {
+    await this.hidden.put(request.key, request.pristine ? null : body)
   }
 
   do_environ(request) {

@@ -2,6 +2,12 @@
 // Why the result of a node may vary: the clock, randomness of the system, the network, child processes, threads.
 
 const { syncBuiltinESMExports } = require('module')
+const { inspect } = require('util')
+const timer = setTimeout(() => {})
+const next = setImmediate(() => {})
+clearTimeout(timer)
+clearImmediate(next)
+const isTimer = (v) => v instanceof timer.constructor || v instanceof next.constructor
 
 class Marks {
   constructor() {
@@ -17,6 +23,7 @@ class Marks {
   begin() {
     this.found = new Set()
     this.active = true
+    this.spawned = false
   }
 
   add(mark) {
@@ -65,6 +72,7 @@ class Marks {
     Object.defineProperty(Plain, 'now', { enumerable: false })
     const P = Object.getPrototypeOf(performance)
     this.wrap(P, 'now', 'clock')
+    this.wrap(timer.constructor.prototype, inspect.custom, 'clock')
     const { hrtime } = process
     this.wrap(process, 'hrtime', 'clock')
     this.wrap(hrtime, 'bigint', 'clock')
@@ -107,7 +115,10 @@ class Marks {
     id = id.replace(/^node:/, '')
     if (this.watched.has(id)) return
     this.watched.add(id)
-    const child = () => (this.observed ? '' : 'subprocess')
+    const child = () => {
+      this.spawned = true
+      return this.observed ? '' : 'subprocess'
+    }
     switch (id) {
       case 'child_process':
         for (const k of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork']) {
@@ -141,4 +152,4 @@ class Marks {
   }
 }
 
-module.exports = { Marks }
+module.exports = { Marks, isTimer }

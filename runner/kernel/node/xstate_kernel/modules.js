@@ -10,10 +10,12 @@ const { createHash } = require('crypto')
 const { pathToFileURL, fileURLToPath } = require('url')
 const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
+const { Packages } = require('./packages')
 const { moduleTexts, parts, walked } = require('./walk')
 
 const { readFileSync, statSync } = fs
 const ENDINGS = ['', '.js', '.json', '.node', '.mjs', '.cjs', '.ts', '/index.js', '/index.ts']
+const PACKAGES = Module.globalPaths.map((p) => path.normalize(p)) // where packages are that belong to the machine
 const isTyped = (p) => /\.[cm]?tsx?$/.test(p)
 
 class Modules {
@@ -23,7 +25,8 @@ class Modules {
     this.folder = fs.realpathSync(options.imports || options.folder)
     this.file = options.file || path.join(this.folder, '[program]')
     this.own = new Map() // path of a workspace module → { hash, uses, made, values }
-    this.libraries = new Map() // package → its package.json
+    this.libraries = new Map() // package → files that tell its version, and those of the packages that it needs
+    this.packages = new Packages(files)
     this.used = new Set() // files of the workspace that the node imported
     this.usedLibraries = new Set()
     this.pollution = new Set()
@@ -71,7 +74,9 @@ class Modules {
       let file = null
       try {
         file = Module._resolveFilename(request, parent, isMain)
-      } catch {}
+      } catch {
+        modules.missing(request, parent?.filename ?? modules.file)
+      }
       const own = file !== null && path.isAbsolute(file) && modules.isOwn(file)
       if (own) {
         const from = parent?.filename
@@ -94,8 +99,10 @@ class Modules {
     this.loadedNow = new Set()
   }
 
+  // isOwn reports whether a file is a module that its author edits: in the folder of the program, or beside it.
   isOwn(file) {
-    return (file + path.sep).startsWith(this.folder + path.sep) && !file.includes('/node_modules/')
+    const within = (folder) => (file + path.sep).startsWith(folder + path.sep)
+    return !file.includes('/node_modules/') && (within(this.folder) || !PACKAGES.some(within))
   }
 
   begun(file) {
@@ -123,10 +130,12 @@ class Modules {
       name = parts.slice(0, parts[0].startsWith('@') ? 2 : 1).join('/')
       folder = file.slice(0, at + 14) + name
     }
-    const version = path.join(folder, 'package.json')
-    this.libraries.set(name, at >= 0 ? version : file)
+    this.libraries.set(name, at >= 0 ? this.packages.needed(folder) : [file])
     this.usedLibraries.add(name)
-    if (found !== undefined) intrinsics.name(`npm:${name}:${path.relative(folder, file)}`, found)
+    const version = at >= 0 ? '@' + this.packages.version(folder) : ''
+    const prefix = `npm:${name}${version}:${path.relative(folder, file)}`
+    if (found !== undefined) intrinsics.name(prefix, found)
+    return prefix
   }
 
   url(specifier, from) {
@@ -138,11 +147,12 @@ class Modules {
   // resolve finds the file of an import.
   resolve(specifier, from) {
     if (specifier.startsWith('file:')) return fileURLToPath(specifier)
+    specifier = specifier.replace(/^npm:\/?((?:@[^/@]+\/)?[^/@]+)(@[^/]*)?/, '$1') // as Deno names packages
     if (/^\.{0,2}\//.test(specifier) || specifier === '.' || specifier === '..') {
       const p = path.resolve(path.dirname(from), specifier)
       for (const e of ENDINGS) if (this.isFile(p + e)) return this.files.quietly(() => fs.realpathSync(p + e))
       if (/\.[cm]?js$/.test(p) && this.isFile(p.replace(/js$/, 'ts'))) return p.replace(/js$/, 'ts')
-      this.files.look(p)
+      this.missing(specifier, from)
       throw coded(`Cannot find module '${p}' imported from ${from}`, 'ERR_MODULE_NOT_FOUND')
     }
     return this.files.quietly(() => this.packaged(specifier, from))
@@ -179,7 +189,21 @@ class Modules {
       }
       if (d === path.dirname(d)) break
     }
+    this.missing(specifier, from)
     throw coded(`Cannot find package '${name}' imported from ${from}`, 'ERR_MODULE_NOT_FOUND')
+  }
+
+  // missing notes where a module would have been found.
+  missing(specifier, from) {
+    const folder = path.dirname(from)
+    if (/^(\.{0,2}\/|\.{1,2}$)/.test(specifier)) {
+      const p = path.resolve(folder, specifier)
+      for (const e of ENDINGS) this.files.missed(p + e)
+      this.files.missed(p.replace(/js$/, 'ts'))
+      return
+    }
+    const name = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+    for (const d of Module._nodeModulePaths(folder)) this.files.missed(path.join(d, name))
   }
 
   // import is the import of the program's texts.
@@ -194,8 +218,7 @@ class Modules {
     this.note(file)
     if (!this.isOwn(file)) {
       const found = await this.foreign(file, o)
-      this.library(file, found.default ?? found)
-      return this.named(`npm:${specifier}`, found)
+      return this.named('esm:' + this.library(file, found.default ?? found), found)
     }
     if (file.endsWith('.json')) return { default: this.require(file) }
     const m = await this.linked(file)
@@ -358,7 +381,7 @@ class Modules {
   // imports tells what the node imported, or what its values come from.
   imports(request, node, groups) {
     const libraries = {}
-    for (const n of this.usedLibraries) libraries[n] = [this.libraries.get(n)]
+    for (const n of this.usedLibraries) libraries[n] = this.libraries.get(n)
     for (const f of this.loadedNow ?? []) this.uses(f)
     return { libraries, loads: {}, files: [...this.used].sort(), held: [] }
   }

@@ -1,0 +1,73 @@
+'use strict'
+// Versions of packages. A value of a package is named by the version of the package and of all that it needs: an upgrade
+// of any of them is another value.
+
+const fs = require('fs')
+const path = require('path')
+const Module = require('module')
+const { createHash } = require('crypto')
+
+const { readFileSync, existsSync } = fs
+
+class Packages {
+  constructor(files) {
+    this.files = files
+    this.texts = new Map() // package.json → its content when it was read first
+    this.found = new Map() // folder of a package → the package.json of all that it needs, its own first
+    this.versions = new Map() // folder of a package → digest of those
+  }
+
+  read(file) {
+    try {
+      return this.files.quietly(() => readFileSync(file, 'utf8'))
+    } catch {
+      return ''
+    }
+  }
+
+  // needed returns the package.json of a package in a folder, and of the packages that it needs.
+  needed(folder) {
+    const known = this.found.get(folder)
+    if (known) return known
+    const found = new Set()
+    const next = [folder]
+    while (next.length) {
+      const d = next.pop()
+      const file = path.join(d, 'package.json')
+      if (found.has(file)) continue
+      found.add(file)
+      if (!this.texts.has(file)) this.texts.set(file, this.read(file))
+      let p = {}
+      try {
+        p = JSON.parse(this.texts.get(file))
+      } catch {}
+      for (const name of Object.keys({ ...p.dependencies, ...p.optionalDependencies, ...p.peerDependencies })) {
+        const at = Module._nodeModulePaths(d).find((m) => this.files.quietly(() => existsSync(path.join(m, name))))
+        if (at) next.push(this.files.quietly(() => fs.realpathSync(path.join(at, name))))
+      }
+    }
+    const list = [...found]
+    this.found.set(folder, list)
+    return list
+  }
+
+  // version returns a digest of the versions of a package and of what it needs.
+  version(folder) {
+    let d = this.versions.get(folder)
+    if (d === undefined) {
+      const h = createHash('sha256')
+      for (const file of this.needed(folder)) h.update(this.texts.get(file) + '\0')
+      d = h.digest('hex').slice(0, 16)
+      this.versions.set(folder, d)
+    }
+    return d
+  }
+
+  // changed reports whether a package is no more what it was when it was loaded.
+  changed() {
+    for (const [file, text] of this.texts) if (this.read(file) !== text) return true
+    return false
+  }
+}
+
+module.exports = { Packages }
