@@ -24,8 +24,9 @@ const (
 // PlanNode is one node of a plan.
 type PlanNode struct {
 	Block   state.BlockID
-	Node    int // index in the block
-	Line    int // 1-based in the block
+	Node    int           // index in the block
+	Text    state.BlockID // the block that holds its text: Block, or that of the function which the node is a part of
+	Line    int           // 1-based in Text
 	Action  Action
 	Reason  state.Reason
 	Seconds float64 // recorded cost of the last execution; 0 when there was none
@@ -81,7 +82,7 @@ type decision struct {
 // decide reports what happens to n at p. It is the only place where that is decided: plans, the planner, runs and
 // speculation all call it, so a run does what the plan before it said.
 func (e *Engine) decide(p place, n *node, g given) (decision, error) {
-	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line, Code: n.code, Facts: n.facts}}
+	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Text: n.text.ID, Line: n.facts.Line, Code: n.code, Facts: n.facts}}
 	end := p.ending()
 	if end.sure {
 		return d.skip(end.by), nil

@@ -70,6 +70,7 @@ type PlanBlock struct {
 	Saved   float64 // recorded cost of the nodes reused
 	Nodes   []PlanNode
 	Err     *state.ExecError
+	Whole   string // why a function that the block calls once is one node; "" where there is none
 }
 
 // Plan reports what Run would do with blocks. It executes and writes nothing. It visits every node, see Planner.
@@ -141,6 +142,7 @@ func planBlocks(units []*unit, acts []PlanNode) []PlanBlock {
 			Action: ActReuse,
 			Reason: state.Reason{Code: state.ReasonReused},
 			Err:    u.err,
+			Whole:  u.whole,
 		}
 		if u.err != nil {
 			b.Action, b.Reason = ActBlock, state.Reason{Code: state.ReasonSyntax}

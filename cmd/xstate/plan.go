@@ -232,6 +232,23 @@ func (a *app) printPlan(d *api.Plan, note string) error {
 	return nil
 }
 
+// partRows are the rows of the nodes of a function that a block calls, beside those that are reused.
+func partRows(b *api.PlanBlock) (rows [][]string) {
+	for _, n := range b.Nodes {
+		if n.Part != "" && n.Action != runner.ActReuse && n.Action != runner.ActBlock && n.Action != runner.ActSkip {
+			took := "?"
+			if n.Seconds > 0 {
+				took = seconds(n.Seconds)
+			}
+			rows = append(rows, []string{"", "  " + n.Part, string(n.Action), took, reasonText(n.Reason)})
+		}
+	}
+	if b.Whole != "" {
+		rows = append(rows, []string{"", "  " + b.Whole})
+	}
+	return rows
+}
+
 func (a *app) planText(d *api.Plan, note string) {
 	if d.Saved > 0 || d.Reuse > 0 { // of a new program everything is new
 		for _, e := range d.Edits {
@@ -254,6 +271,7 @@ func (a *app) planText(d *api.Plan, note string) {
 			rows,
 			[]string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)},
 		)
+		rows = append(rows, partRows(&b)...)
 	}
 	a.ui.table(rows)
 	a.ui.write(effectText(d.Impact))
@@ -345,12 +363,14 @@ func planDocumentOf(
 			Saved:   micro(b.Saved),
 			Error:   b.Err,
 			Nodes:   []api.PlanNode{},
+			Whole:   b.Whole,
 		}
 		for _, n := range b.Nodes {
-			pb.Nodes = append(
-				pb.Nodes,
-				api.PlanNode{Line: n.Line, Action: n.Action, Reason: n.Reason, Seconds: micro(n.Seconds)},
-			)
+			node := api.PlanNode{Line: n.Line, Action: n.Action, Reason: n.Reason, Seconds: micro(n.Seconds)}
+			if node.Part = n.Facts.Part.Label(); node.Part != "" {
+				node.Of = n.Text
+			}
+			pb.Nodes = append(pb.Nodes, node)
 		}
 		d.Blocks = append(d.Blocks, pb)
 	}

@@ -1,8 +1,9 @@
 // Package python turns the source of Python and IPython blocks into the facts of package depgraph.
 //
-// The package is pure: it reads no files, clock or randomness, and starts no goroutines. It has four entry points:
+// The package is pure: it reads no files, clock or randomness, and starts no goroutines. It has five entry points:
 //
 //   - Analyze returns the facts of a block. Facts about names come from one walk over the syntax tree.
+//   - Unfold finds the functions of a program whose statements are nodes of their own.
 //   - Outline returns what a text defines and asserts, for texts that refer to each other.
 //   - Symbols returns the tokens of the statements that bind each name.
 //   - Comments returns the comments that the tokens leave out.

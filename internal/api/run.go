@@ -165,11 +165,14 @@ type PlanBlock struct {
 	Saved   float64          `json:"saved_seconds"`
 	Error   *state.ExecError `json:"error"`
 	Nodes   []PlanNode       `json:"nodes"`
+	Whole   string           `json:"whole,omitempty"` // why a function that it calls is one node
 }
 
 // PlanNode is a node of a plan.
 type PlanNode struct {
-	Line    int           `json:"line"` // of the block, from 1
+	Line    int           `json:"line"`           // of the block, from 1; with a part, of the block "of"
+	Part    string        `json:"part,omitempty"` // its place in a function: "main[3]"
+	Of      state.BlockID `json:"of,omitempty"`   // the block that defines the function
 	Action  runner.Action `json:"action"`
 	Reason  state.Reason  `json:"reason"`
 	Seconds float64       `json:"seconds"`

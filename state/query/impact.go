@@ -73,8 +73,11 @@ func (h *History) Made(program []state.ProgramBlock) (map[depgraph.Key]AccessVie
 	return made, nil
 }
 
-// IsMade reports whether a key is a variable or a file: what a program makes.
-func IsMade(k depgraph.Key) bool { return k.Space() == "var" || k.Space() == "file" }
+// IsMade reports whether a key is a variable of the program or a file: what a program makes. A variable of a function
+// ("main.df") is no more than a step on the way.
+func IsMade(k depgraph.Key) bool {
+	return k.Space() == "var" && !strings.Contains(k.Name(), ".") || k.Space() == "file"
+}
 
 // OutsideEffects returns the effects of an execution outside the program: those that its marks name, and the files that
 // it wrote.

@@ -6,6 +6,12 @@
 //
 // A Baseline runs the same blocks without any observation. It is what xstate is measured against.
 //
+// # Functions
+//
+// A node that is a part of a function's body (depgraph.Part) is compiled as a function of that name, whose variables
+// come from the namespace and go back there: see function_part.py. Its loops run on fast locals, and its tracebacks
+// show what those of the whole function do.
+//
 // # Semantics
 //
 // Keys of results hold the constant Semantics, and not the text of the driver. TestSemantics fails when the code of the
