@@ -7493,6 +7493,7 @@ type PlanBlock struct {
 	SavedSeconds  float64                `protobuf:"fixed64,7,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	Error         *ExecError             `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	Nodes         []*PlanNode            `protobuf:"bytes,9,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Whole         string                 `protobuf:"bytes,10,opt,name=whole,proto3" json:"whole,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7590,9 +7591,18 @@ func (x *PlanBlock) GetNodes() []*PlanNode {
 	return nil
 }
 
+func (x *PlanBlock) GetWhole() string {
+	if x != nil {
+		return x.Whole
+	}
+	return ""
+}
+
 type PlanNode struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Line          int32                  `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	Part          string                 `protobuf:"bytes,5,opt,name=part,proto3" json:"part,omitempty"`
+	Of            string                 `protobuf:"bytes,6,opt,name=of,proto3" json:"of,omitempty"`
 	Action        string                 `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
 	Reason        *Reason                `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
@@ -7635,6 +7645,20 @@ func (x *PlanNode) GetLine() int32 {
 		return x.Line
 	}
 	return 0
+}
+
+func (x *PlanNode) GetPart() string {
+	if x != nil {
+		return x.Part
+	}
+	return ""
+}
+
+func (x *PlanNode) GetOf() string {
+	if x != nil {
+		return x.Of
+	}
+	return ""
 }
 
 func (x *PlanNode) GetAction() string {
@@ -12566,7 +12590,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05loops\x18\x11 \x03(\v2\x0f.xstate.v1.LoopR\x05loops\x120\n" +
 	"\bmanifest\x18\x12 \x03(\v2\x14.xstate.v1.DeviationR\bmanifest\x12#\n" +
 	"\x04lost\x18\x0e \x03(\v2\x0f.xstate.v1.LostR\x04lost\x12/\n" +
-	"\x05fires\x18\x0f \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\xa0\x02\n" +
+	"\x05fires\x18\x0f \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\xb6\x02\n" +
 	"\tPlanBlock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
@@ -12576,9 +12600,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12#\n" +
 	"\rsaved_seconds\x18\a \x01(\x01R\fsavedSeconds\x12*\n" +
 	"\x05error\x18\b \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12)\n" +
-	"\x05nodes\x18\t \x03(\v2\x13.xstate.v1.PlanNodeR\x05nodes\"{\n" +
+	"\x05nodes\x18\t \x03(\v2\x13.xstate.v1.PlanNodeR\x05nodes\x12\x14\n" +
+	"\x05whole\x18\n" +
+	" \x01(\tR\x05whole\"\x9f\x01\n" +
 	"\bPlanNode\x12\x12\n" +
-	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x16\n" +
+	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x12\n" +
+	"\x04part\x18\x05 \x01(\tR\x04part\x12\x0e\n" +
+	"\x02of\x18\x06 \x01(\tR\x02of\x12\x16\n" +
 	"\x06action\x18\x02 \x01(\tR\x06action\x12)\n" +
 	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\"\x8d\x01\n" +

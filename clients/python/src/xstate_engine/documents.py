@@ -885,10 +885,13 @@ class PlanBlock(TypedDict):
     saved_seconds: float
     error: ExecError | None
     nodes: list[PlanNode]
+    whole: NotRequired[str]
 
 
 class PlanNode(TypedDict):
     line: int
+    part: NotRequired[str]
+    of: NotRequired[str]
     action: str
     reason: Reason
     seconds: float
