@@ -23,7 +23,7 @@ class Hidden {
     this.cwd = process.cwd.bind(process)
     this.directory()
     this.watchEnviron()
-    this.settings = settings(() => marks.add('clock'))
+    this.settings = settings(marks)
   }
 
   random() {
