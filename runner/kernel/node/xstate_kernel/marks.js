@@ -2,6 +2,7 @@
 // Why the result of a node may vary: the clock, randomness of the system, the network, child processes, threads.
 
 const { syncBuiltinESMExports } = require('module')
+const { nameOf, named } = require('./intrinsics')
 
 class Marks {
   constructor() {
@@ -42,6 +43,10 @@ class Marks {
       },
     })
     Object.defineProperty(o, name, { ...p, value: f })
+    const known = nameOf.get(inner)
+    if (known === undefined) return
+    nameOf.set(f, known)
+    named.set(known, f)
   }
 
   clocks() {

@@ -48,7 +48,7 @@ class Writes {
     const within = [...reads, ...rebound]
     for (const n of rebound) {
       const fp = groups.prints.get(n)
-      if (fp.unsettled) groups.put(n, this.held(fp, undefined, within))
+      if (fp.unsettled && !fp.module) groups.put(n, this.held(fp, undefined, within))
     }
     const candidates = new Set([...near, ...[...reads].filter((n) => !rebound.has(n))])
     const mutated = this.rehash(candidates, old, now, rebound, reads)
