@@ -24,7 +24,7 @@ class Setting {
 // settings observes console and util.inspect from now on.
 function settings(marks) {
   const symbol = (name) => Object.getOwnPropertySymbols(console).find((s) => s.description === name)
-  const group = watched(symbol('kGroupIndent'), () => { found[0].touched = true })
+  const group = watched(symbol('kGroupIndent') ?? symbol('kGroupIndentationString'), () => { found[0].touched = true })
   const counts = watched(symbol('counts'), () => { found[1].touched = true })
   const timers = watched('_times', () => {
     found[2].touched = true
