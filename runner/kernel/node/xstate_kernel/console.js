@@ -49,7 +49,7 @@ function settings(marks) {
 }
 
 // NUMBERED is in the text of a timer, a socket and the like: Node numbers them as it makes them.
-const NUMBERED = /\[Symbol\((?:asyncId|async_id_symbol)\)\]: \d/
+const NUMBERED = /Symbol\((?:asyncId|async_id_symbol)\)\]?: \d/
 
 // watched puts an accessor in the place of a property of console.
 function watched(key, touch) {
