@@ -22,7 +22,7 @@ import (
 // How the interpreter alone runs a program is the first word of the section "judge" of a session:
 //
 //   - (absent): the blocks one after the other, with a line between any two
-//   - settled: the same, and between blocks it waits for timers, promises and files that the block left behind
+//   - settled: the same, and between blocks it waits until nothing is left of what the block began
 //   - whole: without lines, which the program would notice; all that it prints is compared at once
 //   - none: not at all, for the reason that follows
 const (
@@ -229,15 +229,11 @@ var (
 	shellTitle = regexp.MustCompile(`(?m)^# %% .*\n`)
 )
 
-// settle waits until nothing is left that the program began.
-const settle = `Object.defineProperty(globalThis, '__settle', { value: async () => {
-  const wait = setTimeout, soon = setImmediate
-  const idle = ['PipeWrap', 'TTYWrap', 'Immediate', 'CloseReq']
-  for (let i = 0; i < 1000; i++) {
-    await new Promise(r => soon(r))
-    if (process.getActiveResourcesInfo().every(k => idle.includes(k))) return
-    await new Promise(r => wait(r, 1))
-  }
+// settle waits until nothing is left that the program began: Node says so, and a list of what is active is empty
+// between the parts of an import().
+const settle = `Object.defineProperty(globalThis, '__settle', { value: () => {
+  const soon = setImmediate
+  return new Promise(r => process.once('beforeExit', () => soon(r)))
 } })
 `
 

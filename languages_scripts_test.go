@@ -94,8 +94,12 @@ var (
 // editedScript returns a script and what random edits make of it, one after the other.
 func editedScript(text string, r *rand.Rand) []string {
 	versions := []string{text}
-	for range 8 {
-		lines := strings.SplitAfter(versions[len(versions)-1], "\n")
+	for range 1000 {
+		if len(versions) > 8 {
+			break
+		}
+		last := versions[len(versions)-1]
+		lines := strings.SplitAfter(last, "\n")
 		i := r.IntN(len(lines))
 		switch line := lines[i]; r.IntN(6) {
 		case 0, 1:
@@ -107,10 +111,11 @@ func editedScript(text string, r *rand.Rand) []string {
 				lines[i] = []string{"", line + line}[r.IntN(2)]
 			}
 		case 5:
-			versions = append(versions, versions[r.IntN(len(versions))])
-			continue
+			lines = strings.SplitAfter(versions[r.IntN(len(versions))], "\n")
 		}
-		versions = append(versions, strings.Join(lines, ""))
+		if next := strings.Join(lines, ""); next != last {
+			versions = append(versions, next)
+		}
 	}
 	return versions
 }

@@ -48,29 +48,50 @@ function post(method, params) {
 
 // take lets the inspector give an object to the driver.
 function take(objectId) {
-  post('Runtime.callFunctionOn', { objectId, functionDeclaration: 'function () { __xs_take(this) }' })
+  post('Runtime.callFunctionOn', { objectId, functionDeclaration: 'function () { "use strict"; __xs_take(this) }' })
+}
+
+// look gives what the inspector knows of the inside of an object to visit: name → value, in the inspector's terms.
+function look(o, visit) {
+  if (session === undefined) {
+    session = new (require('inspector').Session)()
+    session.connect()
+  }
+  globalThis.__xs_taken = o
+  const root = post('Runtime.evaluate', { expression: '__xs_taken', objectGroup: 'xs' })
+  const inner = root && post('Runtime.getProperties', { objectId: root.result.objectId, ownProperties: true })
+  const found = visit(new Map(inner?.internalProperties?.map((p) => [p.name, p.value])))
+  post('Runtime.releaseObjectGroup', { objectGroup: 'xs' })
+  globalThis.__xs_taken = undefined
+  return found
+}
+
+// inside returns the values of some internal slots of an object; undefined: it has none of the first name.
+function inside(o, ...names) {
+  return look(o, (slots) => slots.has(names[0]) ? names.map((n) => valueOf(slots.get(n))) : undefined)
+}
+
+function valueOf(x) {
+  if (x === undefined || x.subtype === 'null') return null
+  if (x.objectId) {
+    take(x.objectId)
+    return taken
+  }
+  const special = x.unserializableValue
+  if (special === undefined) return x.value
+  return special.endsWith('n') ? BigInt(special.slice(0, -1)) : Number(special)
 }
 
 // scopesOf returns what visit makes of each scope of a function, the innermost first, given the inspector's number of
 // it; null: they cannot be read.
 function scopesOf(f, visit) {
-  if (session === undefined) {
-    session = new (require('inspector').Session)()
-    session.connect()
-  }
-  globalThis.__xs_taken = f
-  const root = post('Runtime.evaluate', { expression: '__xs_taken', objectGroup: 'xs' })
-  const inner = root && post('Runtime.getProperties', { objectId: root.result.objectId, ownProperties: true })
-  const list = inner?.internalProperties?.find((p) => p.name === '[[Scopes]]')
-  let found = null
-  if (list) {
-    const all = post('Runtime.getProperties', { objectId: list.value.objectId, ownProperties: true })
-    found = (all?.result ?? []).filter((one) => /^\d+$/.test(one.name) && one.value.description !== 'Global')
+  return look(f, (slots) => {
+    const list = slots.get('[[Scopes]]')
+    if (!list) return null
+    const all = post('Runtime.getProperties', { objectId: list.objectId, ownProperties: true })
+    return (all?.result ?? []).filter((one) => /^\d+$/.test(one.name) && one.value.description !== 'Global')
       .flatMap((one) => visit(one.value.objectId))
-  }
-  post('Runtime.releaseObjectGroup', { objectGroup: 'xs' })
-  globalThis.__xs_taken = undefined
-  return found
+  })
 }
 
 // variables returns copies of the scopes of a function that the transform has not seen.
@@ -125,4 +146,4 @@ function begin() {
   }
 }
 
-module.exports = { begin, captured, chain, variables, made, scopeOf, Scope, UNSET }
+module.exports = { begin, captured, chain, inside, variables, made, scopeOf, Scope, UNSET }

@@ -22,14 +22,14 @@ class Setting {
   }
 }
 
-// settings observes console and util.inspect from now on. timed is called when a timer is used.
-function settings(timed) {
+// settings observes console and util.inspect from now on.
+function settings(marks) {
   const symbol = (name) => Object.getOwnPropertySymbols(console).find((s) => s.description === name)
-  const group = watched(symbol('kGroupIndent'), () => { found[0].touched = true })
+  const group = watched(symbol('kGroupIndent') ?? symbol('kGroupIndentationString'), () => { found[0].touched = true })
   const counts = watched(symbol('counts'), () => { found[1].touched = true })
   const timers = watched('_times', () => {
     found[2].touched = true
-    timed()
+    marks.add('clock')
   })
   const options = inspect.defaultOptions
   const { argv } = process
@@ -48,9 +48,15 @@ function settings(timed) {
       argv.splice(0, Infinity, ...parse(data === null ? found[4].plain : data.toString()))
     }),
   ]
-  watchInspect(symbol, () => { found[3].touched = true })
+  watchInspect(symbol, () => { found[3].touched = true }, (text) => {
+    if (NUMBERED.test(text)) marks.add('process')
+    return text
+  })
   return found
 }
+
+// NUMBERED is in the text of a timer, a socket and the like: Node numbers them as it makes them.
+const NUMBERED = /Symbol\((?:asyncId|async_id_symbol)\)\]?: \d/
 
 // watched puts an accessor in the place of a property.
 function watched(key, touch, o = console) {
@@ -72,18 +78,19 @@ function fill(map, entries) {
 const optionsText = (o) => stringify(o, (k, v) => (v === Infinity ? 'Infinity' : v))
 const optionsOf = (text) => parse(text, (k, v) => (v === 'Infinity' ? Infinity : v))
 
-// watchInspect notes where objects are shown: their text depends on the default options.
-function watchInspect(symbol, touch) {
+// watchInspect notes where objects are shown, since their text depends on the default options, and looks at the text.
+function watchInspect(symbol, touch, look) {
   let formatting = false
   for (const o of [console, console.Console.prototype]) {
     for (const name of ['kFormatForStdout', 'kFormatForStderr']) {
       const format = o[symbol(name)]
       define(o, symbol(name), function (args) {
-        if (args.some(isObject)) touch()
         const outer = formatting
         formatting = true
         try {
-          return Reflect.apply(format, this, [args])
+          if (!args.some(isObject)) return Reflect.apply(format, this, [args])
+          touch()
+          return look(Reflect.apply(format, this, [args]))
         } finally {
           formatting = outer
         }
@@ -96,14 +103,18 @@ function watchInspect(symbol, touch) {
     })
   }
   util.inspect = new Proxy(inspect, {
-    apply(target, self, args) { touch(); return Reflect.apply(target, self, args) },
+    apply(target, self, args) { touch(); return look(Reflect.apply(target, self, args)) },
     get(target, k) { if (k === 'defaultOptions') touch(); return target[k] },
     set(target, k, v) { if (k === 'defaultOptions') touch(); target[k] = v; return true },
   })
   for (const name of ['format', 'formatWithOptions']) {
     const inner = util[name]
     util[name] = new Proxy(inner, {
-      apply(target, self, args) { if (args.some(isObject)) touch(); return Reflect.apply(target, self, args) },
+      apply(target, self, args) {
+        if (!args.some(isObject)) return Reflect.apply(target, self, args)
+        touch()
+        return look(Reflect.apply(target, self, args))
+      },
     })
   }
 }

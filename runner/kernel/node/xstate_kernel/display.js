@@ -2,7 +2,9 @@
 // What a block shows beside text: the value of its last expression, and what it gives to display.
 
 const util = require('util')
-const { isTimer } = require('./marks')
+const EventEmitter = require('events')
+const { sourceOf } = require('./walk')
+const { types } = util
 const JUPYTER = Symbol.for('Jupyter.display')
 const IMAGES = [['image/png', [0x89, 0x50, 0x4e, 0x47]], ['image/jpeg', [0xff, 0xd8, 0xff]],
   ['image/gif', [0x47, 0x49, 0x46, 0x38]]]
@@ -24,7 +26,17 @@ function bundle(v) {
   return { 'text/plain': shown(v) }
 }
 
-const shown = (v) => util.inspect(v, { maxArrayLength: 100, maxStringLength: 10000 })
+const shown = (v) => isHandle(v) ? `[${v.constructor.name}]` :
+  util.inspect(v, { maxArrayLength: 100, maxStringLength: 10000 })
+
+// isHandle reports whether a value is a stream, server, child process or timer of Node: of these the name is shown, as
+// their inside is long and differs from run to run.
+function isHandle(v) {
+  if (v === null || typeof v !== 'object' || types.isProxy(v)) return false
+  const c = v.constructor
+  if (typeof c !== 'function' || sourceOf(c).own) return false
+  return v instanceof EventEmitter && c !== EventEmitter || /^(Timeout|Immediate)$/.test(c.name) && 'hasRef' in v
+}
 
 function text(found, v) {
   const out = {}
@@ -66,7 +78,7 @@ function begin(kernel) {
 
 // result shows the value of the last expression of a block.
 function result(kernel, v) {
-  if (v === undefined || isTimer(v)) return // the fields of a timer show the clock
+  if (v === undefined) return
   kernel.recorder.rich('result', bundle(v))
 }
 

@@ -25,7 +25,7 @@ class Hidden {
     this.directory()
     this.watchEnviron()
     this.input = new Input(options.stdin, files, marks)
-    this.settings = [...settings(() => marks.add('clock')), this.input]
+    this.settings = [...settings(marks), this.input]
   }
 
   random() {

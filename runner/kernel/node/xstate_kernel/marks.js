@@ -2,12 +2,7 @@
 // Why the result of a node may vary: the clock, randomness of the system, the network, child processes, threads.
 
 const { syncBuiltinESMExports } = require('module')
-const { inspect } = require('util')
-const timer = setTimeout(() => {})
-const next = setImmediate(() => {})
-clearTimeout(timer)
-clearImmediate(next)
-const isTimer = (v) => v instanceof timer.constructor || v instanceof next.constructor
+const { nameOf, named } = require('./intrinsics')
 
 class Marks {
   constructor() {
@@ -49,6 +44,10 @@ class Marks {
       },
     })
     Object.defineProperty(o, name, { ...p, value: f })
+    const known = nameOf.get(inner)
+    if (known === undefined) return
+    nameOf.set(f, known)
+    named.set(known, f)
   }
 
   clocks() {
@@ -72,7 +71,6 @@ class Marks {
     Object.defineProperty(Plain, 'now', { enumerable: false })
     const P = Object.getPrototypeOf(performance)
     this.wrap(P, 'now', 'clock')
-    this.wrap(timer.constructor.prototype, inspect.custom, 'clock')
     const { hrtime } = process
     this.wrap(process, 'hrtime', 'clock')
     this.wrap(hrtime, 'bigint', 'clock')
@@ -152,4 +150,4 @@ class Marks {
   }
 }
 
-module.exports = { Marks, isTimer }
+module.exports = { Marks }

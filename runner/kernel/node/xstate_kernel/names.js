@@ -71,7 +71,11 @@ class Names {
   // declare puts an accessor in the place of a name that let, const or class declares and that has no value yet.
   declare(name, constant) {
     const names = this
-    const get = () => { throw new ReferenceError(`Cannot access '${name}' before initialization`) }
+    const get = () => {
+      const e = new ReferenceError(`Cannot access '${name}' before initialization`)
+      if (!/[( ](?:\/|file:)/.test(String(e.stack).split('\n')[2])) throw e
+      return undefined // a file asks for a property of the global object, as lodash does for _
+    }
     const set = (v) => {
       names.accessors.delete(name)
       if (names.node !== null) names.node.writes.add(name)

@@ -5,7 +5,7 @@
 const { createHash } = require('crypto')
 const { types, inspect } = require('util')
 const intrinsics = require('./intrinsics')
-const { captured, variables, Scope, UNSET } = require('./closures')
+const { captured, variables, inside, Scope, UNSET } = require('./closures')
 const { nameOf, symbols, isObject } = intrinsics
 
 const { getOwnPropertyDescriptor: property, ownKeys, getPrototypeOf: prototype, isExtensible } = Reflect
@@ -31,7 +31,7 @@ const statics = new WeakMap() // class → the same of its static ones
 const moduleTexts = new Map()
 const parts = new WeakMap()
 const LOCALS = new Set(['require', 'module', '__filename', '__dirname'])
-const MOST = 500 // functions of modules whose variables a walk reads
+const MOST = 500 // objects that a walk lets the inspector look into, each some 0.3 ms
 
 const LAST = /\/\*@xs([^*]*)\*\/\}$/ // of a function with a body in braces, and of a class
 const FIRST = /\/\*@xe([^*]*)\*\// // of an arrow whose body is an expression
@@ -112,7 +112,7 @@ class Walk {
     this.module = false // it is, or reaches, a part of a workspace module
     this.inModule = false // variables of functions of workspace modules count
     this.simple = true // it is made of plain objects, arrays and primitives
-    this.read = 0 // functions of modules whose variables were read
+    this.read = 0 // objects that the inspector looked into
     this.size = 0
     this.count = 0
     this.hash = createHash('sha256')
@@ -260,8 +260,10 @@ class Walk {
     if (types.isProxy(v)) {
       this.simple = false
       this.ids.set(v, this.count++)
-      this.hide('a Proxy')
       this.tag(99)
+      const parts = this.slots(v, '[[Target]]', '[[Handler]]')
+      if (parts === undefined) this.hide('a Proxy')
+      else todo.push(...parts)
       return
     }
     if (typeof v === 'function') { this.simple = false; this.function(v, todo); return }
@@ -408,7 +410,10 @@ class Walk {
       this.tag(43)
     } else if (types.isPromise(v)) {
       this.tag(98)
-      this.hide('a Promise', false)
+      const [state, result] = this.slots(v, '[[PromiseState]]', '[[PromiseResult]]') ?? ['pending']
+      this.string(state)
+      if (state === 'pending') this.hide('a Promise')
+      else todo.push(result)
     } else if (types.isWeakMap(v) || types.isWeakSet(v) || v instanceof WeakRef || v instanceof FinalizationRegistry) {
       this.tag(98)
       this.hide('a weak reference or collection')
@@ -443,6 +448,11 @@ class Walk {
     }
   }
 
+  // slots returns the values of some internal slots of an object; undefined: it has none, or it cost too much.
+  slots(v, ...names) {
+    return this.read++ < MOST ? inside(v, ...names) : undefined
+  }
+
   // view writes a part of a buffer. Node cuts small buffers from a pool, whose other parts are no part of the value.
   view(v, todo) {
     const pooled = Buffer.isBuffer(v) && v.buffer.byteLength === Buffer.poolSize && v.byteLength < Buffer.poolSize
@@ -471,7 +481,13 @@ class Walk {
       this.module = true
       if (this.inModule && this.read < MOST && ofModule(s)) { this.moduleFunction(f, s, todo); return }
       this.tag(97)
-      this.hide(/\[native code\]\s*\}$/.test(s.text) ? 'a native function' : 'a function of a module')
+      const bound = this.slots(f, '[[TargetFunction]]', '[[BoundThis]]', '[[BoundArgs]]')
+      if (bound !== undefined) {
+        const [target, self, args] = bound
+        for (const k of ownKeys(f)) this.property(f, k, todo)
+        this.int(args.length)
+        todo.push(...args, self, target)
+      } else this.hide(/\[native code\]\s*\}$/.test(s.text) ? 'a native function' : 'a function of a module')
       return
     }
     this.soft.set(f, this.count++)

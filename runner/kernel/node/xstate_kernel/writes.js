@@ -43,7 +43,12 @@ class Writes {
         this.names.bind(n, kept)
         fp = fingerprint(kept)
       }
-      groups.put(n, this.held(fp, undefined, reads))
+      groups.put(n, fp)
+    }
+    const within = [...reads, ...rebound]
+    for (const n of rebound) {
+      const fp = groups.prints.get(n)
+      if (fp.unsettled && !fp.module) groups.put(n, this.held(fp, undefined, within))
     }
     const candidates = new Set([...near, ...[...reads].filter((n) => !rebound.has(n))])
     const mutated = this.rehash(candidates, old, now, rebound, reads)
@@ -100,13 +105,13 @@ class Writes {
     return mutated
   }
 
-  // held lets a value that cannot be looked into share with all that the node read: it may hold any of that.
+  // held lets a value that cannot be looked into share with all that the node read or bound: it may hold any of that.
   held(fp, was, reads) {
     if (!fp.unsettled) return fp
     fp.extra = new Map(was?.extra)
     for (const r of reads) {
       const print = this.groups.prints.get(r)
-      if (print && print !== was) for (const [o, i] of print.ids) fp.extra.set(o, i)
+      if (print && print !== was && print !== fp) for (const [o, i] of print.ids) fp.extra.set(o, i)
     }
     for (const [o] of fp.extra) if (!fp.ids.has(o)) fp.ids.set(o, -1)
     return fp
