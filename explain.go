@@ -255,7 +255,9 @@ func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error)
 		b := &blocks[i]
 		for j := range b.Nodes {
 			willMake(&b.Nodes[j], will)
-			e.Fires = append(e.Fires, repeatedEffects(&b.Nodes[j], query.NodeName(b.ID, j, len(b.Nodes), b.Nodes[j].Facts.Part.Label()))...)
+			n := &b.Nodes[j]
+			name := query.NodeName(b.ID, j, len(b.Nodes), n.Facts.Part.Label())
+			e.Fires = append(e.Fires, repeatedEffects(n, name)...)
 		}
 	}
 	e.Lost = query.NotKept(made, func(k Key) bool { return will[k] })

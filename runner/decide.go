@@ -82,7 +82,8 @@ type decision struct {
 // decide reports what happens to n at p. It is the only place where that is decided: plans, the planner, runs and
 // speculation all call it, so a run does what the plan before it said.
 func (e *Engine) decide(p place, n *node, g given) (decision, error) {
-	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Text: n.text.ID, Line: n.facts.Line, Code: n.code, Facts: n.facts}}
+	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Text: n.text.ID, Line: n.facts.Line, Code: n.code,
+		Facts: n.facts}}
 	end := p.ending()
 	if end.sure {
 		return d.skip(end.by), nil
