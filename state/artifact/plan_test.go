@@ -106,7 +106,8 @@ func freshIsReused(t *testing.T, a *xstatetest.Asked, files map[string][]byte) {
 // unlooked reports whether a status does not look at what a block would run for.
 func unlooked(r state.Reason) bool {
 	switch r.Code {
-	case state.ReasonRetry, state.ReasonSharing, state.ReasonLayout, state.ReasonEngine:
+	case state.ReasonRetry, state.ReasonSharing, state.ReasonLayout, state.ReasonEngine,
+		state.ReasonCode: // of a block whose text is as it was: a function is unfolded, or no longer
 		return true
 	}
 	if r.Was == "!failed" { // what would be tried again may not fail
