@@ -11,6 +11,8 @@ const plain = require('./plain')
 
 const exists = fs.existsSync
 const DRAIN = 10000 // milliseconds that work which a node leaves over may take
+const STAYS = new RegExp('^(Timeout|TCPServerWrap|PipeServerWrap|UDPWRAP|FSEvent.*|StatWatcher|MessagePort|' +
+  'TCPSocketWrap|PipeWrap)$') // kinds of work that may go on for ever
 const REST = 1000 // milliseconds without work after which a worker is not waited for
 const now = process.hrtime.bigint.bind(process.hrtime)
 
@@ -21,7 +23,7 @@ class Execution {
     this.idle = null // what to call when nothing is left to do
     this.rejected = new Map()
     this.intervals = new Set()
-    this.workers = new Map() // each live worker → { active, since }: how long it has worked, and when that was so first
+    this.workers = new Map() // live worker → { active, since }: how long it has worked, and since when that is so
     process.on('worker', (w) => this.workers.set(w, { active: -1, since: 0 }))
     process.on('SIGINT', () => this.interrupt())
     process.on('unhandledRejection', (e, promise) => this.late(e))
@@ -235,7 +237,7 @@ class Execution {
     let idle = process.listenerCount('beforeExit') > 1 // what the program does at its end is not for now
     for (let all = left(); all.length || !idle; all = left()) {
       const timers = all.filter((k) => k === 'Timeout').length
-      const waits = (!all.length && this.working()) || all.some((k) => !/^(Timeout|TCPServerWrap|PipeServerWrap|UDPWRAP|FSEvent.*|StatWatcher|MessagePort|TCPSocketWrap|PipeWrap)$/.test(k)) ||
+      const waits = (!all.length && this.working()) || all.some((k) => !STAYS.test(k)) ||
         timers > this.live()
       if (!waits || Date_now() > until || running.interrupted || running.late !== null || running.ending !== null) {
         return [...all, ...this.workers.keys()]
