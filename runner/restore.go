@@ -62,6 +62,9 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 			return w.lost(lost)
 		}
 		missing, err := w.bindAll(ctx, p, at, namesToBind)
+		if err == nil && missing < 0 {
+			err = w.unparkRebound(ctx, p, at)
+		}
 		if err != nil {
 			return err
 		}
@@ -302,10 +305,8 @@ func (w *walk) closure(p *programState, namesToBind []string) []string {
 // bindGroup binds one group from what is parked or stored. It returns the node to run again if it cannot, else -1.
 func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDigest, names []string) (int, error) {
 	m := &w.e.kernelState
-	if g, ok := m.parked[j]; ok && slices.Equal(g.names, names) && w.current(p, names) {
-		delete(m.parked, j)
-		m.bind(p, j, names)
-		return -1, w.e.kernel.Bind(ctx, kernel.Binding{Unpark: []groupDigest{j}})
+	if done, err := w.unpark(ctx, p, j, names); done || err != nil {
+		return -1, err
 	}
 	if handles := p.handles(names); len(handles) > 0 {
 		return -1, w.detachUnbound(ctx, p, handles)
@@ -330,6 +331,43 @@ func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDi
 	began := time.Now()
 	defer func() { w.loadSeconds += time.Since(began).Seconds() }()
 	return w.load(ctx, p, j, names, v, writer)
+}
+
+// unparkRebound binds the parked groups of the names that node at binds to other values, though it may read none of
+// them: the rest of such a group is a group of its own after the node, and a group that is parked cannot lose a name.
+func (w *walk) unparkRebound(ctx context.Context, p *programState, at int) error {
+	names := slices.Clone(w.nodes[at].facts.Defines)
+	if t := w.outcomes[at].t; t != nil {
+		for _, a := range t.Writes {
+			if a.Key.Space() == "var" {
+				names = append(names, a.Key.Name())
+			}
+		}
+	}
+	m := &w.e.kernelState
+	for _, name := range names {
+		if _, live := m.bound[name]; live || p.get(depgraph.Var(name)).digest == state.Absent {
+			continue
+		}
+		j, group := p.groupDigest(name)
+		if len(group) > 1 {
+			if _, err := w.unpark(ctx, p, j, group); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unpark binds a group if it is parked.
+func (w *walk) unpark(ctx context.Context, p *programState, j groupDigest, names []string) (bool, error) {
+	m := &w.e.kernelState
+	if g, ok := m.parked[j]; !ok || !slices.Equal(g.names, names) || !w.current(p, names) {
+		return false, nil
+	}
+	delete(m.parked, j)
+	m.bind(p, j, names)
+	return true, w.e.kernel.Bind(ctx, kernel.Binding{Unpark: []groupDigest{j}})
 }
 
 // definer returns the last node before at that wrote the class a stored value needs, or -1.

@@ -1,8 +1,12 @@
 package bash
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	source "github.com/xstate-engine/xstate/depgraph/bash"
@@ -28,6 +32,7 @@ const (
 
 	keyDescriptors = "conf:descriptors" // files that are open, by descriptor
 	keyStreams     = "conf:streams"     // those of the standard streams, which any command uses
+	keyInput       = "conf:stdin"       // the position in the standard input, which programs share
 )
 
 // optionKeys are the keys of options that only some commands ask for. Any command may ask for another one.
@@ -271,4 +276,21 @@ func (s *snapshot) onOptions() string {
 		}
 	}
 	return letters
+}
+
+// placingInput returns the text that opens the standard input at a position. What read keeps has no zero bytes.
+func (s *session) placingInput(position string) string {
+	if s.launch.Stdin == "" {
+		return ""
+	}
+	text := "builtin exec 0<" + quote(s.launch.Stdin)
+	at, _ := strconv.ParseInt(position, 10, 64)
+	if at == 0 {
+		return text
+	}
+	content, err := os.ReadFile(s.launch.Stdin)
+	if err == nil && bytes.IndexByte(content[:min(int(at), len(content))], 0) >= 0 {
+		return fmt.Sprintf("%s\nbuiltin command head -c %d >/dev/null", text, at)
+	}
+	return fmt.Sprintf("%s\nLC_ALL=C IFS= builtin read -r -N %d -u 0 __xs_t", text, at)
 }

@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -9,9 +8,6 @@ import (
 
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
-
-// keyInput is the position in the standard input. Commands share it with the programs that they execute.
-const keyInput = "conf:stdin"
 
 // mayReadInput reports whether a node may read the standard input. Where it was not at its end, its position says
 // whether the node did; at the end nothing does.
@@ -71,21 +67,4 @@ func (sh *shell) inputPosition(before int64) int64 {
 	at := before
 	_, _ = fmt.Sscanf(text, "%d", &at)
 	return at
-}
-
-// placingInput returns the text that opens the standard input at a position. What read keeps has no zero bytes.
-func (s *session) placingInput(position string) string {
-	if s.launch.Stdin == "" {
-		return ""
-	}
-	text := "builtin exec 0<" + quote(s.launch.Stdin)
-	at, _ := strconv.ParseInt(position, 10, 64)
-	if at == 0 {
-		return text
-	}
-	content, err := os.ReadFile(s.launch.Stdin)
-	if err == nil && bytes.IndexByte(content[:min(int(at), len(content))], 0) >= 0 {
-		return fmt.Sprintf("%s\nbuiltin command head -c %d >/dev/null", text, at)
-	}
-	return fmt.Sprintf("%s\nLC_ALL=C IFS= builtin read -r -N %d -u 0 __xs_t", text, at)
 }

@@ -85,3 +85,9 @@ func makePipe(path string) (*os.File, error) {
 	}
 	return os.OpenFile(path, os.O_RDWR, 0)
 }
+
+// definition is where the program defines a function.
+type definition struct {
+	file, text string
+	line       int
+}

@@ -43,12 +43,6 @@ func (s *session) replacing(d declaration) string {
 	return text
 }
 
-// definition is where the program defines a function.
-type definition struct {
-	file, text string
-	line       int
-}
-
 // define notes where functions are defined.
 func (s *session) define(u *uses, n kernel.Node, after *snapshot) {
 	if !u.definition {

@@ -11,6 +11,9 @@ const plain = require('./plain')
 
 const exists = fs.existsSync
 const DRAIN = 10000 // milliseconds that work which a node leaves over may take
+const STAYS = new RegExp('^(Timeout|TCPServerWrap|PipeServerWrap|UDPWRAP|FSEvent.*|StatWatcher|MessagePort|' +
+  'TCPSocketWrap|PipeWrap)$') // kinds of work that may go on for ever
+const REST = 1000 // milliseconds without work after which a worker is not waited for
 const now = process.hrtime.bigint.bind(process.hrtime)
 
 class Execution {
@@ -20,6 +23,8 @@ class Execution {
     this.idle = null // what to call when nothing is left to do
     this.rejected = new Map()
     this.intervals = new Set()
+    this.workers = new Map() // live worker → { active, since }: how long it has worked, and since when that is so
+    process.on('worker', (w) => this.workers.set(w, { active: -1, since: 0 }))
     process.on('SIGINT', () => this.interrupt())
     process.on('unhandledRejection', (e, promise) => this.late(e))
     process.on('uncaughtException', (e) => this.late(e))
@@ -232,10 +237,10 @@ class Execution {
     let idle = process.listenerCount('beforeExit') > 1 // what the program does at its end is not for now
     for (let all = left(); all.length || !idle; all = left()) {
       const timers = all.filter((k) => k === 'Timeout').length
-      const waits = !all.length || all.some((k) => !/^(Timeout|TCPServerWrap|PipeServerWrap|UDPWRAP|FSEvent.*|StatWatcher|MessagePort|TCPSocketWrap|PipeWrap)$/.test(k)) ||
+      const waits = (!all.length && this.working()) || all.some((k) => !STAYS.test(k)) ||
         timers > this.live()
       if (!waits || Date_now() > until || running.interrupted || running.late !== null || running.ending !== null) {
-        return all
+        return [...all, ...this.workers.keys()]
       }
       await new Promise((resolve) => {
         running.stop = resolve
@@ -245,6 +250,21 @@ class Execution {
       })
     }
     return []
+  }
+
+  // working reports whether Node's loop has to be waited for, though what it waits for is in no list: unless that can
+  // only be workers, all of which rest.
+  working() {
+    for (const w of this.workers.keys()) if (w.threadId < 0) this.workers.delete(w)
+    let rests = this.workers.size > 0
+    for (const [w, was] of this.workers) {
+      const { idle, active } = w.performance.eventLoopUtilization()
+      if (idle === 0 || active - was.active > 1 || was.active < 0) {
+        this.workers.set(w, { active, since: Date_now() })
+        rests = false
+      } else if (Date_now() - was.since < REST) rests = false
+    }
+    return !rests
   }
 
   live() {

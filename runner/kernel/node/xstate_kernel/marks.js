@@ -2,7 +2,7 @@
 // Why the result of a node may vary: the clock, randomness of the system, the network, child processes, threads.
 
 const { syncBuiltinESMExports } = require('module')
-const { nameOf, named } = require('./intrinsics')
+const { name, nameOf, named } = require('./intrinsics')
 
 class Marks {
   constructor() {
@@ -10,6 +10,7 @@ class Marks {
     this.active = false
     this.observed = false // the sandbox sees what child processes do
     this.watched = new Set()
+    this.worker = null // what to call with the arguments of a new worker
     this.clocks()
     this.entropy()
     this.network()
@@ -38,7 +39,7 @@ class Marks {
         return Reflect.apply(target, self, args)
       },
       construct(target, args, kind) {
-        const m = typeof mark === 'function' ? mark() : mark
+        const m = typeof mark === 'function' ? mark(...args) : mark
         if (m) marks.add(m)
         return Reflect.construct(target, args, kind === f ? target : kind)
       },
@@ -138,7 +139,13 @@ class Marks {
       case 'dns/promises':
         for (const k of ['lookup', 'resolve', 'resolve4', 'resolve6', 'reverse']) this.wrap(m, k, 'network')
         break
-      case 'worker_threads': this.wrap(m, 'Worker', 'thread'); break
+      case 'worker_threads':
+        name(id, m)
+        this.wrap(m, 'Worker', (file, o) => {
+          this.worker(file, o)
+          return 'thread'
+        })
+        break
       case 'cluster': this.wrap(m, 'fork', 'subprocess'); break
       case 'os':
         for (const k of ['uptime', 'loadavg', 'freemem']) this.wrap(m, k, 'process')

@@ -16,6 +16,7 @@ const { moduleTexts, parts, walked } = require('./walk')
 const { readFileSync, statSync } = fs
 const ENDINGS = ['', '.js', '.json', '.node', '.mjs', '.cjs', '.ts', '/index.js', '/index.ts']
 const PACKAGES = Module.globalPaths.map((p) => path.normalize(p)) // where packages are that belong to the machine
+const NAMED = /\b(?:require|import)\s*\(\s*['"`]([^'"`]+)|\b(?:from|import)\s*['"]([^'"]+)/g // modules, in a text
 const isTyped = (p) => /\.[cm]?tsx?$/.test(p)
 
 class Modules {
@@ -38,6 +39,7 @@ class Modules {
       resolve: (s) => this.url(String(s), this.file),
     })
     this.hook()
+    marks.worker = (file, o) => this.worker(file, o)
   }
 
   // commonjs returns the names that a CommonJS script has.
@@ -90,6 +92,31 @@ class Modules {
         else if (path.isAbsolute(file)) modules.library(file, found)
       }
       return found
+    }
+  }
+
+  // worker notes the file of a worker as read, and the modules that it names: what another thread reads, only the
+  // sandbox sees.
+  worker(file, o) {
+    const todo = new Set()
+    const add = (text, from) => {
+      for (const [, called, from_] of text.matchAll(NAMED)) {
+        const id = called ?? from_
+        if (Module.isBuiltin(id)) continue
+        try {
+          const found = this.resolve(id, from)
+          if (this.isOwn(found)) todo.add(found)
+          else this.library(found)
+        } catch {} // it was noted as missing
+      }
+    }
+    if (o?.eval) add(String(file), path.resolve('[worker]'))
+    else if (!/^data:/.test(file)) todo.add(/^file:/.test(file) ? fileURLToPath(file) : path.resolve(String(file)))
+    for (const at of todo) {
+      this.files.read(at)
+      try {
+        add(this.files.quietly(() => readFileSync(at, 'utf8')), at)
+      } catch {}
     }
   }
 
