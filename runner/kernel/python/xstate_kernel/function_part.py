@@ -38,6 +38,7 @@ class FunctionPart:
         self.locals, self.binds = part["locals"] or (), frozenset(part["binds"] or ())
         self.sites = part["calls"] or ()
         self.call, self.header, self.flags = part["call"], part["header"], flags
+        self.results = part["results"] or ()
         self.certain, self.uses = frozenset(request.get("certain") or ()), frozenset(request["uses"])
         self.ended = [n for n in part["returned"] or () if n in namespace]
         self.asked = part["returned"] or ()
@@ -67,8 +68,13 @@ class FunctionPart:
             return [ast.copy_location(ast.Expr(call), call)]
         if self.call:
             result = self.call + ".return"
-            self.asked = (*self.asked, result)
-            value = ast.Name(result, ast.Load()) if result in self.ns else ast.Constant(None)
+            self.asked = (*self.asked, result, *self.results)
+            if result not in self.ns:
+                value = ast.Constant(None)
+            elif self.results:
+                value = ast.Tuple([ast.Name(n, ast.Load()) for n in self.results], ast.Load())
+            else:
+                value = ast.Name(result, ast.Load())
             return [_Uncalled(self.call, value).visit(s) for s in body]
         return body
 
@@ -142,8 +148,11 @@ class FunctionPart:
         if self.coroutine:
             result = await_(result)
         if type(result) is _Returned:
-            self.store("return", result.value)
-            result = result.found
+            value, result = result.value, result.found
+            for name, part in zip(self.results, value if self.results else ()):
+                self.ns[name] = part
+                self.names.store(name)
+            self.store("return", None if self.results else value)
         self._store_all(result, before)
         return None
 
@@ -204,7 +213,7 @@ class _Uncalled(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def placed(self, node):
-        return ast.copy_location(self.value, node)
+        return ast.fix_missing_locations(ast.copy_location(self.value, node))
 
 
 class _Returns(ast.NodeTransformer):
