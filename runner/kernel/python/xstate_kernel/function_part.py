@@ -8,7 +8,6 @@ a failed node defines nothing."""
 from . import original as __builtins__
 import ast
 import builtins
-import copy
 import types
 import warnings
 
@@ -104,17 +103,19 @@ class FunctionPart:
         function = make(self.function, ast.arguments([], parameters, None, [], [], None, []), body, [])
         function.type_params = []
         tree = ast.fix_missing_locations(ast.Module([at(function)], []))
-        whole = self._compiled(tree, filename)
-        self.code = next(k for k in whole.co_consts if isinstance(k, types.CodeType) and k.co_name == self.function)
+        self.code = self._compiled(tree, filename, self.function)
         self.names.add(self.code)
 
-    def _compiled(self, tree, filename):
-        flags = self.flags
+    def _compiled(self, tree, filename, function=None):
+        """Compiles a tree, which is of no use then. Returns the code of the function of that name in it, or else of
+        the tree."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            code = compile(tree, filename, "exec", flags, dont_inherit=True)
-            if any(isinstance(k, types.CodeType) for k in code.co_consts):
-                code_digest.flatten_tree(code, copy.deepcopy(tree), "exec", flags)
+            code = whole = compile(tree, filename, "exec", self.flags, dont_inherit=True)
+            if function:
+                code = next(k for k in _codes(whole) if k.co_name == function)
+            if _codes(code):
+                code_digest.flatten_tree(whole, tree, "exec", self.flags)
         return code
 
     # executing
@@ -191,6 +192,10 @@ class FunctionPart:
             name = "%s.%s" % (self.call, n)
             self.ns[name] = value
             self.names.store(name)
+
+
+def _codes(code):
+    return [k for k in code.co_consts if isinstance(k, types.CodeType)]
 
 
 def _calls(node, name):
