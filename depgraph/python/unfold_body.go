@@ -111,7 +111,8 @@ func (u *unfolder) concurrent() string {
 			continue
 		}
 		for _, text := range []string{"create_task", "ensure_future", "call_soon", "call_later", "call_at",
-			"start_server", "TaskGroup", "as_completed", "asyncio.wait(", "_event_loop", "get_running_loop", "add_done_callback"} {
+			"start_server", "TaskGroup", "as_completed", "asyncio.wait(", "_event_loop", "get_running_loop",
+			"add_done_callback"} {
 			if strings.Contains(string(f.Code), text) {
 				return fmt.Sprintf("tasks may run beside its statements (%s)", strings.Trim(text, "_("))
 			}
