@@ -21,6 +21,8 @@ type Part struct {
 	// text of its definition without the body, the node binds the parameters. Else it uses what the function returned.
 	Call   string `json:"call"`
 	Header string `json:"header"`
+	// Results are the variables in place of Returned, of Function or of Call, where it returns a tuple display.
+	Results []string `json:"results"`
 
 	Calls []CallSite `json:"-"` // outermost first: the statements that called Function and its callers
 }

@@ -311,9 +311,9 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 		}
 	}
 	if p := n.facts.Part; p != nil && (p.Function != "" || p.Call != "") {
-		fmt.Fprintf(&b, "function %q locals %q binds %q globals %q async %v returned %q\n", p.Function, p.Locals,
-			p.Binds, p.Globals, p.Async, p.Returned)
-		fmt.Fprintf(&b, "call %q header %q\n", p.Call, p.Header)
+		fmt.Fprintf(&b, "function %q locals %q globals %q async %v returned %q\n", p.Function, p.Locals, p.Globals,
+			p.Async, p.Returned)
+		fmt.Fprintf(&b, "call %q header %q results %q\n", p.Call, p.Header, p.Results)
 	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
 	debugKey(n.id(), b.String())

@@ -173,7 +173,8 @@ type statements struct {
 	calls   []depgraph.CallSite
 	ended   []string // names that are bound where a body around the statements has returned
 	inserts []insertion
-	count   int
+	count   int  // of nodes of body
+	parts   bool // a node has a Part
 }
 
 // insertion are nodes of a function that stand between nodes of its caller.
@@ -206,7 +207,7 @@ func (u *unfolder) caller(i int) {
 			s.node(kind, []uint32{c})
 			continue
 		}
-		if suite, ok := w.guarded(c); ok && s.unfoldsIn(suite) {
+		if suite, ok := w.guarded(c); ok && s.several(suite) {
 			flush()
 			s.suite(suite)
 			continue
@@ -222,14 +223,14 @@ func (u *unfolder) caller(i int) {
 	}
 	flush()
 	w.close()
-	if nodes := s.finish(); len(s.inserts) > 0 && w.err == nil {
+	if nodes := s.finish(); s.parts && w.err == nil {
 		u.found.Nodes[i] = nodes
 	}
 }
 
 // suite makes nodes of the statements of a guarded suite.
 func (s *statements) suite(suite uint32) {
-	for _, group := range s.groups(suite) {
+	for _, group := range s.dense(s.divide(suite, s.callsUnfolded)) {
 		if call, ok := s.w.callStatement(group[0]); ok && len(group) == 1 {
 			if f := s.unfolds(group[0], call); f != nil {
 				s.call(group[0], call, f)
@@ -239,16 +240,6 @@ func (s *statements) suite(suite uint32) {
 		s.node(depgraph.KindStatement, group)
 		s.part(group[0])
 	}
-}
-
-// unfoldsIn reports whether a statement of a suite calls a function that is unfolded.
-func (s *statements) unfoldsIn(suite uint32) bool {
-	for c := s.w.child(suite); c < s.w.end(suite); c = s.w.next(c) {
-		if call, ok := s.w.callStatement(c); ok && s.unfolds(c, call) != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // node makes a node of statements.
@@ -263,6 +254,7 @@ func (s *statements) node(kind depgraph.Kind, list []uint32) {
 
 // part says of the node that was made last where its text, which begins with statement c, stands.
 func (s *statements) part(c uint32) *depgraph.Part {
+	s.parts = true
 	n := &s.w.facts.Nodes[s.w.node]
 	n.Part = &depgraph.Part{Block: s.block, Calls: s.calls}
 	if col, first := s.w.indent(s.w.nodes[c].Start); first && col != (column{}) {
@@ -285,15 +277,14 @@ func (s *statements) part(c uint32) *depgraph.Part {
 	return n.Part
 }
 
-// groups divides the statements of a suite as those of a script: definitions and calls that are unfolded stand alone,
-// and so do statements between blank lines.
-func (s *statements) groups(suite uint32) [][]uint32 {
-	return s.divide(suite, func(c uint32) bool {
-		call, ok := s.w.callStatement(c)
-		return ok && s.unfolds(c, call) != nil
-	})
+// callsUnfolded reports whether a statement calls a function that is unfolded.
+func (s *statements) callsUnfolded(c uint32) bool {
+	call, ok := s.w.callStatement(c)
+	return ok && s.unfolds(c, call) != nil
 }
 
+// divide divides the statements of a suite as those of a script: definitions and calls that are unfolded stand alone,
+// and so do statements between blank lines.
 func (s *statements) divide(suite uint32, unfolds func(uint32) bool) [][]uint32 {
 	w := s.w
 	var found [][]uint32
@@ -313,6 +304,65 @@ func (s *statements) divide(suite uint32, unfolds func(uint32) bool) [][]uint32 
 		last, alone = w.line(w.nodes[c].End), apart
 	}
 	return found
+}
+
+// several reports whether a guarded suite has more than one node.
+func (s *statements) several(suite uint32) bool {
+	return len(s.dense(s.divide(suite, s.callsUnfolded))) > 1 || s.callsUnfolded(s.w.child(suite))
+}
+
+// dense divides the statements of a suite that has no blank lines: those that call functions of the program stand
+// alone, and so do those with suites, which may be loops, and runs of statements that print. Where only a return
+// statement follows those that may take long, there is nothing to gain.
+func (s *statements) dense(groups [][]uint32) [][]uint32 {
+	if len(groups) != 1 {
+		return groups
+	}
+	var found [][]uint32
+	before, gains, worked := worksAlone, false, false
+	for _, c := range groups[0] {
+		now := s.work(c)
+		if k := len(found) - 1; now != worksAlone && now == before {
+			found[k] = append(found[k], c)
+		} else {
+			found = append(found, []uint32{c})
+		}
+		gains = gains || worked && s.w.sym(c) != pytree.ReturnStatement
+		before, worked = now, worked || now == worksAlone
+	}
+	if !gains {
+		return groups
+	}
+	return found
+}
+
+// work says with which others a statement forms a node.
+type work int
+
+const (
+	worksAlone work = iota // it may take long
+	prints
+	other
+)
+
+func (s *statements) work(c uint32) work {
+	w := s.w
+	e := w.child(c)
+	switch w.sym(c) {
+	case pytree.ForStatement, pytree.WhileStatement, pytree.WithStatement, pytree.TryStatement:
+		return worksAlone
+	case pytree.IfStatement, pytree.ReturnStatement:
+		return other
+	}
+	for k := c; k < w.end(c); k++ {
+		if _, own := s.u.defs[w.src(k)]; own && w.sym(k) == pytree.Identifier {
+			return worksAlone
+		}
+	}
+	if w.sym(c) == pytree.ExpressionStatement && w.sym(e) == pytree.Call && w.src(w.child(e)) == "print" {
+		return prints
+	}
+	return other
 }
 
 // blankBetween reports whether a line between two lines is blank.
@@ -345,12 +395,14 @@ func (s *statements) call(c uint32, call callStatement, f *functionBody) {
 		site.Function = s.body.name
 	}
 	nodes, ends := s.u.body(f, append(slices.Clone(s.calls), site), s.ended)
-	s.inserts = append(s.inserts, insertion{len(w.facts.Nodes), nodes})
+	s.inserts, s.parts = append(s.inserts, insertion{len(w.facts.Nodes), nodes}), true
 	if !call.used && (!ends || s.body != nil) {
 		return
 	}
 	w.beginNode()
-	w.use(w.intern(c, depgraph.Returned(f.name)))
+	for _, name := range append(slices.Clone(f.results), depgraph.Returned(f.name)) {
+		w.use(w.intern(c, name))
+	}
 	for _, outer := range call.outer {
 		w.expr(outer)
 	}
@@ -361,7 +413,8 @@ func (s *statements) call(c uint32, call callStatement, f *functionBody) {
 		w.target(call.target, isAssigned)
 	}
 	w.endNode(depgraph.KindStatement, c, c)
-	s.part(c).Call = f.name
+	part := s.part(c)
+	part.Call, part.Results = f.name, f.results
 }
 
 // finish returns the nodes, with those of unfolded functions in their places.

@@ -20,6 +20,7 @@ type functionBody struct {
 	locals     []string // with the parameters
 	globals    []string // that it declares
 	nonlocals  []string // variables of it that nested functions bind
+	results    []string // names of the elements of the tuple that it returns, see Part; nil if it is no such
 	async      bool
 	small      bool   // its body is one node anyhow
 	whole      string // why it is not unfolded, wherever it is called; "" where it can be
@@ -67,7 +68,8 @@ func (s *statements) unlike(c uint32, call callStatement, f *functionBody) strin
 	if uses[0].block != s.block {
 		return "the program uses it elsewhere"
 	}
-	if s.body == nil && (f.at.block > s.block || f.at.block == s.block && s.w.nodes[c].Start < u.tree(s.block).Nodes[f.tree].Start) {
+	if s.body == nil && (f.at.block > s.block ||
+		f.at.block == s.block && s.w.nodes[c].Start < u.tree(s.block).Nodes[f.tree].Start) {
 		return "it is defined after the call"
 	}
 	if f.async != call.awaits {
@@ -108,8 +110,9 @@ func (u *unfolder) concurrent() string {
 		if f == nil {
 			continue
 		}
-		for _, text := range []string{"create_task", "ensure_future", "call_soon", "call_later", "call_at", "start_server",
-			"TaskGroup", "as_completed", "asyncio.wait(", "_event_loop", "get_running_loop", "add_done_callback"} {
+		for _, text := range []string{"create_task", "ensure_future", "call_soon", "call_later", "call_at",
+			"start_server", "TaskGroup", "as_completed", "asyncio.wait(", "_event_loop", "get_running_loop",
+			"add_done_callback"} {
 			if strings.Contains(string(f.Code), text) {
 				return fmt.Sprintf("tasks may run beside its statements (%s)", strings.Trim(text, "_("))
 			}
@@ -139,20 +142,29 @@ func (u *unfolder) function(name string, at nodePlace) *functionBody {
 		return f
 	}
 	f.async = w.sym(w.child(f.tree)) == p.KwAsync
-	f.header = strings.TrimSpace(w.text[w.nodes[f.tree].Start:w.nodes[f.suite].Start])
+	for c := w.child(f.tree); c < f.suite; c = w.next(c) {
+		if w.sym(c) == p.Colon {
+			f.header = w.text[w.nodes[f.tree].Start:w.nodes[c].End] // and no comment after it
+		}
+	}
 	s := &statements{u: u, w: w, block: at.block}
-	if len(s.documented(s.divide(f.suite, func(uint32) bool { return false }))) < 2 {
+	if len(s.pieces(f, func(uint32) bool { return false })) < 2 {
 		return f
 	}
 	f.small = false
 	if f.whole = f.refused(w, facts); f.whole == "" {
 		f.whole = f.scope(w)
 	}
+	for i := range w.tupleReturned(f.suite) {
+		f.results = append(f.results, fmt.Sprintf("%s.%d", depgraph.Returned(name), i))
+	}
 	return f
 }
 
 // pieces are the groups of statements of the body.
-func (s *statements) pieces(f *functionBody) [][]uint32 { return s.documented(s.groups(f.suite)) }
+func (s *statements) pieces(f *functionBody, unfolds func(uint32) bool) [][]uint32 {
+	return s.dense(s.documented(s.divide(f.suite, unfolds)))
+}
 
 // documented removes the string that documents a function.
 func (s *statements) documented(groups [][]uint32) [][]uint32 {
@@ -170,7 +182,8 @@ func (s *statements) documented(groups [][]uint32) [][]uint32 {
 // refused returns what in the text of a function keeps it from being unfolded.
 func (f *functionBody) refused(w *walker, facts *depgraph.Facts) string {
 	for _, c := range Comments(facts) {
-		if strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(c, "#")), "xstate:")) == "whole" {
+		if said, is := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(c, "#")), "xstate:"); is &&
+			strings.TrimSpace(said) == "whole" {
 			return "a comment says so"
 		}
 	}
@@ -258,7 +271,7 @@ func (f *functionBody) scope(w *walker) string {
 // that are bound where a caller has returned.
 func (u *unfolder) body(f *functionBody, calls []depgraph.CallSite, ended []string) ([]depgraph.Node, bool) {
 	s := u.bodyStatements(f, calls, ended)
-	groups := s.pieces(f)
+	groups := s.pieces(f, s.callsUnfolded)
 	for {
 		returns := s.walk(groups)
 		merged := f.merge(s, groups)
@@ -310,15 +323,17 @@ func (s *statements) walk(groups [][]uint32) (value bool) {
 			certain = certain || w.sym(c) == p.ReturnStatement
 		}
 		name := depgraph.Returned(s.body.name)
-		if certain {
-			w.bind(w.intern(group[0], name), isAssigned)
-		} else if returns {
-			w.flagModuleName(w.intern(group[0], name), definesNow)
+		for _, result := range append(slices.Clone(s.body.results), name) {
+			if certain {
+				w.bind(w.intern(group[0], result), isAssigned)
+			} else if returns {
+				w.flagModuleName(w.intern(group[0], result), definesNow)
+			}
 		}
 		w.endNode(depgraph.KindStatement, group[0], group[len(group)-1])
 		n := &w.facts.Nodes[w.node]
 		n.Expr = false
-		s.part(group[0])
+		s.part(group[0]).Results = s.body.results
 		if returns && !slices.Contains(s.ended, name) {
 			s.ended = append(s.ended, name)
 		}
@@ -341,6 +356,41 @@ func (w *walker) returns(i uint32) (some, value bool) {
 	return some, value
 }
 
+// tupleReturned returns how many elements the tuple has that a function returns: each of its return statements has a
+// tuple display of that many. Else it returns 0.
+//
+// Each element then has a name. A tuple with one name would be fingerprinted with all that it holds, which may have
+// names already.
+func (w *walker) tupleReturned(suite uint32) int {
+	n := -1
+	for k := suite; k < w.end(suite); k++ {
+		switch w.sym(k) {
+		case p.FunctionDefinition, p.ClassDefinition, p.Lambda:
+			k = w.end(k) - 1
+		case p.ReturnStatement:
+			e := w.next(w.child(k))
+			if e >= w.end(k) || w.sym(e) != p.ExpressionList && w.sym(e) != p.Tuple {
+				return 0
+			}
+			count := 0
+			for c := w.child(e); c < w.end(e); c = w.next(c) {
+				switch w.sym(c) {
+				case p.LeftParen, p.RightParen, p.Comma, p.Comment:
+				case p.ListSplat, p.ParenthesizedListSplat:
+					return 0
+				default:
+					count++
+				}
+			}
+			if n >= 0 && n != count {
+				return 0
+			}
+			n = count
+		}
+	}
+	return max(n, 0)
+}
+
 // merge joins the groups from where a nested function captures a variable to where the variable is bound again.
 func (f *functionBody) merge(s *statements, groups [][]uint32) [][]uint32 {
 	if len(s.w.facts.Nodes) != len(groups) && len(s.inserts) == 0 {
@@ -357,7 +407,8 @@ func (f *functionBody) merge(s *statements, groups [][]uint32) [][]uint32 {
 					n.Start > int(s.w.nodes[group[len(group)-1]].Start) {
 					continue
 				}
-				if first >= 0 && (hasName(n, key, n.Defines, n.Deletes) || shared && hasName(n, key, n.Uses, n.Later, n.Mutates)) {
+				if first >= 0 && (hasName(n, key, n.Defines, n.Deletes) ||
+					shared && hasName(n, key, n.Uses, n.Later, n.Mutates)) {
 					last = g
 				}
 				if first < 0 && slices.Contains(n.Later, key) {

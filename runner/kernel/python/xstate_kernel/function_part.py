@@ -8,7 +8,6 @@ a failed node defines nothing."""
 from . import original as __builtins__
 import ast
 import builtins
-import copy
 import types
 import warnings
 
@@ -38,6 +37,7 @@ class FunctionPart:
         self.locals, self.binds = part["locals"] or (), frozenset(part["binds"] or ())
         self.sites = part["calls"] or ()
         self.call, self.header, self.flags = part["call"], part["header"], flags
+        self.results = part["results"] or ()
         self.certain, self.uses = frozenset(request.get("certain") or ()), frozenset(request["uses"])
         self.ended = [n for n in part["returned"] or () if n in namespace]
         self.asked = part["returned"] or ()
@@ -67,8 +67,13 @@ class FunctionPart:
             return [ast.copy_location(ast.Expr(call), call)]
         if self.call:
             result = self.call + ".return"
-            self.asked = (*self.asked, result)
-            value = ast.Name(result, ast.Load()) if result in self.ns else ast.Constant(None)
+            self.asked = (*self.asked, result, *self.results)
+            if result not in self.ns:
+                value = ast.Constant(None)
+            elif self.results:
+                value = ast.Tuple([ast.Name(n, ast.Load()) for n in self.results], ast.Load())
+            else:
+                value = ast.Name(result, ast.Load())
             return [_Uncalled(self.call, value).visit(s) for s in body]
         return body
 
@@ -98,17 +103,19 @@ class FunctionPart:
         function = make(self.function, ast.arguments([], parameters, None, [], [], None, []), body, [])
         function.type_params = []
         tree = ast.fix_missing_locations(ast.Module([at(function)], []))
-        whole = self._compiled(tree, filename)
-        self.code = next(k for k in whole.co_consts if isinstance(k, types.CodeType) and k.co_name == self.function)
+        self.code = self._compiled(tree, filename, self.function)
         self.names.add(self.code)
 
-    def _compiled(self, tree, filename):
-        flags = self.flags
+    def _compiled(self, tree, filename, function=None):
+        """Compiles a tree, which is of no use then. Returns the code of the function of that name in it, or else of
+        the tree."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            code = compile(tree, filename, "exec", flags, dont_inherit=True)
-            if any(isinstance(k, types.CodeType) for k in code.co_consts):
-                code_digest.flatten_tree(code, copy.deepcopy(tree), "exec", flags)
+            code = whole = compile(tree, filename, "exec", self.flags, dont_inherit=True)
+            if function:
+                code = next(k for k in _codes(whole) if k.co_name == function)
+            if _codes(code):
+                code_digest.flatten_tree(whole, tree, "exec", self.flags)
         return code
 
     # executing
@@ -142,8 +149,11 @@ class FunctionPart:
         if self.coroutine:
             result = await_(result)
         if type(result) is _Returned:
-            self.store("return", result.value)
-            result = result.found
+            value, result = result.value, result.found
+            for name, part in zip(self.results, value if self.results else ()):
+                self.ns[name] = part
+                self.names.store(name)
+            self.store("return", None if self.results else value)
         self._store_all(result, before)
         return None
 
@@ -184,6 +194,10 @@ class FunctionPart:
             self.names.store(name)
 
 
+def _codes(code):
+    return [k for k in code.co_consts if isinstance(k, types.CodeType)]
+
+
 def _calls(node, name):
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
@@ -204,7 +218,7 @@ class _Uncalled(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def placed(self, node):
-        return ast.copy_location(self.value, node)
+        return ast.fix_missing_locations(ast.copy_location(self.value, node))
 
 
 class _Returns(ast.NodeTransformer):

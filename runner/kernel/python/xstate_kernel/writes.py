@@ -45,9 +45,14 @@ class Writes:
         candidates = ((reads | parts) - rebound) | near | weak
         for name in deleted:
             self.groups.drop(name)
+        known = {start[n]: fp for n, fp in old.items() if fp.levels is not None and n in start}
         for name in rebound:
             self.made_class(now[name], rebound.union(deleted))
-            fp = self.printer.of(now[name])
+            fp = known.get(id(now[name]))
+            if fp is None or not self.printer.unchanged(now[name], fp):
+                fp = self.printer.of(now[name])
+                if fp.levels is not None:
+                    known[id(now[name])] = fp
             if (
                 code_owner.is_a(now[name], type)
                 and not fp.opaque
