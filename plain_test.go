@@ -123,13 +123,17 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	return ""
 }
 
-// errorOf returns what a traceback says whatever the file is called: the functions of the program and the last line.
+// errorOf returns what a traceback says whatever the file is called: the functions of the program, each with the line of
+// its text, and the last line.
 func errorOf(lines []string) string {
 	var found []string
 	last := ""
-	for _, line := range lines {
+	for i, line := range lines {
 		if m := frameOfProgram.FindStringSubmatch(line); m != nil {
 			found = append(found, m[1])
+			if text, is := strings.CutPrefix(lines[i+1], "    "); is {
+				found = append(found, "    "+strings.TrimSpace(text))
+			}
 		}
 		if line != "" {
 			last = line

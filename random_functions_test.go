@@ -27,7 +27,7 @@ var openings = map[string]string{
 
 // functionTemplates are statements of the functions.
 var functionTemplates = []string{
-	"return", "return {L}", "return {N}", "if {N} > {i}:\n    return", "if {N} == {i}:\n    print('early')\n    return {L}",
+	"return {L}", "if {N} > 3:\n    return", "if {N} > {i}:\n    return", "if {N} == {i}:\n    print('early')\n    return {L}",
 	"for v in {L}:\n    if v == {i}:\n        return v\n    print(v)",
 	"try:\n    if {N} > {i}:\n        return {N}\nfinally:\n    print('finally', {N})",
 	"while {N} < {i}:\n    {N} += 1\n    if {N} == 3:\n        return {N}",

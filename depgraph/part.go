@@ -12,6 +12,7 @@ type Part struct {
 	End      int    `json:"-"`        // of the text of Function in its block; 0 where there is none
 
 	Locals  []string `json:"locals"`  // names of the text that are variables of Function, as the text spells them
+	Deletes []string `json:"deletes"` // those of Locals that the text may delete
 	Globals []string `json:"globals"` // names that Function declares global
 	Async   bool     `json:"async"`   // Function is a coroutine
 	// Returned are names of which one is bound where Function, or one of its callers, has returned before this node.

@@ -403,6 +403,10 @@ func (f *functionBody) variables(n *depgraph.Node) {
 		if hasName(n, key, n.Defines, n.Deletes, n.Uses, n.Later, n.Mutates, n.MutatesLater) {
 			n.Part.Locals = append(n.Part.Locals, name)
 		}
+		if hasName(n, key, n.Deletes) {
+			n.Part.Deletes = append(n.Part.Deletes, name)
+		}
 	}
 	slices.Sort(n.Part.Locals)
+	slices.Sort(n.Part.Deletes)
 }

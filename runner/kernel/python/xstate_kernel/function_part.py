@@ -45,7 +45,9 @@ class FunctionPart:
         self.code = self.tail = None
         body = [] if self.ended else self._parsed(source, filename, request["line"])
         # what other variables had before does not matter: the text binds them, or leaves them as they are
-        self.bound = [n for n in self.locals if self.name(n) in self.uses and self.name(n) in namespace]
+        deletes = frozenset(part["deletes"] or ())
+        needed = [n for n in self.locals if n in deletes or self.name(n) in self.uses]
+        self.bound = [n for n in needed if self.name(n) in namespace]
         if self.function:
             self._compile_function(body, filename, part["globals"])
         else:
