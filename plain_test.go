@@ -123,8 +123,8 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	return ""
 }
 
-// errorOf returns what a traceback says whatever the file is called: the functions of the program, each with the line of
-// its text, and the last line.
+// errorOf returns what a traceback says whatever the file is called: the functions of the program, each with the line
+// of its text, and the last line.
 func errorOf(lines []string) string {
 	var found []string
 	last := ""

@@ -132,6 +132,9 @@ type generator struct {
 // randomSession makes the session of a seed. packages says whether numpy and pandas can be imported. theme is the group
 // of templates that all statements but a few come from; "" draws from many groups.
 func randomSession(seed uint64, edits int, packages bool, theme string) []version {
+	if theme == "function" {
+		return functionSession(seed, edits)
+	}
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	imports := "import os, mmap, sqlite3"
 	if theme != "" {

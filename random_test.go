@@ -146,9 +146,6 @@ func (d drawing) session(seed uint64, python string) []version {
 	if d.words != nil {
 		return vocabularySession(seed, randomEdits, d.words)
 	}
-	if d.theme == "function" {
-		return functionSession(seed, randomEdits)
-	}
 	return randomSession(seed, randomEdits, hasPackages(python), d.theme)
 }
 

@@ -68,7 +68,8 @@ func (s *statements) unlike(c uint32, call callStatement, f *functionBody) strin
 	if uses[0].block != s.block {
 		return "the program uses it elsewhere"
 	}
-	if s.body == nil && (f.at.block > s.block || f.at.block == s.block && s.w.nodes[c].Start < u.tree(s.block).Nodes[f.tree].Start) {
+	if s.body == nil && (f.at.block > s.block ||
+		f.at.block == s.block && s.w.nodes[c].Start < u.tree(s.block).Nodes[f.tree].Start) {
 		return "it is defined after the call"
 	}
 	if f.async != call.awaits {
@@ -109,8 +110,9 @@ func (u *unfolder) concurrent() string {
 		if f == nil {
 			continue
 		}
-		for _, text := range []string{"create_task", "ensure_future", "call_soon", "call_later", "call_at", "start_server",
-			"TaskGroup", "as_completed", "asyncio.wait(", "_event_loop", "get_running_loop", "add_done_callback"} {
+		for _, text := range []string{"create_task", "ensure_future", "call_soon", "call_later", "call_at",
+			"start_server", "TaskGroup", "as_completed", "asyncio.wait(", "_event_loop", "get_running_loop",
+			"add_done_callback"} {
 			if strings.Contains(string(f.Code), text) {
 				return fmt.Sprintf("tasks may run beside its statements (%s)", strings.Trim(text, "_("))
 			}
@@ -369,7 +371,8 @@ func (f *functionBody) merge(s *statements, groups [][]uint32) [][]uint32 {
 					n.Start > int(s.w.nodes[group[len(group)-1]].Start) {
 					continue
 				}
-				if first >= 0 && (hasName(n, key, n.Defines, n.Deletes) || shared && hasName(n, key, n.Uses, n.Later, n.Mutates)) {
+				if first >= 0 && (hasName(n, key, n.Defines, n.Deletes) ||
+					shared && hasName(n, key, n.Uses, n.Later, n.Mutates)) {
 					last = g
 				}
 				if first < 0 && slices.Contains(n.Later, key) {
