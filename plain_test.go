@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ var unlike = map[string]string{
 	"async":                 "a block may await",
 	"forked-child":          "a forked child ends with its block",
 	"notebook-cells":        "no script",
+	"main-notebook":         "no script",
 	"markdown":              "no script",
 	"sets-after-restart":    "a set that was emptied has the table of a new one, see runner's doc.go",
 }
@@ -65,7 +67,7 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 		return ""
 	}
 	var want strings.Builder
-	failed, ended := false, (*state.Ending)(nil)
+	failed, ended, raised := false, (*state.Ending)(nil), (*state.ExecError)(nil)
 	for _, b := range out.Blocks {
 		if len(b.AllMarks) > 0 || b.Status == state.StatusBlocked && !failed {
 			return ""
@@ -73,7 +75,7 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 		if failed || b.Status == state.StatusNotReached {
 			continue
 		}
-		failed, ended = b.Status == state.StatusFailed, b.Ending
+		failed, ended, raised = b.Status == state.StatusFailed, b.Ending, b.Err
 		for _, o := range b.Outputs {
 			if o.Kind == "stdout" {
 				want.WriteString(o.Text)
@@ -111,8 +113,37 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	if shown != expected {
 		return "the interpreter prints\n" + shown + "and a run from scratch\n" + expected
 	}
+	if !failed || ended != nil || raised == nil {
+		return ""
+	}
+	theirs := errorOf(strings.Split(strings.ReplaceAll(stderr.String(), dir, "DIR"), "\n"))
+	if ours := errorOf(append(slices.Clone(raised.Traceback), "")); ours != theirs {
+		return "the interpreter fails with\n" + theirs + "\nand a run from scratch with\n" + ours
+	}
 	return ""
 }
+
+// errorOf returns what a traceback says whatever the file is called: the functions of the program, each with the line
+// of its text, and the last line.
+func errorOf(lines []string) string {
+	var found []string
+	last := ""
+	for i, line := range lines {
+		if m := frameOfProgram.FindStringSubmatch(line); m != nil {
+			found = append(found, m[1])
+			if text, is := strings.CutPrefix(lines[i+1], "    "); is {
+				found = append(found, "    "+strings.TrimSpace(text))
+			}
+		}
+		if line != "" {
+			last = line
+		}
+	}
+	last, _, _ = strings.Cut(last, ". Did you mean: ") // that depends on what else is bound
+	return strings.Join(append(found, last), "\n")
+}
+
+var frameOfProgram = regexp.MustCompile(`^  File "(?:<[^<>]*>|(?:DIR/)?prog\.py)", line \d+, in (.+)$`)
 
 var address = regexp.MustCompile(`at 0x[0-9a-f]+`)
 

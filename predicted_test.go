@@ -34,11 +34,21 @@ func judgedNodes(
 	if err != nil {
 		return nil, err
 	}
+	program := make([]*depgraph.Facts, len(d.Snapshot.Blocks))
+	for i, b := range d.Snapshot.Blocks {
+		if facts, err := python.Analyze([]byte(b.Source), b.Dialect); err == nil {
+			program[i] = facts
+		}
+	}
+	unfolding := python.Unfold(program)
 	var nodes []judged
 	for i := range d.Snapshot.Blocks {
 		b := &d.Snapshot.Blocks[i]
-		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
-		if err != nil || len(facts.Nodes) != len(b.Nodes) {
+		if program[i] == nil {
+			continue
+		}
+		facts := unfolding.Of(i, program[i])
+		if len(facts.Nodes) != len(b.Nodes) {
 			continue // it does not compile
 		}
 		for j := range b.Nodes {

@@ -26,6 +26,7 @@ type statement struct {
 type randomBlock struct {
 	title      string
 	statements []statement
+	place      string // the function whose statements they are, see functionSession
 }
 
 // restart says what is closed and opened again before a version runs.
@@ -46,12 +47,14 @@ type version struct {
 	inputs  map[string]string // files that the program only reads
 	hand    map[string]string // files of the program that are written over by hand; "": deleted
 	words   *vocabulary       // of its language; nil: Python
+
+	functions bool // the blocks are groups of statements of functions, see functionSession
 }
 
 func (v version) clone() version {
 	blocks := make([]randomBlock, len(v.blocks))
 	for i, b := range v.blocks {
-		blocks[i] = randomBlock{b.title, slices.Clone(b.statements)}
+		blocks[i] = randomBlock{b.title, slices.Clone(b.statements), b.place}
 	}
 	return version{
 		edit:    v.edit,
@@ -61,6 +64,8 @@ func (v version) clone() version {
 		inputs:  maps.Clone(v.inputs),
 		hand:    maps.Clone(v.hand),
 		words:   v.words,
+
+		functions: v.functions,
 	}
 }
 
@@ -80,6 +85,9 @@ func (v version) remark() string {
 }
 
 func (v version) program() string {
+	if v.functions {
+		return v.functionProgram()
+	}
 	var b strings.Builder
 	for _, block := range v.blocks {
 		fmt.Fprintf(&b, "%s %%%% %s\n", v.remark(), block.title)
@@ -124,6 +132,9 @@ type generator struct {
 // randomSession makes the session of a seed. packages says whether numpy and pandas can be imported. theme is the group
 // of templates that all statements but a few come from; "" draws from many groups.
 func randomSession(seed uint64, edits int, packages bool, theme string) []version {
+	if theme == "function" {
+		return functionSession(seed, edits)
+	}
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	imports := "import os, mmap, sqlite3"
 	if theme != "" {
@@ -224,7 +235,7 @@ func (g *generator) statement(text string) statement {
 
 func (g *generator) block(s ...statement) randomBlock {
 	g.titles++
-	return randomBlock{fmt.Sprintf("b%d", g.titles), s}
+	return randomBlock{title: fmt.Sprintf("b%d", g.titles), statements: s}
 }
 
 // randomBlock makes a block that follows others.
@@ -470,6 +481,11 @@ var edits = []string{
 
 func (g *generator) change(v *version, kind string) {
 	i := g.IntN(len(v.blocks))
+	if v.functions && slices.Contains([]string{"insert block", "insert statement", "replace", "split", "fail"}, kind) {
+		if i = g.inFunction(v.blocks); i < 0 {
+			return
+		}
+	}
 	b := &v.blocks[i]
 	at := -1
 	if len(b.statements) > 0 {
@@ -477,7 +493,9 @@ func (g *generator) change(v *version, kind string) {
 	}
 	switch kind {
 	case "insert block":
-		v.blocks = slices.Insert(v.blocks, i+1, g.randomBlock(v.blocks[:i+1]))
+		more := g.randomBlock(v.blocks[:i+1])
+		more.place = b.place
+		v.blocks = slices.Insert(v.blocks, i+1, more)
 	case "delete block":
 		v.blocks = slices.Delete(v.blocks, i, i+1)
 	case "move":
@@ -489,13 +507,14 @@ func (g *generator) change(v *version, kind string) {
 			v.blocks[i-1], v.blocks[i] = v.blocks[i], v.blocks[i-1]
 		}
 	case "join":
-		if i > 0 {
+		if i > 0 && v.blocks[i-1].place == b.place {
 			v.blocks[i-1].statements = append(v.blocks[i-1].statements, b.statements...)
 			v.blocks = slices.Delete(v.blocks, i, i+1)
 		}
 	case "split":
 		if at > 0 {
 			rest := g.block(b.statements[at:]...)
+			rest.place = b.place
 			b.statements = slices.Clip(b.statements[:at])
 			v.blocks = slices.Insert(v.blocks, i+1, rest)
 		}

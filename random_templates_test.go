@@ -50,6 +50,7 @@ var templates = map[string]struct {
 		"c = {Z}.execute(\"insert into t values ({i})\")\nc = None", "{Z}.commit()", "{Z}.rollback()", "{Z}.close()",
 		"print({Z}.execute(\"select n from t order by n\").fetchall())",
 	}},
+	"function": {0, functionTemplates}, // drawn by TestRandomFunctions alone
 	"number": {8, []string{
 		"{N} = {i}", "{N} = {i}", "{N} = {N} + {i}", "{N} = ({N} * {N} + {i}) % 97", "{N} += {i}", "{N} = len({L})",
 		"{N} = sum(v for v in {L} if isinstance(v, int))", "{N} = {L}[0]", "{N} = {D}[\"{S}\"]", "{N}, {N} = {N}, {N}",

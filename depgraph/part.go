@@ -9,9 +9,10 @@ type Part struct {
 	Function string `json:"function"` // whose body the text is of; "" for a statement of the program
 	Number   int    `json:"number"`   // of the node in the body, from 1; 0 for a call
 	Block    int    `json:"-"`        // index in the program of the block that holds the text
+	End      int    `json:"-"`        // of the text of Function in its block; 0 where there is none
 
 	Locals  []string `json:"locals"`  // names of the text that are variables of Function, as the text spells them
-	Binds   []string `json:"binds"`   // those of Locals that the text may bind or delete
+	Deletes []string `json:"deletes"` // those of Locals that the text may delete
 	Globals []string `json:"globals"` // names that Function declares global
 	Async   bool     `json:"async"`   // Function is a coroutine
 	// Returned are names of which one is bound where Function, or one of its callers, has returned before this node.

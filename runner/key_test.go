@@ -48,7 +48,7 @@ func TestKeyHoldsEveryInput(t *testing.T) {
 	differ["function"] = part(plain, "x", &depgraph.Part{Function: "f"})
 	for what, p := range map[string]depgraph.Part{
 		"name": {Function: "g"}, "locals": {Locals: []string{"x"}},
-		"binds":   {Locals: []string{"x"}, Binds: []string{"x"}},
+		"deletes": {Deletes: []string{"x"}}, "results": {Results: []string{"f.return.0"}},
 		"globals": {Globals: []string{"x"}}, "async": {Async: true}, "returned": {Returned: []string{"f.return"}},
 		"call": {Call: "g"}, "header": {Call: "g", Header: "def g():"},
 	} {

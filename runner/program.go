@@ -271,10 +271,19 @@ func layoutOf(units []*unit, n *node, cited []string) state.Digest {
 	fmt.Fprintf(&b, "%q %d\n", n.id(), n.facts.Line)
 	for _, u := range units {
 		if u.facts != nil && slices.Contains(cited, u.filename()) {
-			fmt.Fprintf(&b, "%q %q\n", u.filename(), u.facts.Code)
+			fmt.Fprintf(&b, "%q %q\n", u.filename(), n.citable(u))
 		}
 	}
 	return state.DigestOf([]byte(b.String()))
+}
+
+// citable is the text of a unit that n may cite: of the function that n is a part of, nothing after n.
+func (n *node) citable(u *unit) []byte {
+	part := n.facts.Part
+	if part == nil || part.End < n.facts.End || u.filename() != n.text.filename() {
+		return u.facts.Code
+	}
+	return slices.Concat(u.facts.Code[:n.facts.End], u.facts.Code[part.End:])
 }
 
 // source is the text that the node executes.
@@ -311,8 +320,8 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 		}
 	}
 	if p := n.facts.Part; p != nil && (p.Function != "" || p.Call != "") {
-		fmt.Fprintf(&b, "function %q locals %q globals %q async %v returned %q\n", p.Function, p.Locals, p.Globals,
-			p.Async, p.Returned)
+		fmt.Fprintf(&b, "function %q locals %q deletes %q globals %q async %v returned %q\n", p.Function, p.Locals,
+			p.Deletes, p.Globals, p.Async, p.Returned)
 		fmt.Fprintf(&b, "call %q header %q results %q\n", p.Call, p.Header, p.Results)
 	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)

@@ -103,6 +103,8 @@ type scopes struct {
 	log     []int32 // symbols that became certain since the node began, to undo that
 	cell    int32   // the name __class__ once it has a number, else noIndex
 	unfound []int32 // names declared nonlocal that no enclosing function binds
+
+	plain map[int32]int32 // variables of an unfolded function → names of the program that are spelled alike
 }
 
 func (t *scopes) open(kind scopeKind, name int32, start uint32) {
@@ -269,7 +271,11 @@ func (t *scopes) close() {
 			if sc.kind == classScope && m&(usesNow|usesLater) != 0 {
 				// The body read the name before it certainly bound it. Then it reads the module's name, even from
 				// inside functions.
-				t.flagModuleName(s.name, m&^t.usesNowIfBound(s.name))
+				name := s.name
+				if plain, is := t.plain[name]; is {
+					name = plain
+				}
+				t.flagModuleName(name, m&^t.usesNowIfBound(name))
 			}
 		case sc.visible == 0:
 			if m&isNeededOutside != 0 {

@@ -264,6 +264,7 @@ func (s *statements) part(c uint32) *depgraph.Part {
 	if f := s.body; f != nil {
 		s.count++
 		n.Part.Function, n.Part.Number, n.Part.Async, n.Part.Globals = f.name, s.count, f.async, f.globals
+		n.Part.End = int(s.w.nodes[f.tree].End)
 	}
 	if len(s.ended) > 0 {
 		n.Part.Returned = slices.Clone(s.ended)

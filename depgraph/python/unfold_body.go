@@ -2,6 +2,7 @@ package python
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -205,11 +206,22 @@ func (f *functionBody) refused(w *walker, facts *depgraph.Facts) string {
 			}
 		}
 	}
-	if strings.Contains(w.text[w.nodes[f.tree].Start:w.nodes[f.tree].End], kernelPrefix) {
+	text := w.text[w.nodes[f.tree].Start:w.nodes[f.tree].End]
+	if strings.Contains(text, kernelPrefix) {
 		return "it has magics"
+	}
+	for _, m := range opened.FindAllStringSubmatch(text, -1) {
+		if name := m[1]; !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\.close\(`).MatchString(text) {
+			return fmt.Sprintf("%s may be an open file when it ends", name)
+		}
 	}
 	return ""
 }
+
+// opened are assignments of files that are written, and of connections, to variables.
+var opened = regexp.MustCompile(`(?m)^[ \t]+(\w+)[ \t]*=[ \t]*(?:\w[\w.]*(?:\([^()\n]*\))?\.)?(?:` +
+	`(?:open|fdopen|ZipFile|GzipFile|BZ2File|LZMAFile)\((?:[^()\n]|\([^()\n]*\))*["'][rbt]*[wax+][wax+bt:gz]*["']` +
+	`|(?:ExcelWriter|sqlite3\.connect)\()(?:[^()\n]|\([^()\n]*\))*\)[ \t]*(?:#.*)?$`)
 
 // mentions reports whether an expression has a name.
 func (w *walker) mentions(i uint32) bool {
@@ -297,7 +309,7 @@ func (u *unfolder) bodyStatements(f *functionBody, calls []depgraph.CallSite, en
 	w.open(moduleScope, noIndex, 0)
 	w.scanImports()
 	w.flow = flow{function: true, async: f.async}
-	w.locals = map[string]string{}
+	w.locals, w.plain = map[string]string{}, map[int32]int32{}
 	for _, name := range f.locals {
 		w.locals[name] = f.name + "." + name
 	}
@@ -439,14 +451,13 @@ func hasName(n *depgraph.Node, name string, lists ...[]string) bool {
 func (f *functionBody) variables(n *depgraph.Node) {
 	for _, name := range f.locals {
 		key := f.name + "." + name
-		binds := hasName(n, key, n.Defines, n.Deletes)
-		if binds || hasName(n, key, n.Uses, n.Later, n.Mutates, n.MutatesLater) {
+		if hasName(n, key, n.Defines, n.Deletes, n.Uses, n.Later, n.Mutates, n.MutatesLater) {
 			n.Part.Locals = append(n.Part.Locals, name)
 		}
-		if binds {
-			n.Part.Binds = append(n.Part.Binds, name)
+		if hasName(n, key, n.Deletes) {
+			n.Part.Deletes = append(n.Part.Deletes, name)
 		}
 	}
 	slices.Sort(n.Part.Locals)
-	slices.Sort(n.Part.Binds)
+	slices.Sort(n.Part.Deletes)
 }

@@ -117,8 +117,9 @@ func (w *walker) ident(i uint32) int32 {
 		if id, known := w.names.ids[text]; known {
 			kinds |= w.names.kinds[id]
 		}
-		id := w.intern(i, own)
+		id, plain := w.intern(i, own), w.intern(i, text)
 		w.names.kinds[id] |= kinds
+		w.plain[id] = plain
 		return id
 	}
 	id := w.intern(i, text)

@@ -34,16 +34,20 @@ class FunctionPart:
         part = request["part"]
         self.ns, self.names = namespace, names
         self.function, self.coroutine = part["function"], part["async"]
-        self.locals, self.binds = part["locals"] or (), frozenset(part["binds"] or ())
+        self.locals = part["locals"] or ()
         self.sites = part["calls"] or ()
         self.call, self.header, self.flags = part["call"], part["header"], flags
         self.results = part["results"] or ()
         self.certain, self.uses = frozenset(request.get("certain") or ()), frozenset(request["uses"])
-        self.ended = [n for n in part["returned"] or () if n in namespace]
         self.asked = part["returned"] or ()
+        self.ended = any(n in namespace for n in self.asked)  # the function has returned before
+        self.left = self.ended  # the part may not have bound what its text binds
         self.code = self.tail = None
-        self.bound = [n for n in self.locals if self.name(n) in namespace]
         body = [] if self.ended else self._parsed(source, filename, request["line"])
+        # what other variables had before does not matter: the text binds them, or leaves them as they are
+        deletes = frozenset(part["deletes"] or ())
+        needed = [n for n in self.locals if n in deletes or self.name(n) in self.uses]
+        self.bound = [n for n in needed if self.name(n) in namespace]
         if self.function:
             self._compile_function(body, filename, part["globals"])
         else:
@@ -149,9 +153,10 @@ class FunctionPart:
         if self.coroutine:
             result = await_(result)
         if type(result) is _Returned:
+            self.left, self.certain = True, frozenset()
             value, result = result.value, result.found
-            for name, part in zip(self.results, value if self.results else ()):
-                self.ns[name] = part
+            for name, element in zip(self.results, value if self.results else ()):
+                self.ns[name] = element
                 self.names.store(name)
             self.store("return", None if self.results else value)
         self._store_all(result, before)
@@ -172,8 +177,6 @@ class FunctionPart:
             value = self.ns[name] = found[n]
             if id(value) != before.get(n) or name in self.certain:
                 self.names.store(name)
-            elif n in self.binds:  # it may be as it was because nothing bound it
-                self.names.note(name)
 
     def bind(self, *args, **kwargs):
         """Binds the parameters of the function that the text calls to arguments."""

@@ -116,7 +116,9 @@ class NodeRun:
         """Begins to observe names, output and files."""
         request, process = self.request, self.modules.process
         self.registered_names = set() if request.get("definition") else process.names()
-        request["uses"] = sorted(self.registered_names.union(request["uses"]))
+        part = self.execution.part
+        uses = part.asked if part is not None and part.ended else request["uses"]
+        request["uses"] = sorted(self.registered_names.union(uses))
         self.handles = self.look_at_handles()
         adapters.unseeded()
         hidden_variable.marks.clear()
@@ -223,7 +225,8 @@ class NodeRun:
         if names.exact:
             return names.stored, set()
         maybe = set(names.stored)
-        if self.execution.ending:  # maybe before it bound them
+        part = self.execution.part
+        if self.execution.ending or part is not None and part.left:  # maybe before it bound them
             request = {**request, "certain": ()}
         if request.get("definition"):
             return set(request.get("certain") or ()), maybe
