@@ -411,6 +411,7 @@ func (f *functionBody) merge(s *statements, groups [][]uint32) [][]uint32 {
 	joined := make([]bool, len(groups)) // with the group after it
 	for _, name := range f.locals {
 		key, shared := f.name+"."+name, slices.Contains(f.nonlocals, name)
+		declared := regexp.MustCompile(`\bnonlocal\b[^\n]*\b` + regexp.QuoteMeta(name) + `\b`)
 		first, last := -1, -1
 		for g, group := range groups {
 			for i := range s.w.facts.Nodes {
@@ -423,7 +424,8 @@ func (f *functionBody) merge(s *statements, groups [][]uint32) [][]uint32 {
 					shared && hasName(n, key, n.Uses, n.Later, n.Mutates)) {
 					last = g
 				}
-				if first < 0 && slices.Contains(n.Later, key) {
+				if first < 0 && (slices.Contains(n.Later, key) ||
+					shared && declared.MatchString(s.w.text[n.Start:n.End])) {
 					first = g
 				}
 			}
@@ -451,7 +453,8 @@ func hasName(n *depgraph.Node, name string, lists ...[]string) bool {
 func (f *functionBody) variables(n *depgraph.Node) {
 	for _, name := range f.locals {
 		key := f.name + "." + name
-		if hasName(n, key, n.Defines, n.Deletes, n.Uses, n.Later, n.Mutates, n.MutatesLater) {
+		if slices.Contains(f.nonlocals, name) ||
+			hasName(n, key, n.Defines, n.Deletes, n.Uses, n.Later, n.Mutates, n.MutatesLater) {
 			n.Part.Locals = append(n.Part.Locals, name)
 		}
 		if hasName(n, key, n.Deletes) {
