@@ -31,7 +31,7 @@ var functionTemplates = []string{
 	"if {N} == {i}:\n    print('early')\n    return {L}",
 	"for v in {L}:\n    if v == {i}:\n        return v\n    print(v)",
 	"try:\n    if {N} > {i}:\n        return {N}\nfinally:\n    print('finally', {N})",
-	"while {N} < {i}:\n    {N} += 1\n    if {N} == 3:\n        return {N}",
+	"w = 0\nwhile w < {i}:\n    w += 1\n    if w == 3:\n        return {N}",
 	"if {N} > {i}:\n    return {L}\n{L} = [{i}]",
 	"f = lambda x={i}: [x, {N}]", "g = lambda: {L}",
 	"def f(x={i}):\n    nonlocal {N}\n    {N} += x\n    return {N}",
