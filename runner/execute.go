@@ -223,7 +223,7 @@ func (x *execution) request() kernel.Node {
 	req.Submodules = x.walk.submodules(n.index)
 	req.Lined = n.unit.ID == x.walk.o.Lined
 	req.Lists = x.walk.listsSubclasses(x.pos, n)
-	req.Part = x.walk.partOf(n)
+	req.Part = partOf(x.walk.units, n)
 	if x.walk.hasDynamic || req.Lists {
 		req.Order = x.pos.ordered()
 	}

@@ -364,3 +364,22 @@ func (pl *Planner) sameAliases(n uint32, found finding) bool {
 	return slices.Equal(old.touched, found.aliases.touched) &&
 		slices.EqualFunc(old.after, found.aliases.after, slices.Equal)
 }
+
+// checkUnfolding returns errNeedsWalk where functions of the program are unfolded, or could be expected to be.
+func (pl *Planner) checkUnfolding(ctx context.Context) error {
+	if pl.calls.both == 0 {
+		return nil
+	}
+	var units []*unit
+	for x := pl.blocks[0].next; x != 0; x = pl.blocks[x].next {
+		u, err := pl.unit(ctx, x)
+		if err != nil {
+			return err
+		}
+		units = append(units, &unit{ProgramBlock: u.ProgramBlock, facts: u.facts, err: u.err})
+	}
+	if found := unfold(units); len(found.Nodes)+len(found.Whole) > 0 {
+		return fmt.Errorf("%w: a block calls a function whose statements are nodes", errNeedsWalk)
+	}
+	return nil
+}

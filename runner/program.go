@@ -290,14 +290,14 @@ func (n *node) citable(u *unit) []byte {
 func (n *node) source() []byte { return n.text.facts.Code[n.facts.Start:n.facts.End] }
 
 // partOf returns what a kernel needs to know of a node that is a part of a function; nil for any other node.
-func (w *walk) partOf(n *node) *kernel.FunctionPart {
+func partOf(units []*unit, n *node) *kernel.FunctionPart {
 	if n.facts.Part == nil {
 		return nil
 	}
 	part := &kernel.FunctionPart{Part: n.facts.Part}
 	for _, c := range n.facts.Part.Calls {
 		part.Calls = append(part.Calls, kernel.CallSite{
-			Filename: w.units[c.Block].filename(), Line: c.Line, Function: c.Function})
+			Filename: units[c.Block].filename(), Line: c.Line, Function: c.Function})
 	}
 	return part
 }

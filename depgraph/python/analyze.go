@@ -217,10 +217,6 @@ func (w *walker) endNode(kind depgraph.Kind, first, last uint32) {
 	}
 }
 
-// kernelPrefix starts the names through which translated magics call the kernel. Programs have no such names, so facts
-// leave them out.
-const kernelPrefix = "__xstate_"
-
 func (w *walker) isExpression(i uint32) bool {
 	if w.sym(i) != pytree.ExpressionStatement {
 		return false

@@ -46,6 +46,10 @@ type flow struct {
 // maxDepth limits the nesting of expressions and statements. CPython's parser gives up at 6000 or below.
 const maxDepth = 5000
 
+// kernelPrefix starts the names through which translated magics call the kernel. Programs have no such names, so facts
+// leave them out.
+const kernelPrefix = "__xstate_"
+
 func newWalker(text string, nodes []pytree.Node) *walker {
 	w := &walker{text: text, nodes: nodes, names: newNames(len(text)), facts: &depgraph.Facts{}}
 	w.cur, w.cell = noIndex, noIndex

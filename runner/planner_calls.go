@@ -1,11 +1,6 @@
 package runner
 
-import (
-	"context"
-	"fmt"
-
-	"github.com/xstate-engine/xstate/depgraph"
-)
+import "github.com/xstate-engine/xstate/depgraph"
 
 // ownCalls counts, by name, the functions that blocks define and those that statements of blocks call. A program that
 // calls a function of its own may have nodes that depend on several blocks, see depgraph.Part. The planner leaves such
@@ -58,23 +53,4 @@ func (o *ownCalls) count(names [2][]string, by int) {
 			}
 		}
 	}
-}
-
-// checkUnfolding returns errNeedsWalk where functions of the program are unfolded, or could be expected to be.
-func (pl *Planner) checkUnfolding(ctx context.Context) error {
-	if pl.calls.both == 0 {
-		return nil
-	}
-	var units []*unit
-	for x := pl.blocks[0].next; x != 0; x = pl.blocks[x].next {
-		u, err := pl.unit(ctx, x)
-		if err != nil {
-			return err
-		}
-		units = append(units, &unit{ProgramBlock: u.ProgramBlock, facts: u.facts, err: u.err})
-	}
-	if found := unfold(units); len(found.Nodes)+len(found.Whole) > 0 {
-		return fmt.Errorf("%w: a block calls a function whose statements are nodes", errNeedsWalk)
-	}
-	return nil
 }
