@@ -174,6 +174,7 @@ type statements struct {
 	ended   []string // names that are bound where a body around the statements has returned
 	inserts []insertion
 	count   int  // of nodes of body
+	guarded bool // they are those of a guarded suite
 	parts   bool // a node has a Part
 }
 
@@ -207,10 +208,16 @@ func (u *unfolder) caller(i int) {
 			s.node(kind, []uint32{c})
 			continue
 		}
-		if suite, ok := w.guarded(c); ok && s.several(suite) {
-			flush()
-			s.suite(suite)
-			continue
+		if suite, ok := w.guarded(c); ok {
+			s.guarded = true
+			several := s.several(suite)
+			if several {
+				flush()
+				s.suite(suite)
+			}
+			if s.guarded = false; several {
+				continue
+			}
 		}
 		if call, ok := w.callStatement(c); ok {
 			if f := s.unfolds(c, call); f != nil {

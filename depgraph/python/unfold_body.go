@@ -35,6 +35,9 @@ func (s *statements) unfolds(c uint32, call callStatement) *functionBody {
 	if !defined {
 		return nil
 	}
+	if s.body == nil && !s.guarded && (call.target != 0 || s.w.mentions(s.w.next(s.w.child(call.call)))) {
+		return nil // a program that goes on is likely to call it again
+	}
 	f := u.bodies[call.name]
 	if f == nil {
 		f = u.function(call.name, at)
@@ -226,7 +229,10 @@ var opened = regexp.MustCompile(`(?m)^[ \t]+(\w+)[ \t]*=[ \t]*(?:\w[\w.]*(?:\([^
 // mentions reports whether an expression has a name.
 func (w *walker) mentions(i uint32) bool {
 	for k := i; k < w.end(i); k++ {
-		if w.sym(k) == p.Identifier {
+		switch w.sym(k) {
+		case p.KeywordArgument:
+			k++ // the name of the parameter
+		case p.Identifier:
 			return true
 		}
 	}
