@@ -56,10 +56,13 @@ TELLING = frozenset(
 def volatile(codes, namespace):
     """Returns the marks of code that names a source of entropy, or what shows the process: its result may vary."""
     marks = {"process"} if "asyncio" in sys.modules and _names_tasks(codes) else set()
+    variables = {}  # of unfolded functions, which hold what these import
+    for name in [n for n in namespace if "." in n]:
+        variables.setdefault(name.rpartition(".")[2], []).append(namespace[name])
     for code in codes:
         if os.path.isabs(code.co_filename) and code_owner.is_library_path(code.co_filename):
             continue  # a library's own wrapper around a function of the program, as the __repr__ of a dataclass has
-        for value in _values(code, namespace):
+        for value in _values(code, namespace, variables):
             if not callable(value) or code_owner.is_a(value, types.ModuleType):
                 continue
             full = "%s.%s" % (getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))
@@ -92,9 +95,14 @@ def _names_tasks(codes):
     )
 
 
-def _values(code, namespace):
+def _values(code, namespace, variables):
     """Yields the values of the dotted names of a code object, and what a function names of modules that it imports
     itself."""
+    for name in (*code.co_varnames, *code.co_freevars) if variables else ():
+        for value in variables.get(name, ()):
+            yield value
+            if code_owner.is_a(value, (types.ModuleType, type)):
+                yield from (getattr(value, n, None) for n in TELLING.intersection(code.co_names))
     for names in bytecode.chains(code):
         value = namespace.get(names[0], vars(builtins).get(names[0]))
         for name in names[1:]:
