@@ -27,6 +27,7 @@ var unlike = map[string]string{
 	"exit-hooks":            "what hooks print when the interpreter ends belongs to no block",
 	"async":                 "a block may await",
 	"forked-child":          "a forked child ends with its block",
+	"never-awaited":         "warnings follow the traceback",
 	"notebook-cells":        "no script",
 	"main-notebook":         "no script",
 	"markdown":              "no script",
