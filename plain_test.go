@@ -27,7 +27,6 @@ var unlike = map[string]string{
 	"exit-hooks":            "what hooks print when the interpreter ends belongs to no block",
 	"async":                 "a block may await",
 	"forked-child":          "a forked child ends with its block",
-	"never-awaited":         "warnings follow the traceback",
 	"notebook-cells":        "no script",
 	"main-notebook":         "no script",
 	"markdown":              "no script",
@@ -125,19 +124,19 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 }
 
 // errorOf returns what a traceback says whatever the file is called: the functions of the program, each with the line
-// of its text, and the last line.
+// of its text, and the line that follows them. What is printed later, such as a warning, is no part of it.
 func errorOf(lines []string) string {
 	var found []string
-	last := ""
+	last, inside := "", false
 	for i, line := range lines {
 		if m := frameOfProgram.FindStringSubmatch(line); m != nil {
-			found = append(found, m[1])
+			found, inside = append(found, m[1]), true
 			if text, is := strings.CutPrefix(lines[i+1], "    "); is {
 				found = append(found, "    "+strings.TrimSpace(text))
 			}
 		}
-		if line != "" {
-			last = line
+		if inside && line != "" && line[0] != ' ' {
+			last, inside = line, false
 		}
 	}
 	last, _, _ = strings.Cut(last, ". Did you mean: ") // that depends on what else is bound

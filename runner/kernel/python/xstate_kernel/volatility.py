@@ -56,7 +56,7 @@ TELLING = frozenset(
 def volatile(codes, namespace):
     """Returns the marks of code that names a source of entropy, or what shows the process: its result may vary."""
     marks = {"process"} if "asyncio" in sys.modules and _names_tasks(codes) else set()
-    variables = {}  # of unfolded functions, which hold what these import
+    variables = {}  # of unfolded functions, which may hold such a source
     for name in [n for n in namespace if "." in n]:
         variables.setdefault(name.rpartition(".")[2], []).append(namespace[name])
     for code in codes:
