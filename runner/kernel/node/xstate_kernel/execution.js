@@ -226,8 +226,8 @@ class Execution {
     else await plain.take(plan.document, this.kernel)
   }
 
-  // drain lets work that the node left over come to its end, which Node's loop tells: some work is in no list, such as
-  // that of zlib. It returns the kinds that go on.
+  // drain waits until work that the node left over has ended. Node's loop shows that, because some work, such as that
+  // of zlib, is in no list. It returns the kinds that go on.
   async drain(failed) {
     const { running } = this
     await new Promise((resolve) => setImmediate_(resolve))

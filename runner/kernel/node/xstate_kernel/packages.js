@@ -1,6 +1,6 @@
 'use strict'
-// Versions of packages. A value of a package is named by the version of the package and of all that it needs: an upgrade
-// of any of them is another value.
+// Versions of packages. A value of a package is named by the version of the package and of all that it needs. So an
+// upgrade of any of them is another value.
 
 const fs = require('fs')
 const path = require('path')
