@@ -12,7 +12,6 @@ import (
 type tracebackPart struct {
 	lines   []string
 	library string // "" for any other line
-	frozen  bool   // a frame of the import system
 }
 
 // tracebackParts splits a traceback.
@@ -21,9 +20,8 @@ func tracebackParts(lines []string) []tracebackPart {
 	for i := 0; i < len(lines); {
 		part, end := tracebackPart{}, i+1
 		if m := frameLine.FindStringSubmatch(lines[i]); m != nil && m[5] != "" {
-			part.frozen = strings.HasPrefix(m[2], "<frozen ")
 			part.library = libraryOf(m[2])
-			for (part.frozen || part.library != "") && end < len(lines) && strings.HasPrefix(lines[end], m[1]+"  ") {
+			for part.library != "" && end < len(lines) && strings.HasPrefix(lines[end], m[1]+"  ") {
 				end++
 			}
 		}
@@ -48,10 +46,9 @@ func libraryOf(path string) string {
 	return ""
 }
 
-// traceback renders the lines of a traceback. Of frames of libraries in a row it keeps the last, without source. Frames
-// of the import system say nothing.
+// traceback renders the lines of a traceback. Of frames of libraries in a row it keeps the last, without source.
 func (p *places) traceback(lines []string) []string {
-	parts := slices.DeleteFunc(tracebackParts(lines), func(t tracebackPart) bool { return t.frozen })
+	parts := tracebackParts(lines)
 	var out, left []string // left: the libraries of frames left out, each once for a frame
 	for i, part := range parts {
 		switch {
@@ -79,7 +76,7 @@ func (p *places) traceback(lines []string) []string {
 func (p *places) frames(lines []string) []state.Frame {
 	var found []state.Frame
 	for _, line := range lines {
-		if f, ok := p.frame(line); ok && !strings.HasPrefix(f.File, "<frozen ") {
+		if f, ok := p.frame(line); ok {
 			found = append(found, f)
 		}
 	}

@@ -311,7 +311,7 @@ func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 					w.By = name
 					if e.Sort == "block" || e.Sort == "artifact" || w.Key == depgraph.Key("file:"+e.Of) ||
 						w.Key == depgraph.Var(e.Of) {
-						e.Results = append(e.Results, w)
+						e.result(w)
 					}
 				}
 			}
@@ -319,6 +319,11 @@ func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 	}
 	slices.SortFunc(e.Inputs, func(a, b EvidenceInput) int { return strings.Compare(string(a.Key), string(b.Key)) })
 	return nil
+}
+
+// result adds what a node wrote, in the place of what an earlier one did.
+func (e *Evidence) result(w query.AccessView) {
+	e.Results = append(slices.DeleteFunc(e.Results, func(r query.AccessView) bool { return r.Key == w.Key }), w)
 }
 
 func (e *Evidence) input(x EvidenceInput, by string) {

@@ -152,12 +152,8 @@ func (e *Evidence) subjects() []Resource {
 			all = append(all, r)
 		}
 	}
-	last := map[depgraph.Key]query.AccessView{}
 	for _, r := range e.Results {
-		last[r.Key] = r
-	}
-	for _, r := range e.Results {
-		add(resourceOf(r.Key, last[r.Key].Digest))
+		add(resourceOf(r.Key, r.Digest))
 	}
 	if e.Sort == "name" || e.Sort == "file" {
 		return all

@@ -252,9 +252,9 @@ def _of_program(tb):
 
 
 def _strip(shown):
-    """Removes the kernel's own frames from a traceback and from its causes."""
+    """Removes the frames of the kernel and of the import system from a traceback and from its causes."""
     while shown is not None:
-        shown.stack[:] = [f for f in shown.stack if not f.filename.startswith(FOLDER)]
+        shown.stack[:] = [f for f in shown.stack if not f.filename.startswith((FOLDER, "<frozen importlib"))]
         if isinstance(getattr(shown, "_str", None), str) and (shown._str or "").startswith("name "):
             shown._str = shown._str.partition(". Did you mean: ")[0]  # that depends on what else is bound
         for group in getattr(shown, "exceptions", None) or ():
