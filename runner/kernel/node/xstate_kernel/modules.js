@@ -26,6 +26,7 @@ class Modules {
     this.folder = fs.realpathSync(options.imports || options.folder)
     this.file = options.file || path.join(this.folder, '[program]')
     this.own = new Map() // path of a workspace module → { hash, uses, made, values }
+    this.loading = 0 // loads of CommonJS modules that have begun and not ended
     this.libraries = new Map() // package → files that tell its version, and those of the packages that it needs
     this.packages = new Packages(files)
     this.used = new Set() // files of the workspace that the node imported
@@ -85,12 +86,19 @@ class Modules {
         if (from && modules.own.has(from)) modules.own.get(from).uses.add(file)
         if (!modules.own.has(file) || !require.cache[file]) modules.begun(file)
       }
-      const found = load.apply(this, arguments)
+      modules.loading++
+      let found
+      try {
+        found = load.apply(this, arguments)
+      } finally {
+        modules.loading--
+      }
       if (file !== null) {
         if (Module.isBuiltin(file)) modules.marks.loaded(file, found)
         else if (own) modules.own.get(file).exports = found
         else if (path.isAbsolute(file)) modules.library(file, found)
       }
+      if (own) modules.settled()
       return found
     }
   }
@@ -252,6 +260,7 @@ class Modules {
     if (m.status === 'linked') await m.evaluate()
     else if (m.status === 'errored') throw m.error
     else if (m.status === 'evaluating') await m.evaluate()
+    this.settled()
     return m.namespace
   }
 
@@ -447,6 +456,16 @@ class Modules {
     const names = other ? ['process'] : []
     names.push(...this.changedNow)
     return { names, pristine: other && now.size === 0 && had.size > 0, planted: other ? [...planted].sort() : [] }
+  }
+
+  // settled notes the state of the modules that have just been loaded: what the node changes in them from now on is a
+  // change. Within the load of another module they may not be complete.
+  settled() {
+    if (this.loading) return
+    for (const file of this.loadedNow ?? []) {
+      const m = this.own.get(file)
+      if (m) m.state ??= stateOf(m, path.relative(this.folder, file))
+    }
   }
 
   // look finds which workspace modules the node changed. What a node that reaches none can see of them is as it was.
