@@ -140,7 +140,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	// The descriptors 1 and 2 are to be the files that the engine reads. Node cannot put them in place, a shell can.
 	c := kernel.Command{
 		Args: []string{"/bin/sh", "-c", `exec "$0" "$@" <"$XSTATE_KERNEL_STDIN" >&5 2>&6`, i.Path,
-			"--experimental-vm-modules", filepath.Join(folder, driverRoot, "main.js")},
+			"--experimental-vm-modules", "--zero-fill-buffers", filepath.Join(folder, driverRoot, "main.js")},
 		Environ: append(environ, "XSTATE_KERNEL_STDIN="+cmp.Or(l.Stdin, os.DevNull)),
 		Folder:  l.Folder, Spool: l.Spool, Recording: l.Recording, Calls: true, OneCall: true,
 		Sandbox: i.sandboxed(l.Sandbox, folder),

@@ -150,8 +150,7 @@ class Dump {
     } else if (ArrayBuffer.isView(v)) {
       r.k = 'view'
       r.c = Object.getOwnPropertyDescriptor(prototype(Uint8Array.prototype), Symbol.toStringTag).get.call(v) ?? 'DataView'
-      if (Buffer.isBuffer(v) && v.buffer.byteLength === Buffer.poolSize && v.byteLength < Buffer.poolSize) r.v = Buffer.from(v)
-      else Object.assign(r, { b: this.ref(v.buffer), at: v.byteOffset, n: v.length ?? v.byteLength })
+      Object.assign(r, { b: this.ref(v.buffer), at: v.byteOffset, n: v.length ?? v.byteLength })
       r.skip = (k) => typeof k === 'string' && /^\d+$/.test(k)
     } else if (types.isNativeError(v)) {
       r.k = 'error'
@@ -287,7 +286,7 @@ class Load {
         set(b)
         break
       }
-      case 'view': set(r.v ? Buffer.from(r.v) : new globalThis[r.c](this.value(r.b), r.at, r.n)); break
+      case 'view': set(new globalThis[r.c](this.value(r.b), r.at, r.n)); break
       case 'error': set(new Error()); break
       case 'boxed': set(Object(this.value(r.v))); break
       case 'function': case 'class': this.code(id, r); break

@@ -400,7 +400,9 @@ class Walk {
     } else if (ArrayBuffer.isView(v)) {
       this.tag(39)
       this.string(views.call(v) ?? 'DataView')
-      this.view(v, todo)
+      this.int(v.byteOffset)
+      this.int(v.length ?? v.byteLength)
+      todo.push(v.buffer)
     } else if (types.isNativeError(v)) {
       this.tag(40)
     } else if (types.isBoxedPrimitive(v)) {
@@ -451,19 +453,6 @@ class Walk {
   // slots returns the values of some internal slots of an object; undefined: it has none, or it cost too much.
   slots(v, ...names) {
     return this.read++ < MOST ? inside(v, ...names) : undefined
-  }
-
-  // view writes a part of a buffer. Node cuts small buffers from a pool, whose other parts are no part of the value.
-  view(v, todo) {
-    const pooled = Buffer.isBuffer(v) && v.buffer.byteLength === Buffer.poolSize && v.byteLength < Buffer.poolSize
-    if (pooled) {
-      this.int(v.byteLength)
-      this.bytes(v)
-      return
-    }
-    this.int(v.byteOffset)
-    this.int(v.length ?? v.byteLength)
-    todo.push(v.buffer)
   }
 
   hidden(v, p, todo) {
