@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -13,9 +12,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
-
-// everything reports whether nothing is to be shared between runs from scratch: XSTATE_TEST_ALL=1.
-func everything() bool { return os.Getenv("XSTATE_TEST_ALL") != "" }
 
 // oracle holds what a run from scratch produces after each step of a session. It runs a step at the first comparison
 // with it, and a state of the workspace that recurs only once.
@@ -64,7 +60,7 @@ func (o *oracle) want(t *testing.T, ctx context.Context, i int) *xstate.Outcome 
 	}
 	files := o.files(i)
 	for j, out := range o.own {
-		if out != nil && !everything() && maps.EqualFunc(files, o.files(j), bytes.Equal) {
+		if out != nil && !xstatetest.Everything() && maps.EqualFunc(files, o.files(j), bytes.Equal) {
 			sharedRuns.Add(1)
 			o.own[i] = out
 			return out
@@ -87,7 +83,7 @@ func (o *oracle) files(i int) map[string][]byte {
 // learn takes the first step of an incremental session for a run from scratch, which it is: its folder, store and
 // interpreter are new.
 func (o *oracle) learn(have *xstate.Outcome) {
-	if o.own[0] == nil && xstatetest.Jobs() == 0 && !everything() {
+	if o.own[0] == nil && xstatetest.Jobs() == 0 && !xstatetest.Everything() {
 		ownRuns.Add(1)
 		o.own[0] = have
 	}
@@ -95,7 +91,7 @@ func (o *oracle) learn(have *xstate.Outcome) {
 
 // lend gives the results of this oracle to one of the same session with another interpreter.
 func (o *oracle) lend(to *oracle) {
-	if !everything() {
+	if !xstatetest.Everything() {
 		to.lent = slices.Clone(o.own)
 	}
 }

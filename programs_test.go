@@ -21,7 +21,7 @@ import (
 // listed must have run. The interpreter alone judges what the runs print.
 //
 // Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own. The first
-// interpreter to test with runs every session in one mode, and each further one every fourth session, by turns.
+// interpreter to test with runs the sessions whose turn it is in one mode, and each further one every fourth of these.
 // See oracle for the runs from scratch that are shared. With XSTATE_TEST_ALL=1 nothing is shared, and every interpreter
 // runs every session in both modes.
 func TestPrograms(t *testing.T) {
@@ -42,8 +42,11 @@ func TestPrograms(t *testing.T) {
 			ownRuns.Load(), sharedRuns.Load())
 	})
 	ways := observers(t)
-	for i, file := range files {
+	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if !xstatetest.Turn(name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			steps := xstatetest.ReadSteps(t, file)
@@ -53,7 +56,7 @@ func TestPrograms(t *testing.T) {
 					if way.minor < steps[0].Since {
 						t.Skipf("since Python 3.%d", steps[0].Since)
 					}
-					modes := modesOf(i, before != nil, len(ways))
+					modes := modesOf(name, before != nil, len(ways))
 					if len(modes) == 0 {
 						t.Skip("another interpreter runs every fourth session; XSTATE_TEST_ALL=1 runs all")
 					}
@@ -69,7 +72,7 @@ func TestPrograms(t *testing.T) {
 						t.Run(mode, func(t *testing.T) { found = runProgram(t, steps, judge, mode) })
 					}
 					if len(found) == len(steps) {
-						judgePlain(t, name, way.python, steps, found, before == nil || everything())
+						judgePlain(t, name, way.python, steps, found, before == nil || xstatetest.Everything())
 					}
 					before = judge
 				})
@@ -78,18 +81,18 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// modesOf returns the modes in which an interpreter runs session i. further: it is not the first one.
-func modesOf(i int, further bool, interpreters int) []string {
-	turn := i / 2 % 2
+// modesOf returns the modes in which an interpreter runs a session. further: it is not the first one.
+func modesOf(name string, further bool, interpreters int) []string {
+	n := xstatetest.Number(name) + xstatetest.Round()
 	switch {
-	case everything() || interpreters == 1:
+	case xstatetest.Everything() || interpreters == 1:
 		return bothModes
-	case further && i%4 != 1:
+	case further && n/2%4 != 0:
 		return nil
 	case further:
-		turn = i / 4 % 2
+		n++
 	}
-	return bothModes[turn : turn+1]
+	return bothModes[n%2 : n%2+1]
 }
 
 // bounded is the policy of the level that XSTATE_TEST_SANDBOX names; nil: there are no bounds. Results must not differ

@@ -65,7 +65,7 @@ func TestTools(t *testing.T) {
 	for i, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			if !everything() && (i%3 != 0 || strings.HasSuffix(name, "/go.txtar")) {
+			if !xstatetest.Everything() && (i%3 != 0 || strings.HasSuffix(name, "/go.txtar")) {
 				t.Skip("every third tool runs, and not Go, which compiles its runtime; XSTATE_TEST_ALL=1 runs all")
 			}
 			archive, err := txtar.ParseFile(name)

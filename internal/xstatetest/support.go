@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +37,7 @@ func SamplePrograms(
 	minor := PythonMinor(t, python)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		turn := int(crc32.ChecksumIEEE([]byte(name)) % 30)
+		turn := Number(name) % 30
 		if chosen == "" && turn != offset || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
 			continue
 		}
