@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
 )
 
 // TestLanguages gives the sessions of testdata/languages to three judges after each step: a run from scratch and the
@@ -20,7 +21,7 @@ func TestLanguages(t *testing.T) {
 	}
 	for i, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if testing.Short() && i%20 != 0 || !xstatetest.Turn(name) {
+		if testing.Short() && i%20 != 0 || !turns.Come(name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -60,7 +61,7 @@ func (o *oracle) want(t *testing.T, ctx context.Context, i int) *xstate.Outcome 
 	}
 	files := o.files(i)
 	for j, out := range o.own {
-		if out != nil && !xstatetest.Everything() && maps.EqualFunc(files, o.files(j), bytes.Equal) {
+		if out != nil && !turns.Everything() && maps.EqualFunc(files, o.files(j), bytes.Equal) {
 			sharedRuns.Add(1)
 			o.own[i] = out
 			return out
@@ -83,7 +84,7 @@ func (o *oracle) files(i int) map[string][]byte {
 // learn takes the first step of an incremental session for a run from scratch, which it is: its folder, store and
 // interpreter are new.
 func (o *oracle) learn(have *xstate.Outcome) {
-	if o.own[0] == nil && xstatetest.Jobs() == 0 && !xstatetest.Everything() {
+	if o.own[0] == nil && xstatetest.Jobs() == 0 && !turns.Everything() {
 		ownRuns.Add(1)
 		o.own[0] = have
 	}
@@ -91,7 +92,7 @@ func (o *oracle) learn(have *xstate.Outcome) {
 
 // lend gives the results of this oracle to one of the same session with another interpreter.
 func (o *oracle) lend(to *oracle) {
-	if !xstatetest.Everything() {
+	if !turns.Everything() {
 		to.lent = slices.Clone(o.own)
 	}
 }

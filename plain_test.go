@@ -124,7 +124,8 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 }
 
 // errorOf returns what a traceback says whatever the file is called: the functions of the program, each with the line
-// of its text, and the line that follows them, without frames of Python's frozen modules. What is printed later, such as a warning, is no part of it.
+// of its text, and the line that follows them, without frames of Python's frozen modules. What is printed later, such
+// as a warning, is no part of it.
 func errorOf(lines []string) string {
 	var found []string
 	last, inside := "", false

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
@@ -44,7 +45,7 @@ func TestPrograms(t *testing.T) {
 	ways := observers(t)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if !xstatetest.Turn(name) {
+		if !turns.Come(name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestPrograms(t *testing.T) {
 						t.Run(mode, func(t *testing.T) { found = runProgram(t, steps, judge, mode) })
 					}
 					if len(found) == len(steps) {
-						judgePlain(t, name, way.python, steps, found, before == nil || xstatetest.Everything())
+						judgePlain(t, name, way.python, steps, found, before == nil || turns.Everything())
 					}
 					before = judge
 				})
@@ -83,9 +84,9 @@ func TestPrograms(t *testing.T) {
 
 // modesOf returns the modes in which an interpreter runs a session. further: it is not the first one.
 func modesOf(name string, further bool, interpreters int) []string {
-	n := xstatetest.Number(name) + xstatetest.Round()
+	n := turns.Number(name) + turns.Round()
 	switch {
-	case xstatetest.Everything() || interpreters == 1:
+	case turns.Everything() || interpreters == 1:
 		return bothModes
 	case further && n/2%4 != 0:
 		return nil

@@ -11,27 +11,28 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
 )
 
-// TestScriptsServed runs every second script again, with a server for each store that a run makes or uses. All that
-// verbs print and record must be the same. Where a script says [served], it names the reason.
+// TestScriptsServed runs a third of the scripts again, each day another, with a server for each store that a run
+// makes or uses. All that verbs print and record must be the same. Where a script says [served], it names the reason.
 func TestScriptsServed(t *testing.T) {
-	runScripts(t, everySecond(t, scripts(t)), func(e *testscript.Env) error {
+	runScripts(t, withTurn(t, scripts(t)), func(e *testscript.Env) error {
 		e.Setenv("XSTATE_WARM", "1")
 		e.Defer(func() { stopServers(t, e.WorkDir) })
 		return nil
 	})
 }
 
-// everySecond leaves out every second script that says nothing of servers. With XSTATE_TEST_ALL=1 it leaves out none.
-func everySecond(t *testing.T, files []string) (found []string) {
+// withTurn leaves out the scripts whose turn it is not, but for those that say something of servers.
+func withTurn(t *testing.T, files []string) (found []string) {
 	t.Helper()
-	for i, file := range files {
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i%2 == 0 || strings.Contains(string(text), "served") || os.Getenv("XSTATE_TEST_ALL") != "" {
+		if turns.Come(file) || strings.Contains(string(text), "served") {
 			found = append(found, file)
 		}
 	}

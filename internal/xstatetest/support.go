@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -37,7 +38,7 @@ func SamplePrograms(
 	minor := PythonMinor(t, python)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		turn := Number(name) % 30
+		turn := turns.Number(name) % 30
 		if chosen == "" && turn != offset || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
 			continue
 		}
