@@ -207,8 +207,6 @@ func (f *functionBody) refused(w *walker, facts *depgraph.Facts) string {
 			if i >= inner {
 				return "it is a generator"
 			}
-		case p.ImportStatement, p.ImportFromStatement:
-			return "it imports modules itself"
 		}
 	}
 	text := w.text[w.nodes[f.tree].Start:w.nodes[f.tree].End]

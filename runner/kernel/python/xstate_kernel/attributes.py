@@ -21,14 +21,20 @@ MANY = 10_000  # above, the kernel uses the dicts: reading an attribute takes mo
 
 _memory = None
 _supported, _names = {}, {}  # by class: see lazy; names in its order, as far as they were needed
+_shapes = {}  # class, order → see _shape
+_structs = {}  # size → that of as many bytes
 
 
 def of(o, t):
     """Returns the attributes of an instance as a dict, and whether this is the instance's own dict."""
-    found = many((o,), t)
-    if found is None:
-        return object.__getattribute__(o, "__dict__"), True
-    return dict(zip(found[2], found[1])), False
+    orders = lazy(t) and _orders([id(o) << 4], t)
+    if orders:
+        shape = _known_shape(orders[0], t)
+        values = gc.get_referents(o)
+        if shape is not None and len(values) == len(shape[0]) + 1:
+            names, places = shape
+            return dict(zip(names, values if places is None else [values[i] for i in places])), False
+    return object.__getattribute__(o, "__dict__"), True
 
 
 def many(group, t):
@@ -36,7 +42,7 @@ def many(group, t):
     orders = lazy(t) and _orders([id(o) << 4 for o in group], t)  # id is a hash here, see original
     if not orders:
         return None
-    shapes = {order: _shape(order, t) for order in set(orders)}
+    shapes = {order: _known_shape(order, t) for order in set(orders)}
     values = gc.get_referents(*group)  # those of the first, its class, those of the second, …
     if len(shapes) == 1:
         ((names, places),) = shapes.values()
@@ -114,7 +120,17 @@ def _prefixes(values):
 
 
 def _slices(addresses, size):
-    return [order for order, in map(struct.Struct("=%ds" % size).unpack_from, repeat(_memory), addresses)]
+    found = _structs.get(size)
+    if found is None:
+        found = _structs[size] = struct.Struct("=%ds" % size)
+    return [order for order, in map(found.unpack_from, repeat(_memory), addresses)]
+
+
+def _known_shape(order, t):
+    found = _shapes.get((t, order))
+    if found is None:
+        found = _shapes[t, order] = _shape(order, t)
+    return found
 
 
 def _shape(order, t):
@@ -195,3 +211,4 @@ def begin():
         _orders = None
     _names.clear()
     _supported.clear()
+    _shapes.clear()

@@ -151,6 +151,15 @@ def assigned_targets(code):
     return found.union(*(assigned_targets(k) for k in code.co_consts if isinstance(k, types.CodeType)))
 
 
+def variables(namespace):
+    """Returns the names of a namespace that are variables of unfolded functions (see function_part), by what code of
+    these functions calls them: a code object names them among its local or free variables."""
+    found = {}
+    for name in [n for n in namespace if "." in n]:
+        found.setdefault(name.rpartition(".")[2], []).append(name)
+    return found
+
+
 def nested(code):
     """Yields a code object and those nested in it."""
     todo = [code]

@@ -39,7 +39,7 @@ class Fingerprint:
         self.soft = {}  # id of a class or function of the program → itself
         self.deps = set()  # global names its code may load
         self.imports = set()  # modules its code may import
-        self.size = 0  # bytes hashed, about
+        self.size = 0  # bytes hashed, about; more for what takes longer to pickle
         self.handed = 0  # of them, those of parts of arrays that the engine was given before
         self.cites = set()  # files of the code where exceptions in it were raised
         self.files = set()  # workspace modules it depends on

@@ -147,7 +147,7 @@ def parts(o, t):
 def reduce(o, t):
     """Returns what a pickler needs to store o."""
     content, members, slots, _ = parts(o, t)
-    b = base(t)
+    b = object if bare(t) else base(t)
     if b in (list, dict, set, object):
         return make, (t, b, None), (content, members, slots), None, None, fill
     return make, (t, b, content), (None, members, slots), None, None, fill

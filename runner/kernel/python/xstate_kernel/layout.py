@@ -3,7 +3,7 @@
 from . import original as __builtins__
 import linecache
 
-from . import adapters, code_owner, observe
+from . import adapters, bytecode, code_owner, observe
 
 _NUMBERS = frozenset(
     (
@@ -51,6 +51,13 @@ def numbered(codes, theirs):
     """Returns the files whose line numbers the code objects may ask for: their own, if one of them names such an
     attribute, or one of a module of the workspace that they come to, or if a handler of logging writes the line of who
     calls it."""
-    if adapters.writes_line_numbers() or any(not _NUMBERS.isdisjoint(c.co_names) for c in (*codes, *theirs)):
+    if adapters.writes_line_numbers() or any(map(_asks, (*codes, *theirs))):
         return {c.co_filename for c in codes if c.co_filename.startswith("<")}
     return set()
+
+
+def _asks(code):
+    """Reports whether code names such an attribute. From 3.13 on the body of every class sets __firstlineno__."""
+    return not _NUMBERS.isdisjoint(code.co_names) and any(
+        op != "STORE_NAME" for _, op, _, name in bytecode.instructions(code) if name in _NUMBERS
+    )

@@ -60,11 +60,14 @@ class LibraryContainers:
         roots, imports = {}, set()
         for space, codes in spaces:
             loads = set()
+            variables = bytecode.variables(space)
             for code in codes:
                 own, imported, names = _facts(code)
                 loads |= own
                 imports |= imported
                 self._names |= names
+                for n in (*code.co_varnames, *code.co_freevars) if variables else ():
+                    loads.update(variables.get(n, ()))
             roots.update((id(v), v) for v in map(space.get, loads) if v is not None)
         self._names.update(
             v.__name__

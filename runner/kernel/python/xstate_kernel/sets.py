@@ -161,8 +161,10 @@ def within(values):
     """Returns the sets that are reachable from the values through containers and instances of the user's classes."""
     found, seen, level = [], set(), values
     while level:
-        level = [o for o in {id(o): o for o in level}.values() if id(o) not in seen and _entered(type(o))]
-        seen.update(map(id, level))
+        entered = {t for t in set(map(type, level)) if _entered(t)}
+        new = {id(o): o for o in level if type(o) in entered and id(o) not in seen}
+        seen.update(new)
+        level = list(new.values())
         found += [o for o in level if issubclass(type(o), (set, frozenset)) and not addressed(listed(o))]
         level = gc.get_referents(*level)
     return found

@@ -53,12 +53,15 @@ class _Reducing:
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._instances = 0
+        self._plain = set()  # classes whose instances are only their attributes
         self.bases = {}  # id of the array at the root of views → how its memory is stored
         self.notes = {}  # what adapters note for their trailers, by library
         self._nans = {}
 
     def reducer_override(self, o):
         t = type(o)
+        if t in self._plain and self._without_dict(t):
+            return instances.reduce(o, t)
         if t is types.FunctionType:
             return self._function(o)
         if issubclass(t, type):
@@ -98,6 +101,8 @@ class _Reducing:
         if key is not None:
             return adapters.state_object, (key,)
         if instances.simple(t) and (instances.custom(t) or self._without_dict(t)):
+            if instances.bare(t) and not instances.custom(t):
+                self._plain.add(t)
             return instances.reduce(o, t)
         if code_owner.kind_of(t.__module__) == code_owner.PROGRAM and not instances.simple(t):
             rv = o.__reduce_ex__(5)

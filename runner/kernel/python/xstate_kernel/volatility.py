@@ -56,9 +56,7 @@ TELLING = frozenset(
 def volatile(codes, namespace):
     """Returns the marks of code that names a source of entropy, or what shows the process: its result may vary."""
     marks = {"process"} if "asyncio" in sys.modules and _names_tasks(codes) else set()
-    variables = {}  # of unfolded functions, which may hold such a source
-    for name in [n for n in namespace if "." in n]:
-        variables.setdefault(name.rpartition(".")[2], []).append(namespace[name])
+    variables = bytecode.variables(namespace)  # which may hold such a source
     for code in codes:
         if os.path.isabs(code.co_filename) and code_owner.is_library_path(code.co_filename):
             continue  # a library's own wrapper around a function of the program, as the __repr__ of a dataclass has
@@ -99,7 +97,7 @@ def _values(code, namespace, variables):
     """Yields the values of the dotted names of a code object, and what a function names of modules that it imports
     itself."""
     for name in (*code.co_varnames, *code.co_freevars) if variables else ():
-        for value in variables.get(name, ()):
+        for value in [namespace[n] for n in variables.get(name, ())]:
             yield value
             if code_owner.is_a(value, (types.ModuleType, type)):
                 yield from (getattr(value, n, None) for n in TELLING.intersection(code.co_names))

@@ -13,6 +13,7 @@ from .atoms import ATOMS
 from .unsupported import Opaque
 
 _DEEP = 16  # levels
+_INSTANCE = 500  # bytes that pickle in the time that an instance takes
 # Kinds in graph: atoms have 0, dates and times the next, classes from _FIRST on.
 _TIMES = {kind: 1 + n for n, kind in enumerate(("date", "datetime", "time", "timedelta"))}
 _OTHER, _CODES, _FIRST = 5, {list: 6, tuple: 7, dict: 8}, 9
@@ -169,6 +170,7 @@ class Containers:
         if any(map(weakref.getweakrefcount, group)):
             for o in group:
                 self.watched(o)
+        self.fp.size += _INSTANCE * len(group)
         t, few = type(group[0]), len(group) <= attributes.MANY
         found = attributes.many(group, t) if few else None
         places = list(map(invert, map(self.seen.__getitem__, map(id, group))))
