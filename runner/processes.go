@@ -36,6 +36,17 @@ func (x *execution) runningWrites(t *state.Trace) []state.Access {
 	return nil
 }
 
+// changedByRunning returns what reports whether a process that runs at p has changed a file: the last node or the engine
+// left it as p has it, and it is different now. The file is as it should be, so that the process can go on.
+func (w *walk) changedByRunning(p *programState) func(name string, want entry) bool {
+	if now := p.get(runningKey).digest; now == state.Absent || now != w.e.kernelState.running {
+		return nil
+	}
+	return func(name string, want entry) bool {
+		return w.e.cfg.Files[name].Left == want.digest && w.e.baseState.OnDisk(name) != want.digest
+	}
+}
+
 // spoilRunning notes that a node that has no result started processes, or ended some.
 func (x *execution) spoilRunning() {
 	if f := &x.seen.Files; f.LeavesRunning || f.EndsRunning {
