@@ -79,19 +79,19 @@ func eachNode(source []byte, visit func(list []*syntax.Stmt, end int)) error {
 // background, all up to the first command that waits. A store cannot hold a job, so a node that leaves one would run
 // again whenever a node after it does.
 func untilWait(list []*syntax.Stmt) int {
-	starts, waits := jobs(list[0])
-	if !starts || waits {
+	if starts, waits := jobs(list[0]); !starts || waits {
 		return 0
 	}
 	for i, s := range list[1:] {
-		if _, waits = jobs(s); waits {
+		if _, waits := jobs(s); waits {
 			return i + 1
 		}
 	}
 	return 0
 }
 
-// jobs reports whether a statement starts a job in the background, and whether it waits for one.
+// jobs reports whether a statement starts a job in the background, and whether it waits for jobs. To wait for the next
+// one is not enough.
 func jobs(s *syntax.Stmt) (starts, waits bool) {
 	syntax.Walk(s, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -100,7 +100,8 @@ func jobs(s *syntax.Stmt) (starts, waits bool) {
 		case *syntax.Stmt:
 			starts = starts || n.Background
 		case *syntax.CallExpr:
-			waits = waits || len(n.Args) > 0 && n.Args[0].Lit() == "wait"
+			waits = waits || len(n.Args) > 0 && n.Args[0].Lit() == "wait" &&
+				!slices.ContainsFunc(n.Args, func(w *syntax.Word) bool { return w.Lit() == "-n" })
 		}
 		return true
 	})
