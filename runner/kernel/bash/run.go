@@ -508,7 +508,7 @@ func (sh *shell) processState(seen *kernel.Observation, u *uses, before, after *
 	if changed {
 		sh.busy = true
 	}
-	if sh.busy && !started && !after.jobs && (u.waits || !u.process && changed) && sh.odd == sh.oddBase &&
+	if sh.busy && !after.jobs && (u.waits || !started && !u.process && changed) && sh.odd == sh.oddBase &&
 		after.process == sh.base.process {
 		sh.busy = false
 	}
