@@ -272,7 +272,8 @@ func shellAlone(text, judge string) string {
 	if judge == judgeWhole {
 		return strings.Join(blocks, "")
 	}
-	return "__border() { local s=$?; builtin printf '\\001\\n'; builtin printf '\\001\\n' >&2; return $s; }\n" +
+	return "__border() { local s=$?; builtin printf '\\001\\n' 2>/dev/null; builtin printf '\\001\\n' >&2; " +
+		"return $s; }\n" +
 		strings.Join(blocks, "__border\n")
 }
 

@@ -268,7 +268,7 @@ var bashWords = vocabulary{
 		}},
 		"function": {12, []string{
 			"{F}() { echo \"{F} $1 ${N}\"; }", "{F}() { {N}=$(({N} + {i})); {V}=$1; }",
-			"{F}() { local x=in; g \"$1\"; }",
+			"f() { local x=in; g \"$1\"; }",
 			"{F} {i}", "{F} ${V}", "{V}=$({F} {i})", "unset -f {F}", "{F}() { {A}+=(\"$1\"); }", "export -f {F}",
 			"bash -c '{F} {i}' 2>/dev/null", "{F} {i} | cat", "{F} {i} > {P}", "type -t {F}",
 			"{F}() { echo $# \"$@\"; return {i}; }", "g() { echo \"g sees $x\"; x=g; }",

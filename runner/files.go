@@ -94,8 +94,9 @@ func (e *Engine) keepText(d state.Digest) {
 	}
 }
 
-// restoreFiles makes the files that the program writes what p has. Files it never wrote are not touched.
-func (w *walk) restoreFiles(p *programState) error {
+// restoreFiles makes the files that the program writes what p has. Files it never wrote are not touched, nor those that
+// keep names.
+func (w *walk) restoreFiles(p *programState, keep func(name string, want entry) bool) error {
 	if err := w.adoptReused(p); err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (w *walk) restoreFiles(p *programState) error {
 	for _, gone := range []bool{true, false} {
 		for _, name := range names {
 			want := p.get(depgraph.Key("file:" + name))
-			if (want.digest == state.Absent) == gone {
+			if (want.digest == state.Absent) == gone && (keep == nil || !keep(name, want)) {
 				if err := w.putFile(p, name, want); err != nil {
 					return err
 				}
@@ -338,7 +339,7 @@ func (w *walk) finalizeFiles(complete bool) error {
 	}
 	ended, err := w.ended()
 	if err == nil {
-		err = w.restoreFiles(ended)
+		err = w.restoreFiles(ended, nil)
 	}
 	w.e.end = w.pos
 	return cmp.Or(err, w.e.saveFiles())

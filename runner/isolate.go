@@ -62,7 +62,7 @@ func (e *Engine) restoreFilesTo(
 		}
 	}
 	w := &walk{e: e}
-	if err := w.restoreFiles(p); err != nil {
+	if err := w.restoreFiles(p, nil); err != nil {
 		return fmt.Errorf("restore the files: %w", err)
 	}
 	for name, was := range before {

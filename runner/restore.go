@@ -88,7 +88,7 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 			}
 		}
 		if missing < 0 {
-			if err := w.restoreFiles(p); err != nil { // the working directory may be one of them
+			if err := w.restoreFiles(p, w.leftToRunning(p)); err != nil { // the working directory may be one of them
 				return err
 			}
 			if missing, err = w.hidden(ctx, p); err != nil || missing < 0 {

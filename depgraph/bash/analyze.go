@@ -61,15 +61,51 @@ func eachNode(source []byte, visit func(list []*syntax.Stmt, end int)) error {
 		return err
 	}
 	for i := 0; i < len(file.Stmts); {
-		end, n := extent(source, file.Stmts[i]), 1
-		for i+n < len(file.Stmts) && int(file.Stmts[i+n].Pos().Offset()) < end {
-			end = max(end, extent(source, file.Stmts[i+n]))
-			n++
+		end, n := 0, 1
+		for k := 0; k < n; k++ {
+			end = max(end, extent(source, file.Stmts[i+k]))
+			for i+n < len(file.Stmts) && int(file.Stmts[i+n].Pos().Offset()) < end {
+				n++
+			}
+			n = max(n, k+1+untilWait(file.Stmts[i+k:]))
 		}
 		visit(file.Stmts[i:i+n], end)
 		i += n
 	}
 	return nil
+}
+
+// untilWait returns how many of the statements after the first one belong to its node: where that leaves jobs in the
+// background, all up to the first command that waits. A store cannot hold a job, so a node that leaves one would run
+// again whenever a node after it does.
+func untilWait(list []*syntax.Stmt) int {
+	if starts, waits := jobs(list[0]); !starts || waits {
+		return 0
+	}
+	for i, s := range list[1:] {
+		if _, waits := jobs(s); waits {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// jobs reports whether a statement starts a job in the background, and whether it waits for jobs. To wait for the next
+// one is not enough.
+func jobs(s *syntax.Stmt) (starts, waits bool) {
+	syntax.Walk(s, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.FuncDecl:
+			return false
+		case *syntax.Stmt:
+			starts = starts || n.Background
+		case *syntax.CallExpr:
+			waits = waits || len(n.Args) > 0 && n.Args[0].Lit() == "wait" &&
+				!slices.ContainsFunc(n.Args, func(w *syntax.Word) bool { return w.Lit() == "-n" })
+		}
+		return true
+	})
+	return starts, waits
 }
 
 // maxDepth bounds how deep brackets are nested: the parser recurses, and Go cannot recover from a stack that is full.

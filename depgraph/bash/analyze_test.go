@@ -96,6 +96,8 @@ func TestAnalyze(t *testing.T) {
 		{"a function that is defined above", "{ f() { x=$y; }; f; }"},
 		{"let and time", "time f; ! g; { h; } 2>i"},
 		{"processes", "diff <(a $b) >(c=1) & "},
+		{"jobs that are waited for",
+			"for x in $a; do sleep $x & wait -n; done\nb=$!\nwait; c=1\nf() { d & }\ne & f; wait <<E; g\nE\nh"},
 		{"a name that is computed by braces", "unset {a,b}; $cmd; \"$(x)\" y"},
 		{"does not parse", "if x; then\n"},
 		{"does not parse", "echo ä \"x"},

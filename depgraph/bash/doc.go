@@ -9,7 +9,8 @@
 // # Nodes
 //
 // A node is one command at the top level, with its here-documents: a list with && and || is one command, and so is a
-// pipeline. Commands whose here-documents begin on one line are one node. A definition of a function is KindDef.
+// pipeline. Commands whose here-documents begin on one line are one node, and so are a command that leaves jobs in the
+// background and all up to the first one that waits. A definition of a function is KindDef.
 //
 // # What the text does not show
 //

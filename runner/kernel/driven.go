@@ -160,6 +160,21 @@ func (d *Driven) report(node int, seen *Observation) error {
 	return nil
 }
 
+// ReportEnd adds what the sandbox saw of a node in which the program ended its interpreter. The process was closed, so
+// that the report is complete without a second mark.
+func (d *Driven) ReportEnd(ctx context.Context, seen *Observation) error {
+	if d.reporting == nil {
+		return nil
+	}
+	r, err := d.box.Take(ctx, d.nodes)
+	if err != nil && !errors.Is(err, sandbox.ErrEnded) {
+		return fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	d.reporting.join(r, seen)
+	seen.Denied = denied(r)
+	return nil
+}
+
 // denied returns what the bounds denied to the program. That a library is not compiled to disk, and that a shell has no
 // terminal, is no matter of the program's: they try, and go on.
 func denied(r sandbox.Report) []sandbox.Denial {

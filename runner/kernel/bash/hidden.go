@@ -267,12 +267,14 @@ func (s *snapshot) put(key, text string) {
 	}
 }
 
+var optionLetters = map[string]string{"errexit": "e", "nounset": "u", "errtrace": "E", "functrace": "T"}
+
 // onOptions returns the letters of the options that the driver switches off between nodes.
 func (s *snapshot) onOptions() string {
 	letters := ""
-	for name, letter := range map[string]string{"errexit": "e", "nounset": "u", "functrace": "T", "errtrace": "E"} {
+	for _, name := range []string{"errexit", "nounset", "errtrace", "functrace"} { // in order: they come into $_
 		if strings.Contains(s.hidden[keyOptions], "set -o "+name+"\n") {
-			letters += letter
+			letters += optionLetters[name]
 		}
 	}
 	return letters

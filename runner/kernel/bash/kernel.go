@@ -56,6 +56,9 @@ func (k *bashKernel) Execute(ctx context.Context, n kernel.Node, sink kernel.Sin
 		return seen, err
 	}
 	k.Driven.Close()
+	if err := k.Driven.ReportEnd(ctx, &seen); err != nil {
+		return seen, err
+	}
 	return seen, k.start(ctx)
 }
 

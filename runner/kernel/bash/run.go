@@ -90,6 +90,10 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 		seen.Cites = sh.cites(u, n, before)
 	}
 	if after != nil {
+		if u.definition && len(after.status) > 1 && len(before.status) > 1 { // it executes nothing, and so leaves $_
+			after.status[1] = before.status[1]
+			after.keepStatus()
+		}
 		sh.define(u, n, after)
 		sh.computedUnseen(u, after)
 	}
@@ -504,7 +508,7 @@ func (sh *shell) processState(seen *kernel.Observation, u *uses, before, after *
 	if changed {
 		sh.busy = true
 	}
-	if sh.busy && !started && !after.jobs && (u.waits || !u.process && changed) && sh.odd == sh.oddBase &&
+	if sh.busy && !after.jobs && (u.waits || !started && !u.process && changed) && sh.odd == sh.oddBase &&
 		after.process == sh.base.process {
 		sh.busy = false
 	}
