@@ -292,7 +292,7 @@ class Execution {
       for (const n of start.keys()) if (!bound.has(n)) names.unbind(n)
       names.table = bound
       for (const n of plan.constants ?? []) if (bound.has(n)) names.constants.add(n)
-      found = kernel.writes.observe(start, bound, node, request.certain ?? [])
+      found = kernel.writes.observe(start, bound, node, request.certain ?? [], modules.changedNow.length > 0)
     }
     const touched = modules.changed(intrinsics.changed())
     const everything = false

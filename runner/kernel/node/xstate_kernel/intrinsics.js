@@ -80,11 +80,32 @@ function module_(id, exports) {
   return true
 }
 
+// Modules of Node that are named together, so that the names do not depend on which is loaded first. None has state
+// that a program sets, apart from what nodeState in modules.js describes.
+const CORE = ['events', 'util', 'util/types', 'path', 'path/posix', 'path/win32', 'buffer', 'url', 'os', 'fs',
+  'fs/promises', 'stream', 'stream/promises', 'zlib', 'crypto', 'assert', 'assert/strict', 'querystring',
+  'string_decoder', 'readline', 'readline/promises', 'timers', 'timers/promises']
+
+let coreDone = false
+
+// core names the modules of Node that programs use most, if a module is one of them.
+function core(id) {
+  if (coreDone || !CORE.includes(id.replace(/^node:/, ''))) return
+  coreDone = true
+  const before = nameOf.size
+  for (const c of CORE) scan(require(c), `node:${c}`, 3)
+  for (const o of [...nameOf.keys()].slice(before)) if (!isPlainFunction(o)) pictures.set(o, picture(o))
+}
+
+const isPlainFunction = (o) => typeof o === 'function' &&
+  Reflect.ownKeys(o).every((k) => k === 'length' || k === 'name' || k === 'prototype')
+
 // late names objects of Node that are made when they are asked for.
 let lateDone = false
 function late() {
   if (lateDone) return false
   lateDone = true
+  core(CORE[0])
   nameOf.set(process, 'process')
   named.set('process', process)
   scan(Object.getPrototypeOf(process), 'process.__proto__', 2)
@@ -130,12 +151,24 @@ function changed() {
       else if (!VOLATILE.has(keys[i])) {
         const a = p.values[i]
         const b = Reflect.getOwnPropertyDescriptor(o, keys[i])
-        same = 'value' in a ? Object.is(a.value, b.value) : a.get === b.get && a.set === b.set
+        same = 'value' in a ? Object.is(a.value, b.value) : a.get === b.get && a.set === b.set || isLate(o, p, i, b)
       }
     }
     if (!same) found.push(o)
   }
   return found
+}
+
+// isLate reports whether a property is one that Node has put in the place of an accessor of its own.
+function isLate(o, p, i, now) {
+  if (!('value' in now) || !nameOf.has(p.values[i].get)) return false
+  try {
+    if (!Object.is(p.values[i].get.call(o), now.value)) return false
+  } catch {
+    return false
+  }
+  p.values[i] = now
+  return true
 }
 
 // restore puts the properties of an intrinsic back.
@@ -151,4 +184,4 @@ function restore(o) {
   }
 }
 
-module.exports = { begin, late, name: module_, nameOf, named, symbols, changed, restore, picture, pictures, isObject }
+module.exports = { begin, core, late, name: module_, nameOf, named, symbols, changed, restore, picture, pictures, isObject }

@@ -43,6 +43,7 @@ class Kernel {
     this.files = new Files(options, this.marks)
     this.hidden = new Hidden(options, this.files, this.marks)
     this.modules = new Modules(options, this.marks, this.files)
+    this.names.quiet = () => this.files.silent > 0
     this.names.foreign = this.modules.accessors
     closures.begin()
     display.begin(this)
@@ -183,14 +184,17 @@ class Kernel {
     return { stored: true, path: file, size: data.length, parts: [], needs }
   }
 
-  do_load(request, body) {
+  async do_load(request, body) {
     const data = request.path ? this.files.quietly(() => fs.readFileSync(request.path)) : body
     let found
-    try {
-      found = store.load(data, this.names, this.groups)
-    } catch (e) {
-      if (e instanceof store.Need) return { ok: false, need: e.need }
-      throw e
+    while (found === undefined) {
+      try {
+        found = store.load(data, this.names, this.groups)
+      } catch (e) {
+        if (e instanceof store.Need) return { ok: false, need: e.need }
+        if (!(e instanceof store.Namespace)) throw e
+        await this.modules.import(e.id)
+      }
     }
     const { values, constants } = found
     for (const [i, n] of request.names.entries()) {

@@ -8,12 +8,14 @@ class Marks {
   constructor() {
     this.found = new Set()
     this.active = false
+    this.timeless = 0 // loads of packages: what time it is then does not count
     this.observed = false // the sandbox sees what child processes do
     this.watched = new Set()
     this.worker = null // what to call with the arguments of a new worker
     this.clocks()
     this.entropy()
     this.network()
+    this.loaded('os', require('os'))
   }
 
   begin() {
@@ -23,7 +25,7 @@ class Marks {
   }
 
   add(mark) {
-    if (this.active) this.found.add(mark)
+    if (this.active && !(mark === 'clock' && this.timeless)) this.found.add(mark)
   }
 
   // wrap puts a function that adds a mark in the place of a member.

@@ -8,10 +8,12 @@ const vm = require('vm')
 const Module = require('module')
 const { createHash } = require('crypto')
 const { pathToFileURL, fileURLToPath } = require('url')
+const events = require('events')
+const { getDefaultHighWaterMark } = require('stream')
 const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
 const { Packages } = require('./packages')
-const { moduleTexts, parts, walked } = require('./walk')
+const { moduleTexts, parts, untracked, walked } = require('./walk')
 
 const { readFileSync, statSync } = fs
 const ENDINGS = ['', '.js', '.json', '.node', '.mjs', '.cjs', '.ts', '/index.js', '/index.ts']
@@ -86,12 +88,16 @@ class Modules {
         if (from && modules.own.has(from)) modules.own.get(from).uses.add(file)
         if (!modules.own.has(file) || !require.cache[file]) modules.begun(file)
       }
+      if (file !== null && Module.isBuiltin(file)) modules.files.quietly(() => intrinsics.core(file))
+      const begins = !own && file !== null && path.isAbsolute(file) && !require.cache[file]
       modules.loading++
+      if (begins) modules.marks.timeless++
       let found
       try {
         found = load.apply(this, arguments)
       } finally {
         modules.loading--
+        if (begins) modules.marks.timeless--
       }
       if (file !== null) {
         if (Module.isBuiltin(file)) modules.marks.loaded(file, found)
@@ -244,6 +250,7 @@ class Modules {
   // import is the import of the program's texts.
   async import(specifier, o) {
     if (Module.isBuiltin(specifier)) {
+      this.files.quietly(() => intrinsics.core(specifier))
       const found = await import(specifier)
       this.marks.loaded(specifier, found.default)
       return this.named('esm:node:' + specifier.replace(/^node:/, ''), found)
@@ -269,9 +276,14 @@ class Modules {
     return namespace
   }
 
-  foreign(file, o) {
-    const href = pathToFileURL(file).href
-    return file.endsWith('.json') ? Promise.resolve({ default: require(file) }) : import(href)
+  async foreign(file, o) {
+    if (file.endsWith('.json')) return { default: require(file) }
+    this.marks.timeless++
+    try {
+      return await import(pathToFileURL(file).href)
+    } finally {
+      this.marks.timeless--
+    }
   }
 
   kind(file) {
@@ -422,9 +434,9 @@ class Modules {
     return { libraries, loads: {}, files: [...this.used].sort(), held: [] }
   }
 
-  // nodeState describes the accessors that the program has put on the global object.
+  // nodeState describes the accessors that the program has put on the global object, and what it has set in CORE.
   nodeState() {
-    const accessors = {}
+    const accessors = { '': [String(events.defaultMaxListeners), String(getDefaultHighWaterMark?.(false))] }
     for (const n of this.accessors) {
       const p = Object.getOwnPropertyDescriptor(globalThis, n)
       if (p?.get || p?.set) accessors[n] = [String(p.get), String(p.set)]
@@ -464,7 +476,7 @@ class Modules {
     if (this.loading) return
     for (const file of this.loadedNow ?? []) {
       const m = this.own.get(file)
-      if (m) m.state ??= stateOf(m, path.relative(this.folder, file))
+      if (m) m.state ??= this.files.quietly(() => stateOf(m, path.relative(this.folder, file)))
     }
   }
 
@@ -489,6 +501,8 @@ function stateOf(m, name) {
     w.value(root)
   })
   for (const o of w.ids.keys()) if (typeof o !== 'symbol') parts.set(o, name)
+  if (w.unsettled) untracked.add(name)
+  else untracked.delete(name)
   return w.end()
 }
 

@@ -14,10 +14,11 @@ class Names {
     this.accessors = new Map() // name → its accessor, while that is in place
     this.node = null // what the node that runs has read and written
     this.builtin = new Map()
+    this.quiet = () => false // whether what runs belongs to no node
     const names = this
     const behind = Object.getPrototypeOf(G)
     const missing = (k) => {
-      if (names.node !== null && typeof k === 'string' && !(k in behind)) names.node.absent.add(k)
+      if (names.node !== null && typeof k === 'string' && !(k in behind) && !names.quiet()) names.node.absent.add(k)
     }
     Object.setPrototypeOf(G, new Proxy(behind, {
       has(target, k) {

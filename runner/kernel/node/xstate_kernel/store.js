@@ -24,6 +24,14 @@ class Need extends Error {
   }
 }
 
+// Namespace says that a module of Node must be imported before.
+class Namespace extends Error {
+  constructor(id) {
+    super(id)
+    this.id = id
+  }
+}
+
 class Dump {
   constructor(names, groups, list) {
     this.names = names
@@ -52,7 +60,7 @@ class Dump {
     if (v === closures.UNSET) return { t: 1 }
     const b = nameOf.get(v)
     if (b !== undefined) {
-      if (/^(npm|esm):/.test(b)) throw new Unstorable('a part of a package, or a namespace of a module')
+      if (/^npm:|^esm:(?!node:[\w/]+$)/.test(b)) throw new Unstorable('a part of a package, or of a namespace')
       return { b }
     }
     let id = this.ids.get(v)
@@ -245,6 +253,7 @@ class Load {
     if ('t' in x) return closures.UNSET
     if ('b' in x) {
       if (!named.has(x.b)) intrinsics.late()
+      if (!named.has(x.b) && x.b.startsWith('esm:node:')) throw new Namespace(x.b.slice(4))
       if (!named.has(x.b) && x.b.startsWith('node:')) {
         const id = x.b.split('.')[0]
         intrinsics.name(id, require(id))
@@ -560,4 +569,4 @@ Object.defineProperty(globalThis, '__xs_member', { enumerable: false })
 Object.defineProperty(globalThis, '__xs_bare',
   { value: false, writable: true, configurable: true, enumerable: false })
 
-module.exports = { dump, load, Need }
+module.exports = { dump, load, Namespace, Need }

@@ -30,6 +30,8 @@ const statics = new WeakMap() // class → the same of its static ones
 // Workspace modules: file → text; mutable object that one holds → its file.
 const moduleTexts = new Map()
 const parts = new WeakMap()
+const untracked = new Set() // workspace modules that hold what cannot be looked into
+const PRIVATE = /#[A-Za-z_$]/
 const LOCALS = new Set(['require', 'module', '__filename', '__dirname'])
 const MOST = 500 // objects that a walk lets the inspector look into, each some 0.3 ms
 
@@ -441,7 +443,7 @@ class Walk {
         if (from === undefined || from === 'Object.prototype') continue
         if (/^(node:events|npm:)/.test(from)) {
           const c = property(q, 'constructor')?.value
-          if (typeof c !== 'function' || !/#[A-Za-z_$]/.test(sourceOf(c).text)) continue
+          if (typeof c !== 'function' || !PRIVATE.test(sourceOf(c).text)) continue
         }
         if (/^(Object|Function|Iterator)\b/.test(from)) continue
         this.hide(`an object of ${from.replace(/\.prototype$/, '')}`)
@@ -470,13 +472,15 @@ class Walk {
       this.module = true
       if (this.inModule && this.read < MOST && ofModule(s)) { this.moduleFunction(f, s, todo); return }
       this.tag(97)
-      const bound = this.slots(f, '[[TargetFunction]]', '[[BoundThis]]', '[[BoundArgs]]')
+      const native = /\[native code\]\s*\}$/.test(s.text)
+      const bound = native ? this.slots(f, '[[TargetFunction]]', '[[BoundThis]]', '[[BoundArgs]]') : undefined
       if (bound !== undefined) {
         const [target, self, args] = bound
         for (const k of ownKeys(f)) this.property(f, k, todo)
         this.int(args.length)
         todo.push(...args, self, target)
-      } else this.hide(/\[native code\]\s*\}$/.test(s.text) ? 'a native function' : 'a function of a module')
+      } else if (native) this.hide('a native function')
+      else this.hide('a function of a module', !isTracked(f, s))
       return
     }
     this.soft.set(f, this.count++)
@@ -518,6 +522,7 @@ class Walk {
     this.read++
     this.tag(61)
     this.string(s.text)
+    if (s.isClass && PRIVATE.test(s.text)) this.hide('private fields of a class of a module')
     for (const k of ownKeys(f)) if (!FUNCTION.has(k)) this.property(f, k, todo)
     for (const scope of variables(f)) {
       for (const [k, v] of Object.entries(scope)) if (!LOCALS.has(k)) todo.push(v, k, KEY)
@@ -541,6 +546,11 @@ function ofModule(s) {
   return s.module
 }
 
+// isTracked reports whether what a call of a function changes beside its arguments is seen as a change of its module.
+function isTracked(f, s) {
+  return parts.has(f) && !untracked.size && !(s.isClass && PRIVATE.test(s.text))
+}
+
 // walked returns a walk that visit has completed.
 function walked(visit) {
   for (;;) {
@@ -559,4 +569,4 @@ function known(f, code) {
   sources.set(f, describe(code))
 }
 
-module.exports = { known, moduleTexts, parts, walked, declared, textOf, Walk, privates, statics, sourceOf, namesOf, isProgramPrototype }
+module.exports = { known, moduleTexts, parts, untracked, walked, declared, textOf, Walk, privates, statics, sourceOf, namesOf, isProgramPrototype }

@@ -13,8 +13,9 @@ class Writes {
     this.altered = new Set()
   }
 
-  // observe fingerprints what the node bound or may have changed. start and now: name → value.
-  observe(start, now, node, certain) {
+  // observe fingerprints what the node bound or may have changed. start and now: name → value; moved: it has changed a
+  // module of the workspace, and with it perhaps what names share with the module.
+  observe(start, now, node, certain, moved) {
     const { groups } = this
     const old = new Map(groups.prints)
     this.altered = new Set()
@@ -51,6 +52,7 @@ class Writes {
       if (fp.unsettled && !fp.module) groups.put(n, this.held(fp, undefined, within))
     }
     const candidates = new Set([...near, ...[...reads].filter((n) => !rebound.has(n))])
+    if (moved) for (const [n, fp] of old) if (fp.module) candidates.add(n)
     const mutated = this.rehash(candidates, old, now, rebound, reads)
     const written = new Set([...rebound, ...mutated, ...deleted])
     const after = groups.pairs(written)
