@@ -36,9 +36,9 @@ func (x *execution) runningWrites(t *state.Trace) []state.Access {
 	return nil
 }
 
-// leftToRunning returns what reports whether a file is left to the processes that run at p: the last node or the engine
-// left it as p has it, so where it is different by now, a process has changed it and may need it so. Nothing is compared
-// with the disk, for they may write at any moment.
+// leftToRunning returns what reports whether a file is left to the processes that run at p; nil where none runs. The
+// last node or the engine left it as p has it, so where it is different by now, a process has changed it and may need
+// it so. Nothing is compared with the disk, for they may write at any moment.
 func (w *walk) leftToRunning(p *programState) func(name string, want entry) bool {
 	if now := p.get(runningKey).digest; now == state.Absent || now != w.e.kernelState.running {
 		return nil
