@@ -5,6 +5,7 @@ const fs = require('fs')
 const path = require('path')
 const { fileURLToPath } = require('url')
 const { syncBuiltinESMExports } = require('module')
+const descriptors = require('./descriptors').open
 const { lstatSync, statSync, copyFileSync, readlinkSync, realpathSync, readdirSync, existsSync } = fs
 const DRIVER = path.resolve(__dirname, '..')
 
@@ -197,6 +198,7 @@ class Files {
       appendFile: (p, d, o) => f.opened(p, o?.flag ?? 'a'),
       truncate: (p) => { f.read(p); f.write(p) },
       read: (fd) => { if (fd === 0) f.inputUsed = true },
+      close: (fd) => descriptors.delete(fd),
       exists: (p) => f.look(p),
       access: (p) => { f.look(p); const at = f.of(p); if (at) f.modes.add(at) },
       stat: (p) => f.status(p),
@@ -231,14 +233,22 @@ class Files {
       if (typeof p?.value !== 'function') return
       const inner = p.value
       const outer = { [name](...args) {
-        if (f.active && !f.silent) hook(...args)
-        return Reflect.apply(inner, this, args)
+        const counts = f.active && !f.silent
+        if (counts) hook(...args)
+        if (counts && name === 'open' && o === fs) args.push(opened(args.pop()))
+        const found = Reflect.apply(inner, this, args)
+        if (counts && name === 'openSync') descriptors.set(found, {})
+        return found
       } }[name]
       for (const k of Reflect.ownKeys(inner)) {
         if (k === 'prototype' || Reflect.getOwnPropertyDescriptor(outer, k)?.configurable === false) continue
         Reflect.defineProperty(outer, k, Reflect.getOwnPropertyDescriptor(inner, k))
       }
       Object.defineProperty(o, name, { ...p, value: outer })
+    }
+    const opened = (then) => typeof then !== 'function' ? then : function (e, fd) {
+      if (!e) descriptors.set(fd, {})
+      return Reflect.apply(then, this, arguments)
     }
     for (const [name, hook] of Object.entries(hooks)) {
       for (const n of [name, name + 'Sync']) wrap(fs, n, hook)

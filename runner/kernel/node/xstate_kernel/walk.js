@@ -4,6 +4,7 @@
 
 const { createHash } = require('crypto')
 const { types, inspect } = require('util')
+const descriptors = require('./descriptors').open
 const intrinsics = require('./intrinsics')
 const { captured, variables, inside, Scope, UNSET } = require('./closures')
 const { nameOf, symbols, isObject } = intrinsics
@@ -200,6 +201,7 @@ class Walk {
       switch (typeof v) {
         case 'string': this.tag(10); this.string(v); continue
         case 'number':
+          if (descriptors.size !== 0 && descriptors.has(v)) this.descriptor(v)
           if ((v | 0) === v && !(v === 0 && 1 / v < 0)) { this.tag(11); this.int(v) }
           else if (v !== v) this.tag(12)
           else { this.tag(13); this.float(v) }
@@ -220,6 +222,14 @@ class Walk {
       if (known !== undefined) { this.simple = false; this.tag(4); this.string(known); continue }
       this.object(v, todo)
     }
+  }
+
+  // descriptor notes that a number stands for an open file. All that hold it share the file.
+  descriptor(v) {
+    const shared = descriptors.get(v)
+    if (!this.ids.has(shared)) this.ids.set(shared, this.count++)
+    this.simple = false
+    this.hide('an open file')
   }
 
   symbol(v) {

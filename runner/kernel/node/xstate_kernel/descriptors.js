@@ -1,0 +1,7 @@
+'use strict'
+// The descriptors of files that the program has opened by number, and not closed. Nothing can store what such a number
+// stands for.
+
+const open = new Map() // descriptor → what all that hold the number share
+
+module.exports = { open }
