@@ -212,8 +212,12 @@ class Execution {
       if (typeof made === 'function') declared.set(made, f.text)
     }
     const s = new vm.Script(plan.code, options({ lineOffset: line, columnOffset: -plan.prefix }))
-    if (!plan.async) return [s.runInThisContext({ breakOnSigint: true, displayErrors: false })] // no promise is awaited
-    const value = s.runInThisContext({ breakOnSigint: true, displayErrors: false })
+    const execute = () => s.runInThisContext({ breakOnSigint: true, displayErrors: false })
+    const esm = (request.dialect ?? plan.dialect) === 'esm'
+    if (!plan.async && !esm) return [await fromLoop(execute)]
+    await null // a module is executed by an asynchronous function
+    if (!plan.async) return [execute()]
+    const value = execute()
     return await new Promise((resolve, reject) => {
       running.stop = reject
       this.idle = () => reject(new Unsettled('top-level await waits for a promise that nothing will settle'))
@@ -309,6 +313,18 @@ class Execution {
     }
     return reply
   }
+}
+
+// fromLoop calls a function as Node's loop calls one, and as a CommonJS script is executed: after it, what nextTick was
+// given comes before the microtasks. Called from an asynchronous function, it would come after them.
+function fromLoop(call) {
+  return new Promise((resolve, reject) => setImmediate_(() => {
+    try {
+      resolve(call())
+    } catch (e) {
+      reject(e)
+    }
+  }))
 }
 
 const setImmediate_ = setImmediate
