@@ -214,7 +214,7 @@ class Execution {
     const s = new vm.Script(plan.code, options({ lineOffset: line, columnOffset: -plan.prefix }))
     const execute = () => s.runInThisContext({ breakOnSigint: true, displayErrors: false })
     const esm = (request.dialect ?? plan.dialect) === 'esm'
-    if (!plan.async && !esm) return [await fromLoop(execute)]
+    if (!plan.async && !esm) return fromLoop(() => [execute()])
     await null // a module is executed by an asynchronous function
     if (!plan.async) return [execute()]
     const value = execute()
