@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -64,12 +65,19 @@ func (p *Peer) Send(event string, fields any, body []byte) error {
 // Pid is the interpreter's process.
 func (p *Peer) Pid() int { return p.process.box.Pid() }
 
-// Exited waits until the interpreter has ended, and returns its exit code. exits is false where a signal ended it.
-func (p *Peer) Exited() (code int, exits bool) {
+// Exited waits until the interpreter has ended, and returns its exit code, or the signal that ended it: SIGKILL where
+// neither is known.
+func (p *Peer) Exited() (code int, by syscall.Signal) {
 	<-p.process.waited
 	var exit *exec.ExitError
-	if errors.As(p.process.exit, &exit) {
-		return exit.ExitCode(), exit.Exited()
+	switch {
+	case p.process.exit == nil:
+		return 0, 0
+	case !errors.As(p.process.exit, &exit):
+		return 0, syscall.SIGKILL
+	case exit.Exited():
+		return exit.ExitCode(), 0
 	}
-	return 0, p.process.exit == nil
+	status, _ := exit.Sys().(syscall.WaitStatus)
+	return 0, status.Signal()
 }

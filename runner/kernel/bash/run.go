@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	source "github.com/xstate-engine/xstate/depgraph/bash"
@@ -62,8 +63,9 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	}
 	closed := err != nil && sh.closedDriver()
 	if err != nil && !closed {
-		exits := false
-		if code, exits = sh.peer.Exited(); !exits {
+		by := syscall.Signal(0)
+		code, by = sh.peer.Exited()
+		if closed = by == syscall.SIGSYS; by != 0 && !closed { // driver.sh sends itself that signal
 			return seen, errEnded
 		}
 	}
