@@ -267,14 +267,14 @@ func (s *snapshot) put(key, text string) {
 	}
 }
 
-var optionLetters = map[string]string{"errexit": "e", "nounset": "u", "errtrace": "E", "functrace": "T"}
-
 // onOptions returns the letters of the options that the driver switches off between nodes.
 func (s *snapshot) onOptions() string {
 	letters := ""
-	for _, name := range []string{"errexit", "nounset", "errtrace", "functrace"} { // in order: they come into $_
-		if strings.Contains(s.hidden[keyOptions], "set -o "+name+"\n") {
-			letters += optionLetters[name]
+	for _, o := range [][2]string{ // in order: the letters come into $_
+		{"errexit", "e"}, {"nounset", "u"}, {"errtrace", "E"}, {"functrace", "T"},
+	} {
+		if strings.Contains(s.hidden[keyOptions], "set -o "+o[0]+"\n") {
+			letters += o[1]
 		}
 	}
 	return letters

@@ -11,7 +11,8 @@ function fingerprint(value) {
   const digest = w.end()
   return {
     digest, opaque: w.opaque, unsettled: w.unsettled, ids: w.ids, soft: w.soft, size: w.size, deps: w.deps,
-    code: w.code, module: w.module, simple: w.simple, definition: isDefinition(value, w) ? value : undefined, atom: t !== 'object' && t !== 'function' && t !== 'symbol' && w.ids.size === 0,
+    code: w.code, module: w.module, simple: w.simple, definition: isDefinition(value, w) ? value : undefined,
+    atom: t !== 'object' && t !== 'function' && t !== 'symbol' && w.ids.size === 0,
   }
 }
 

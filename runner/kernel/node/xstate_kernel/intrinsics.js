@@ -185,4 +185,6 @@ function restore(o) {
   }
 }
 
-module.exports = { begin, core, late, name: module_, nameOf, named, symbols, changed, restore, picture, pictures, isObject }
+module.exports = {
+  begin, core, late, name: module_, nameOf, named, symbols, changed, restore, picture, pictures, isObject,
+}

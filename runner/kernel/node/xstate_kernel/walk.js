@@ -579,4 +579,7 @@ function known(f, code) {
   sources.set(f, describe(code))
 }
 
-module.exports = { known, moduleTexts, parts, untracked, walked, declared, textOf, Walk, privates, statics, sourceOf, namesOf, isProgramPrototype }
+module.exports = {
+  known, moduleTexts, parts, untracked, walked, declared, textOf, Walk, privates, statics, sourceOf, namesOf,
+  isProgramPrototype,
+}

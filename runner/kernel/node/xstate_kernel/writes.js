@@ -13,8 +13,8 @@ class Writes {
     this.altered = new Set()
   }
 
-  // observe fingerprints what the node bound or may have changed. start and now: name → value; moved: it has changed a
-  // module of the workspace, and with it perhaps what names share with the module.
+  // observe fingerprints what the node bound or may have changed. start and now: name → value; moved: it has changed
+  // a module of the workspace, and with it perhaps what names share with the module.
   observe(start, now, node, certain, moved) {
     const { groups } = this
     const old = new Map(groups.prints)
