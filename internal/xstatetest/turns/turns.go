@@ -16,8 +16,8 @@ const parts = 3
 func Everything() bool { return os.Getenv("XSTATE_TEST_ALL") != "" }
 
 // Come reports whether the turn of a session of a catalogue has come. One part of the catalogue is tested on a day, so
-// that a run of all tests takes half an hour. XSTATE_TEST_DAY, a number, stands for the day. All sessions have their
-// turn with XSTATE_TEST_ALL=1, and where -run names sessions.
+// that a run of all tests takes less than an hour. XSTATE_TEST_DAY, a number, stands for the day. All sessions have
+// their turn with XSTATE_TEST_ALL=1, and where -run names sessions.
 func Come(name string) bool {
 	return Everything() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") ||
 		(Number(name)+day())%parts == 0
