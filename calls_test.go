@@ -18,7 +18,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -132,7 +132,7 @@ func TestCalls(t *testing.T) {
 	for _, file := range files {
 		for i, python := range xstatetest.Pythons() {
 			for j, mode := range bothModes {
-				if (i+j)%2 != 0 && !turns.Everything() {
+				if (i+j)%2 != 0 && !sampling.All() {
 					continue
 				}
 				name := strings.TrimSuffix(filepath.Base(file), ".txtar")

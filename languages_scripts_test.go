@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 // TestScripts edits the scripts of a folder at random and judges each run as TestLanguages does. XSTATE_TEST_SCRIPTS
@@ -43,7 +44,6 @@ func playScript(t *testing.T, name, text string, r *rand.Rand) {
 	o := xstate.SessionOptions{Seed: 7, Workspace: t.TempDir()}
 	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
 	session := xstatetest.OpenSession(t, store, o)
-	judge := newOracle([]xstatetest.ProgramStep{{Timeout: time.Minute}}, o)
 	executed, nodes := 0, 0
 	for i, version := range editedScript(text, r) {
 		files := map[string][]byte{name: []byte(version)}
@@ -60,8 +60,7 @@ func playScript(t *testing.T, name, text string, r *rand.Rand) {
 			executed += ranNodes(have)
 		}
 		have = xstatetest.Blank(have, o.Workspace)
-		judge.steps[0].Files, judge.own[0] = files, nil
-		for _, d := range judge.compare(t, t.Context(), 0, have) {
+		for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, time.Minute)) {
 			t.Errorf("version %d: %s (marks: %v)\n%s", i, d, d.Marks, version)
 		}
 		if what := unlikeAlone(t, files, judgeWhole, have); what != "" {

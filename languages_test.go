@@ -8,7 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
 // TestLanguages gives the sessions of testdata/languages to three judges after each step: a run from scratch and the
@@ -19,9 +19,10 @@ func TestLanguages(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no programs in testdata/languages: %v", err)
 	}
-	for i, file := range files {
+	reportSessions(t)
+	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if testing.Short() && i%20 != 0 || !turns.Come(name) {
+		if testing.Short() && sampling.Of(sessionOf(file), 20) != 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -32,18 +33,16 @@ func TestLanguages(t *testing.T) {
 				}
 			}
 			steps := xstatetest.ReadSteps(t, file)
-			options := xstate.SessionOptions{Seed: 7, Policy: bounded()}
-			judge := newOracle(steps, options)
-			for _, mode := range modesOf(name, false, 2) {
-				t.Run(mode, func(t *testing.T) {
-					found := runProgram(t, steps, judge, mode)
-					files := map[string][]byte{}
-					for j, s := range steps {
-						s.AddTo(files)
-						if what := unlikeAlone(t, files, steps[0].Judge, found[j]); what != "" {
-							t.Errorf("step %d: %s", j, what)
-						}
-					}
+			judge := newOracle(sessionOf(file), steps, xstate.SessionOptions{Seed: 7, Policy: bounded()})
+			judge.alone = func(t *testing.T, _ int, files map[string][]byte, out *xstate.Outcome) string {
+				return unlikeAlone(t, files, steps[0].Judge, out)
+			}
+			for _, mode := range modesOf(name) {
+				t.Run(mode, func(t *testing.T) { runProgram(t, steps, judge, mode) })
+			}
+			if *update {
+				updatePrints(t, file, steps, func(files map[string][]byte) (string, bool) {
+					return alonePrints(t, steps[0].Judge, files)
 				})
 			}
 		})

@@ -2,74 +2,129 @@ package xstate_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"flag"
+	"fmt"
 	"maps"
-	"slices"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
+	"github.com/xstate-engine/xstate/runner/kernel/bash"
+	"github.com/xstate-engine/xstate/runner/kernel/node"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
-// oracle holds what a run from scratch produces after each step of a session. It runs a step at the first comparison
-// with it, and a state of the workspace that recurs only once.
-//
-// An oracle may have results of another interpreter. Where an incremental run equals them, in all values and outputs,
-// another run from scratch would only confirm them: a stale result would have to equal what the other interpreter
-// computes from scratch and this one does not. Where they differ, as tracebacks and the code of functions do, the
-// oracle runs the step.
+var update = flag.Bool("update", false,
+	"judge every step of the sessions live, and write testdata/confirmed.txt and what the sessions print")
+
+// oracle judges the outcomes of a session's steps. An outcome is right if it equals that of a run from scratch, in a
+// fresh folder, store and interpreter, and prints what the interpreter alone prints. Outcomes that were judged before
+// are not judged again (xstatetest.Confirmed), unless XSTATE_TEST_ALL=1 or -update asks for it.
 type oracle struct {
+	session string // the session's file, below testdata and without its ending
 	steps   []xstatetest.ProgramStep
 	options xstate.SessionOptions
-	own     []*xstate.Outcome // by step; nil: not run yet
-	lent    []*xstate.Outcome // of another interpreter
+	// alone tells how what a run printed after step i differs from what the interpreter alone prints; "": it does not.
+	alone   func(t *testing.T, i int, files map[string][]byte, out *xstate.Outcome) string
+	scratch []*xstate.Outcome // by step; nil: not run
+	spent   *spent
 }
 
-// ownRuns and sharedRuns count the steps that were compared with a run of their own, and with one of another step or
-// interpreter.
-var ownRuns, sharedRuns atomic.Int64
+// judgements counts the outcomes of all oracles by how they were judged.
+var judgements struct{ confirmed, live, scratch, shared atomic.Int64 }
 
-func newOracle(steps []xstatetest.ProgramStep, o xstate.SessionOptions) *oracle {
+// confirmed returns the claims that were confirmed before, and those that this process confirms.
+var confirmed = sync.OnceValue(func() *xstatetest.Confirmed { return xstatetest.OpenConfirmed(judges()) })
+
+// judges describes all that decides what a run from scratch and an interpreter alone produce, besides the session.
+func judges() string {
+	text := fmt.Sprintf("python %d, node %d, bash %d\n", python.Semantics, node.Semantics, bash.Semantics)
+	commands := [][]string{{"node", "--version"}, {"bash", "--version"}}
+	for _, p := range xstatetest.Pythons() {
+		commands = append(commands, []string{cmp.Or(p, "python3"), "-VV"})
+	}
+	for _, c := range commands {
+		out, _ := exec.Command(c[0], c[1:]...).Output() // one that is missing judges nothing
+		text += fmt.Sprintf("%s %s\n", filepath.Base(c[0]), out)
+	}
+	requirements, _ := os.ReadFile(xstatetest.Testdata("requirements.txt"))
+	return text + string(requirements)
+}
+
+func newOracle(session string, steps []xstatetest.ProgramStep, o xstate.SessionOptions) *oracle {
 	return &oracle{
+		session: session,
 		steps:   steps,
 		options: o,
-		own:     make([]*xstate.Outcome, len(steps)),
-		lent:    make([]*xstate.Outcome, len(steps)),
+		scratch: make([]*xstate.Outcome, len(steps)),
+		spent:   spentOn(session),
 	}
 }
 
-// compare returns how the state after step i differs from that of a run from scratch.
-func (o *oracle) compare(t *testing.T, ctx context.Context, i int, have *xstate.Outcome) []replay.Difference {
+// judge fails the test if the outcome after step i is wrong.
+func (o *oracle) judge(t *testing.T, i int, have *xstate.Outcome) {
 	t.Helper()
-	if o.own[i] == nil && o.lent[i] != nil {
-		if found := replay.Compare(have, o.lent[i]); len(found) == 0 {
-			sharedRuns.Add(1)
-			return nil
+	files, marks := o.files(i), o.steps[i].Marks
+	if !*update {
+		o.judgePrints(t, i, files, have)
+	}
+	claim := xstatetest.ClaimOf(files, have, marks != nil)
+	if !sampling.All() && !*update && confirmed().Has(o.session, claim) {
+		judgements.confirmed.Add(1)
+		return
+	}
+	judgements.live.Add(1)
+	right := true
+	for _, d := range replay.Compare(have, o.fromScratch(t, t.Context(), i)) {
+		if marks == nil || d.Marks == nil { // otherwise it may differ, and the user is told
+			t.Errorf("step %d: %s (marks: %v)", i, d, d.Marks)
+			right = false
 		}
 	}
-	return replay.Compare(have, o.want(t, ctx, i))
+	if o.alone != nil {
+		began := time.Now()
+		what := o.alone(t, i, files, have)
+		o.spent.add(&o.spent.alone, time.Since(began).Seconds())
+		if what != "" {
+			t.Errorf("step %d: %s", i, what)
+			right = false
+		}
+	}
+	if right {
+		confirmed().Add(o.session, claim)
+	}
 }
 
-// want returns what a run from scratch produces after step i.
-func (o *oracle) want(t *testing.T, ctx context.Context, i int) *xstate.Outcome {
+// fromScratch returns what a run from scratch produces after step i. Steps with equal workspaces share one run.
+func (o *oracle) fromScratch(t *testing.T, ctx context.Context, i int) *xstate.Outcome {
 	t.Helper()
-	if o.own[i] != nil {
-		return o.own[i]
+	if o.scratch[i] != nil {
+		return o.scratch[i]
 	}
 	files := o.files(i)
-	for j, out := range o.own {
-		if out != nil && !turns.Everything() && maps.EqualFunc(files, o.files(j), bytes.Equal) {
-			sharedRuns.Add(1)
-			o.own[i] = out
+	for j, out := range o.scratch {
+		if out != nil && !sampling.All() && maps.EqualFunc(files, o.files(j), bytes.Equal) {
+			judgements.shared.Add(1)
+			o.scratch[i] = out
 			return out
 		}
 	}
-	ownRuns.Add(1)
-	o.own[i] = xstatetest.FromScratch(t, ctx, files, o.options, o.steps[0].Timeout)
-	return o.own[i]
+	judgements.scratch.Add(1)
+	began := time.Now()
+	o.scratch[i] = xstatetest.FromScratch(t, ctx, files, o.options, o.steps[0].Timeout)
+	o.spent.add(&o.spent.scratch, time.Since(began).Seconds())
+	return o.scratch[i]
 }
 
 // files returns the workspace after step i.
@@ -81,18 +136,22 @@ func (o *oracle) files(i int) map[string][]byte {
 	return files
 }
 
-// learn takes the first step of an incremental session for a run from scratch, which it is: its folder, store and
-// interpreter are new.
-func (o *oracle) learn(have *xstate.Outcome) {
-	if o.own[0] == nil && xstatetest.Jobs() == 0 && !turns.Everything() {
-		ownRuns.Add(1)
-		o.own[0] = have
-	}
+// reportSessions reports at the end of a test how its sessions were judged and where the time went, and with -update
+// writes the golden.
+func reportSessions(t *testing.T) {
+	t.Cleanup(func() {
+		if *update {
+			confirmed().WriteGolden(t)
+		}
+		text := fmt.Sprintf("%s: %d outcomes were confirmed before, %d judged live, by %d runs from scratch (%d shared)\n%s",
+			t.Name(), judgements.confirmed.Swap(0), judgements.live.Swap(0), judgements.scratch.Swap(0),
+			judgements.shared.Swap(0), spentText())
+		t.Log(text)
+		xstatetest.Report(t, text)
+	})
 }
 
-// lend gives the results of this oracle to one of the same session with another interpreter.
-func (o *oracle) lend(to *oracle) {
-	if !turns.Everything() {
-		to.lent = slices.Clone(o.own)
-	}
+// sessionOf is the name of a session by its file.
+func sessionOf(file string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(filepath.ToSlash(file), ".txtar"), "testdata/")
 }

@@ -33,32 +33,6 @@ var unlike = map[string]string{
 	"sets-after-restart":    "a set that was emptied has the table of a new one, see runner's doc.go",
 }
 
-// judgePlain compares what a session printed, and with it the runs from scratch that it was compared with, with the
-// interpreter alone: what "python prog.py" prints for the last version of the session, and for the first where that is
-// asked for, up to the first block that fails.
-func judgePlain(
-	t *testing.T,
-	name, python string,
-	steps []xstatetest.ProgramStep,
-	found []*xstate.Outcome,
-	first bool,
-) {
-	t.Helper()
-	if unlike[name] != "" {
-		return
-	}
-	files := map[string][]byte{}
-	for i, s := range steps {
-		s.AddTo(files)
-		if i < len(steps)-1 && (i > 0 || !first) && !strings.HasPrefix(name, "main-") {
-			continue
-		}
-		if what := unlikePlain(t, python, files, found[i]); what != "" {
-			t.Errorf("step %d: %s", i, what)
-		}
-	}
-}
-
 // unlikePlain tells how what a run from scratch printed, up to the first block that fails, is unlike what the
 // interpreter prints by itself; "" where it is alike, or cannot be compared: a block is marked, draws from a generator
 // that the session seeds, or is written for IPython.
@@ -82,33 +56,14 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 			}
 		}
 	}
-	dir, err := os.MkdirTemp("", "xstate-plain-") // and not the test's, which stays to the end
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	xstatetest.WriteFiles(t, dir, files)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, cmp.Or(python, "python3"), "prog.py")
-	cmd.Dir = dir
-	cmd.Args = append(cmd.Args, xstatetest.Invocation(dir, files).Arguments...)
-	cmd.Stdin = bytes.NewReader(files[xstatetest.StdinFile])
-	cmd.Env = append(os.Environ(), "PYTHONHASHSEED=0", "MPLBACKEND=agg")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	text, err := cmd.Output()
+	dir, text, stderr, code, err := runPlain(t, python, files)
 	if (err != nil) != failed {
-		return fmt.Sprintf("a run from scratch fails: %v, the interpreter: %v\n%s", failed, err, stderr.String())
+		return fmt.Sprintf("a run from scratch fails: %v, the interpreter: %v\n%s", failed, err, stderr)
 	}
-	if code := cmd.ProcessState.ExitCode(); ended != nil && code != ended.Code {
+	if ended != nil && code != ended.Code {
 		return fmt.Sprintf("a run from scratch ends with %d, the interpreter with %d", ended.Code, code)
 	}
-	var stands strings.Builder // of it
-	for _, o := range state.JoinOutputs([]state.Output{{Kind: "stdout", Text: string(text)}}) {
-		stands.WriteString(o.Text)
-	}
-	shown := address.ReplaceAllString(strings.ReplaceAll(stands.String(), dir, "DIR"), "at")
+	shown := address.ReplaceAllString(strings.ReplaceAll(stands(text), dir, "DIR"), "at")
 	expected := address.ReplaceAllString(want.String(), "at")
 	if shown != expected {
 		return "the interpreter prints\n" + shown + "and a run from scratch\n" + expected
@@ -116,11 +71,33 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	if !failed || ended != nil || raised == nil {
 		return ""
 	}
-	theirs := errorOf(strings.Split(strings.ReplaceAll(stderr.String(), dir, "DIR"), "\n"))
+	theirs := errorOf(strings.Split(strings.ReplaceAll(stderr, dir, "DIR"), "\n"))
 	if ours := errorOf(append(slices.Clone(raised.Traceback), "")); ours != theirs {
 		return "the interpreter fails with\n" + theirs + "\nand a run from scratch with\n" + ours
 	}
 	return ""
+}
+
+// runPlain runs prog.py in a new folder, which it names and removes.
+func runPlain(t *testing.T, python string, files map[string][]byte) (dir, stdout, stderr string, code int, err error) {
+	t.Helper()
+	dir, err = os.MkdirTemp("", "xstate-plain-") // and not the test's, which stays to the end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	xstatetest.WriteFiles(t, dir, files)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, cmp.Or(python, "python3"), "prog.py")
+	cmd.Dir = dir
+	cmd.Args = append(cmd.Args, xstatetest.Invocation(dir, files).Arguments...)
+	cmd.Stdin = bytes.NewReader(files[xstatetest.StdinFile])
+	cmd.Env = append(os.Environ(), "PYTHONHASHSEED=0", "MPLBACKEND=agg")
+	var outs, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &outs, &errs
+	err = cmd.Run()
+	return dir, outs.String(), errs.String(), cmd.ProcessState.ExitCode(), err
 }
 
 // errorOf returns what a traceback says whatever the file is called: the functions of the program, each with the line

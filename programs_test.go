@@ -8,23 +8,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
-// TestPrograms gives every session of testdata/programs and testdata/hazards to two judges after each of its steps.
-// The incremental run must equal a run from scratch in a fresh folder, store and interpreter, and exactly the blocks
-// listed must have run. The interpreter alone judges what the runs print.
+// TestPrograms gives every session of testdata but those of calls and languages to two judges after each of its steps.
+// The outcome must be that of a run from scratch, with the prints of the interpreter alone (oracle), and exactly the
+// blocks listed must have run.
 //
-// Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own. The first
-// interpreter to test with runs the sessions whose turn it is in one mode, and each further one every fourth of these.
-// See oracle for the runs from scratch that are shared. With XSTATE_TEST_ALL=1 nothing is shared, and every interpreter
-// runs every session in both modes.
+// Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own. The session's name
+// chooses the mode, and the interpreter among those to test with. With XSTATE_TEST_ALL=1 every interpreter runs every
+// session in both modes.
 func TestPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -34,66 +34,63 @@ func TestPrograms(t *testing.T) {
 		return slices.Contains([]string{"calls", "languages"}, filepath.Base(filepath.Dir(f)))
 	})
 	if testing.Short() {
-		files = slices.DeleteFunc(files, func(f string) bool {
-			return !strings.HasPrefix(filepath.Base(f), "a") && !strings.HasPrefix(filepath.Base(f), "fi")
-		})
+		files = slices.DeleteFunc(files, func(f string) bool { return sampling.Of(sessionOf(f), 20) != 0 })
 	}
-	t.Cleanup(func() {
-		t.Logf("%d steps were run from scratch; %d comparisons used the run of another step or interpreter",
-			ownRuns.Load(), sharedRuns.Load())
-	})
+	reportSessions(t)
 	ways := observers(t)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if !turns.Come(name) {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			steps := xstatetest.ReadSteps(t, file)
-			var before *oracle // of the interpreter before
-			for _, way := range ways {
+			for _, way := range waysOf(name, steps, ways) {
 				t.Run(way.name, func(t *testing.T) {
-					if way.minor < steps[0].Since {
-						t.Skipf("since Python 3.%d", steps[0].Since)
-					}
-					modes := modesOf(name, before != nil, len(ways))
-					if len(modes) == 0 {
-						t.Skip("another interpreter runs every fourth session; XSTATE_TEST_ALL=1 runs all")
-					}
-					options := xstate.SessionOptions{
+					judge := newOracle(sessionOf(file), steps, xstate.SessionOptions{
 						Python: way.python, Seed: 7, Observe: way.observe, Policy: bounded(),
+					})
+					if unlike[name] == "" {
+						judge.alone = func(
+							t *testing.T, _ int, files map[string][]byte, out *xstate.Outcome,
+						) string {
+							return unlikePlain(t, way.python, files, out)
+						}
 					}
-					judge := newOracle(steps, options)
-					if before != nil {
-						before.lend(judge)
+					for _, mode := range modesOf(name) {
+						t.Run(mode, func(t *testing.T) { runProgram(t, steps, judge, mode) })
 					}
-					var found []*xstate.Outcome
-					for _, mode := range modes {
-						t.Run(mode, func(t *testing.T) { found = runProgram(t, steps, judge, mode) })
-					}
-					if len(found) == len(steps) {
-						judgePlain(t, name, way.python, steps, found, before == nil || turns.Everything())
-					}
-					before = judge
+				})
+			}
+			if *update && unlike[name] == "" {
+				updatePrints(t, file, steps, func(files map[string][]byte) (string, bool) {
+					return plainPrints(t, ways, steps[0].Since, files)
 				})
 			}
 		})
 	}
 }
 
-// modesOf returns the modes in which an interpreter runs a session. further: it is not the first one.
-func modesOf(name string, further bool, interpreters int) []string {
-	n := turns.Number(name) + turns.Round()
-	switch {
-	case turns.Everything() || interpreters == 1:
-		return bothModes
-	case further && n/2%4 != 0:
-		return nil
-	case further:
-		n++
+// waysOf returns the interpreters that run a session: one, or with XSTATE_TEST_ALL=1 all that are new enough.
+func waysOf(session string, steps []xstatetest.ProgramStep, ways []observer) []observer {
+	var able []observer
+	for _, way := range ways {
+		if way.minor >= steps[0].Since {
+			able = append(able, way)
+		}
 	}
-	return bothModes[n%2 : n%2+1]
+	if sampling.All() || len(able) == 0 {
+		return able
+	}
+	n := sampling.Of("interpreter of "+session, len(able))
+	return able[n : n+1]
+}
+
+// modesOf returns the modes in which a session runs.
+func modesOf(session string) []string {
+	if sampling.All() {
+		return bothModes
+	}
+	n := sampling.Of("mode of "+session, len(bothModes))
+	return bothModes[n : n+1]
 }
 
 // bounded is the policy of the level that XSTATE_TEST_SANDBOX names; nil: there are no bounds. Results must not differ
@@ -135,7 +132,7 @@ func observers(t *testing.T) []observer {
 	return ways
 }
 
-// bothModes are the modes of runProgram. The first step of a restarted session is a run from scratch (oracle.learn).
+// bothModes are the modes of runProgram.
 var bothModes = []string{"restarted", "kept"}
 
 // TestLarge runs sessions whose values are large, at a size that takes minutes and gigabytes.
@@ -155,7 +152,7 @@ func TestLarge(t *testing.T) {
 					s.Files[file] = bytes.ReplaceAll(text, []byte(sizes[0]), []byte(sizes[1]))
 				}
 			}
-			judge := newOracle(steps, options)
+			judge := newOracle("hazards/"+name, steps, options)
 			for _, mode := range bothModes {
 				t.Run(mode, func(t *testing.T) { runProgram(t, steps, judge, mode) })
 			}
@@ -163,9 +160,10 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// runProgram runs a session step by step, and returns what it found. In the mode "restarted" each step has an
-// interpreter of its own.
-func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mode string) (found []*xstate.Outcome) {
+// runProgram runs a session step by step, and judges each. In the mode "restarted" each step has an interpreter of its
+// own.
+func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mode string) {
+	t.Helper()
 	o := judge.options
 	o.Workspace = t.TempDir()
 	files := map[string][]byte{}
@@ -181,7 +179,9 @@ func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mod
 			o.Invocation = xstatetest.Invocation(o.Workspace, files)
 			session = xstatetest.OpenSession(t, store, o)
 		}
+		began := time.Now()
 		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout)
+		judge.spent.run(have, time.Since(began).Seconds())
 		head, _, err := store.State().Head(t.Context(), session.Name())
 		if err != nil {
 			t.Fatal(err)
@@ -195,15 +195,8 @@ func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mod
 				t.Errorf("step %d: names read that were not predicted: %v", i, surprises)
 			}
 		}
-		found = append(found, xstatetest.Blank(have, o.Workspace))
-		if i == 0 && mode == "restarted" {
-			judge.learn(have)
-		}
-		for _, d := range judge.compare(t, t.Context(), i, have) {
-			if s.Marks == nil || d.Marks == nil { // otherwise it may differ, and the user is told
-				t.Errorf("step %d: %s (marks: %v)", i, d, d.Marks)
-			}
-		}
+		xstatetest.Blank(have, o.Workspace)
+		judge.judge(t, i, have)
 		if d := gocmp.Diff(s.Marks, marked(have)); s.Marks != nil && d != "" {
 			t.Errorf("step %d: marks (-want +got):\n%s", i, d)
 		}
@@ -224,7 +217,6 @@ func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mod
 			}
 		}
 	}
-	return found
 }
 
 // marked returns why blocks may come out otherwise in every run.

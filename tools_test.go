@@ -19,7 +19,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -66,7 +66,7 @@ func TestTools(t *testing.T) {
 	for i, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			if !turns.Everything() && (i%3 != 0 || strings.HasSuffix(name, "/go.txtar")) {
+			if !sampling.All() && (i%3 != 0 || strings.HasSuffix(name, "/go.txtar")) {
 				t.Skip("every third tool runs, and not Go, which compiles its runtime; XSTATE_TEST_ALL=1 runs all")
 			}
 			archive, err := txtar.ParseFile(name)

@@ -22,13 +22,13 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/state"
 )
 
 var update = flag.Bool("update", false, "write which blocks ran into the sessions of testdata/restarted")
 
-// TestRestarted runs the sessions of testdata/restarted whose turn it is, each version of a program in a new process
+// TestRestarted runs the sessions of testdata/restarted, each version of a program in a new process
 // of the command. The blocks that a session lists run, each for a reason that an edit explains (-v prints them;
 // -update writes the lists). The outputs, the failure and the files equal those of the interpreter alone with the
 // same text. The test compares them in the first and the last version. With XSTATE_TEST_ALL=1 it does so in each, as
@@ -38,16 +38,13 @@ func TestRestarted(t *testing.T) {
 		t.Skip("takes two minutes")
 	}
 	for _, r := range restartedSessions(t) {
-		if !turns.Come(r.name) {
-			continue
-		}
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			r.reset(t)
 			for i, s := range r.steps {
 				r.write(t, i)
 				run := r.run(t)
-				if i == 0 || i == len(r.steps)-1 || turns.Everything() {
+				if i == 0 || i == len(r.steps)-1 || sampling.All() {
 					r.compare(t, i, run, r.plain(t))
 				}
 				if i == 0 {

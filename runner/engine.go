@@ -311,7 +311,9 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		return err
 	}
 	e.kernel = k
-	e.noteStart(w.dialects, time.Since(began).Seconds())
+	seconds := time.Since(began).Seconds()
+	w.startSeconds += seconds
+	e.noteStart(w.dialects, seconds)
 	return nil
 }
 

@@ -110,6 +110,7 @@ type Outcome struct {
 
 	Observed sandbox.Level // how far the interpreter was observed; "": no node was executed
 
+	StartSeconds  float64 // spent on starting interpreters
 	ResultSeconds float64 // from the call until the last node had ended and its output was known
 	TotalSeconds  float64 // from the call until all was recorded
 }

@@ -93,6 +93,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	if out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited); spent != nil {
 		out.Stopped = spent.error
 	}
+	out.StartSeconds = w.startSeconds
 	out.TotalSeconds = time.Since(began).Seconds()
 	if out.ResultSeconds = out.TotalSeconds; !w.resultAt.IsZero() {
 		out.ResultSeconds = w.resultAt.Sub(began).Seconds()

@@ -22,6 +22,7 @@ type walk struct {
 	spent        map[int]float64 // seconds, by node
 	rebuilt      map[int]float64 // the same for nodes executed only for the values that they leave
 	loadSeconds  float64         // spent on loading stored values, which may import libraries
+	startSeconds float64         // spent on starting interpreters
 	stopped      map[*unit]bool
 	endMarks     []string             // why the program may not end where it does
 	contexts     []state.Digest       // of the states before nodes, see modules.go

@@ -11,28 +11,28 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/xstate-engine/xstate/internal/serve"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
 // TestScriptsServed runs a third of the scripts again, each day another, with a server for each store that a run
 // makes or uses. All that verbs print and record must be the same. Where a script says [served], it names the reason.
 func TestScriptsServed(t *testing.T) {
-	runScripts(t, withTurn(t, scripts(t)), func(e *testscript.Env) error {
+	runScripts(t, sampleServed(t, scripts(t)), func(e *testscript.Env) error {
 		e.Setenv("XSTATE_WARM", "1")
 		e.Defer(func() { stopServers(t, e.WorkDir) })
 		return nil
 	})
 }
 
-// withTurn leaves out the scripts whose turn it is not, but for those that say something of servers.
-func withTurn(t *testing.T, files []string) (found []string) {
+// sampleServed returns a sample of the scripts, and those that say something of servers.
+func sampleServed(t *testing.T, files []string) (found []string) {
 	t.Helper()
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if turns.Come(file) || strings.Contains(string(text), "served") {
+		if sampling.Sampled(filepath.Base(file), 4) || strings.Contains(string(text), "served") {
 			found = append(found, file)
 		}
 	}

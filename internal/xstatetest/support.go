@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/internal/xstatetest/turns"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"golang.org/x/tools/txtar"
 )
 
-// SamplePrograms runs judge on one of thirty sessions of testdata, by their names, so that a new session leaves the
-// sample as it was. An environment variable selects others: "all", or those whose names contain its text.
+// SamplePrograms runs judge on a part of the sessions of testdata, about one in thirty. offset, from 0 to 29, chooses
+// the part. An environment variable selects others: "all", or those whose names contain its text.
 func SamplePrograms(
 	t *testing.T,
 	variable string,
@@ -38,8 +38,7 @@ func SamplePrograms(
 	minor := PythonMinor(t, python)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		turn := turns.Number(name) % 30
-		if chosen == "" && turn != offset || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
+		if chosen == "" && sampling.Of(name, 30) != offset || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +86,9 @@ type ProgramStep struct {
 	Since   int
 	// Restarted, if set, replaces Ran where each step has an interpreter of its own: what cannot be stored runs again.
 	Restarted []string
+	// Prints is what the interpreter alone prints, where that is short. It applies to later steps until one of these has
+	// its own. If Prints is nil, it is not kept.
+	Prints *string
 	// Judge, of the first step, says how the interpreter alone runs a program of testdata/languages.
 	Judge string
 }
@@ -142,6 +144,9 @@ func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
 				block, why, _ := strings.Cut(strings.TrimSpace(line), ": ")
 				steps[n].Marks[block] = why
 			}
+		case name == "prints":
+			text := string(f.Data)
+			steps[n].Prints = &text
 		case name == "called":
 			steps[n].Called, err = counts(string(f.Data))
 		case name == "decided":
@@ -168,6 +173,9 @@ func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
 	for i := 1; i < len(steps); i++ {
 		if steps[i].Marks == nil {
 			steps[i].Marks = steps[i-1].Marks
+		}
+		if steps[i].Prints == nil {
+			steps[i].Prints = steps[i-1].Prints
 		}
 	}
 	return steps, nil
