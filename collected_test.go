@@ -19,7 +19,7 @@ import (
 // them. Whatever changes that is noticed, also where no test rests on it: after each step the tests are those of a
 // folder made anew.
 func TestCollected(t *testing.T) {
-	for _, python := range testers(t) {
+	for _, python := range choosePython(t, testers(t)) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 			t.Parallel()
 			testCollected(t, python)

@@ -1,12 +1,9 @@
 package xstate_test
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,9 +32,11 @@ type oracle struct {
 	session string // the session's file, below testdata and without its ending
 	steps   []xstatetest.ProgramStep
 	options xstate.SessionOptions
+	given   string // what besides files decides an outcome
+	run     func(*testing.T, map[string][]byte) *xstate.Outcome
 	// alone tells how what a run printed after step i differs from what the interpreter alone prints; "": it does not.
 	alone   func(t *testing.T, i int, files map[string][]byte, out *xstate.Outcome) string
-	scratch []*xstate.Outcome // by step; nil: not run
+	scratch map[string]*xstate.Outcome // runs from scratch, by files and what is given
 	spent   *spent
 }
 
@@ -67,7 +66,10 @@ func newOracle(session string, steps []xstatetest.ProgramStep, o xstate.SessionO
 		session: session,
 		steps:   steps,
 		options: o,
-		scratch: make([]*xstate.Outcome, len(steps)),
+		run: func(t *testing.T, files map[string][]byte) *xstate.Outcome {
+			return xstatetest.FromScratch(t, t.Context(), files, o, steps[0].Timeout)
+		},
+		scratch: map[string]*xstate.Outcome{},
 		spent:   spentOn(session),
 	}
 }
@@ -79,14 +81,14 @@ func (o *oracle) judge(t *testing.T, i int, have *xstate.Outcome) {
 	if !*update {
 		o.judgePrints(t, i, files, have)
 	}
-	claim := xstatetest.ClaimOf(files, have, marks != nil)
+	claim := xstatetest.ClaimOf(files, have, marks != nil, o.given)
 	if !sampling.All() && !*update && confirmed().Has(o.session, claim) {
 		judgements.confirmed.Add(1)
 		return
 	}
 	judgements.live.Add(1)
 	right := true
-	for _, d := range replay.Compare(have, o.fromScratch(t, t.Context(), i)) {
+	for _, d := range replay.Compare(have, o.fromScratch(t, files)) {
 		if marks == nil || d.Marks == nil { // otherwise it may differ, and the user is told
 			t.Errorf("step %d: %s (marks: %v)", i, d, d.Marks)
 			right = false
@@ -106,25 +108,20 @@ func (o *oracle) judge(t *testing.T, i int, have *xstate.Outcome) {
 	}
 }
 
-// fromScratch returns what a run from scratch produces after step i. Steps with equal workspaces share one run.
-func (o *oracle) fromScratch(t *testing.T, ctx context.Context, i int) *xstate.Outcome {
+// fromScratch returns what a run from scratch produces of the files. Steps with equal files share one run.
+func (o *oracle) fromScratch(t *testing.T, files map[string][]byte) *xstate.Outcome {
 	t.Helper()
-	if o.scratch[i] != nil {
-		return o.scratch[i]
-	}
-	files := o.files(i)
-	for j, out := range o.scratch {
-		if out != nil && !sampling.All() && maps.EqualFunc(files, o.files(j), bytes.Equal) {
-			judgements.shared.Add(1)
-			o.scratch[i] = out
-			return out
-		}
+	name := key(files) + o.given
+	if out := o.scratch[name]; out != nil && !sampling.All() {
+		judgements.shared.Add(1)
+		return out
 	}
 	judgements.scratch.Add(1)
 	began := time.Now()
-	o.scratch[i] = xstatetest.FromScratch(t, ctx, files, o.options, o.steps[0].Timeout)
+	out := o.run(t, files)
 	o.spent.add(&o.spent.scratch, time.Since(began).Seconds())
-	return o.scratch[i]
+	o.scratch[name] = out
+	return out
 }
 
 // files returns the workspace after step i.
@@ -153,5 +150,5 @@ func reportSessions(t *testing.T) {
 
 // sessionOf is the name of a session by its file.
 func sessionOf(file string) string {
-	return strings.TrimPrefix(strings.TrimSuffix(filepath.ToSlash(file), ".txtar"), "testdata/")
+	return strings.TrimPrefix(strings.TrimSuffix(filepath.ToSlash(file), filepath.Ext(file)), "testdata/")
 }

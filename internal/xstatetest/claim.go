@@ -16,14 +16,12 @@ import (
 // the outcomes are.
 type Claim string
 
-// ClaimOf returns the claim that an outcome makes of the files in the workspace before the run: every status, output
-// and error of a block, every value and every file that the program wrote. If varies, what is marked is left out,
-// because it may differ from run to run; if not, a difference shows.
-func ClaimOf(files map[string][]byte, out *xstate.Outcome, varies bool) Claim {
+// ClaimOf returns the claim that an outcome makes of the files in the workspace before the run, and of what else is
+// given: every status, output and error of a block, every value and every file that the program wrote. If varies, what
+// is marked is left out, because it may differ from run to run; if not, a difference shows.
+func ClaimOf(files map[string][]byte, out *xstate.Outcome, varies bool, given string) Claim {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(&b, "file %q %q\n", name, files[name])
-	}
+	b.WriteString(given)
 	for i := range out.Blocks {
 		block := &out.Blocks[i]
 		if varies && len(block.AllMarks) > 0 {
@@ -41,7 +39,16 @@ func ClaimOf(files map[string][]byte, out *xstate.Outcome, varies bool) Claim {
 	}
 	claimDigests(&b, "value ", out.Values, out, varies)
 	claimDigests(&b, "file ", out.Files, out, varies)
-	return Claim(claimDigest(b.String()))
+	return ClaimText(files, b.String())
+}
+
+// ClaimText returns the claim that the outcome of files is a text.
+func ClaimText(files map[string][]byte, outcome string) Claim {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&b, "file %q %q\n", name, files[name])
+	}
+	return Claim(claimDigest(b.String() + outcome))
 }
 
 // claimDigests adds a line for each name. Digests by lineage differ though the values are equal, see replay.Compare.
