@@ -3,6 +3,7 @@
 # make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
 # make test     sets up what the tests need, then runs them all: at most a quarter of an hour on 2 cores
 # make test-all the same, with every session in both modes on every interpreter, and no run from scratch shared
+#               before that, known vulnerabilities in what xstate calls, where their database can be reached
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
 # make selection  tests that an edit affects, against running all and against pytest-testmon: half an hour
 # make readme   the sessions in README.md and docs/audit.md anew
@@ -51,6 +52,7 @@ test:
 	.ci/test $(PYTHONS)
 
 test-all:
+	.ci/vulnerabilities
 	XSTATE_TEST_ALL=1 .ci/test $(PYTHONS)
 
 fuzz:

@@ -7,7 +7,7 @@ OUT=out
 SRC="$OUT/src"
 OBJ="$OUT/obj"
 DIST="$OUT/dist"
-MODULES="core parser lexer printer cache store net log"
+MODULES=(core parser lexer printer cache store net log)
 export BUILD_MODE=release
 warnings=0
 declare -A lines
@@ -40,12 +40,12 @@ compile() {
 	sed -e 's/TODO/DONE/' -e "s/VERSION/$VERSION/" "$SRC/$1.c" >"$OBJ/$1.o"
 }
 
-need sed grep sort wc tr mkdir cat
+need sed grep sort wc tr mkdir cat find
 rm -rf "$OUT"
 mkdir -p "$SRC" "$OBJ" "$DIST"
 
 log "version $VERSION, mode $BUILD_MODE"
-for module in $MODULES; do
+for module in "${MODULES[@]}"; do
 	make_module "$module"
 done
 
@@ -64,7 +64,7 @@ if grep -q VERSION "$SRC/config.h"; then
 	log "config.h names the version"
 fi
 
-for module in $MODULES; do
+for module in "${MODULES[@]}"; do
 	lines[$module]=$(wc -l <"$SRC/$module.c")
 	if [[ ${lines[$module]} -gt 5 ]]; then
 		warnings=$((warnings + 1))
@@ -78,10 +78,10 @@ for module in "${!lines[@]}"; do
 done
 log "$total lines"
 
-for module in $MODULES; do
+for module in "${MODULES[@]}"; do
 	compile "$module"
 done
-log "compiled $(ls "$OBJ" | wc -l) modules"
+log "compiled $(find "$OBJ" -name '*.o' | wc -l) modules"
 
 objects=("$OBJ"/*.o)
 cat "${objects[@]}" >"$DIST/$NAME.bin"
@@ -93,7 +93,7 @@ left=$(grep -l TODO "${objects[@]}" | wc -l || true)
 
 upper=${NAME^^}
 tag="$upper-${VERSION//./_}"
-names=$(printf '%s\n' $MODULES | sort -r | tr '\n' ' ')
+names=$(printf '%s\n' "${MODULES[@]}" | sort -r | tr '\n' ' ')
 log "tag $tag, modules $names"
 
 while read -r word rest; do
@@ -106,7 +106,7 @@ done <"$SRC/config.h"
 i=0
 until ((i >= 3)); do
 	i=$((i + 1))
-	printf 'pass %d\n' "$i" | tr a-z A-Z
+	printf 'pass %d\n' "$i" | tr '[:lower:]' '[:upper:]'
 done
 
 cat "$OUT/notice.txt"
@@ -114,4 +114,4 @@ sort "$SRC"/*.c | grep -c int >"$OUT/functions.txt"
 log "$(cat "$OUT/functions.txt") functions"
 cp "$DIST/$NAME.bin" "$DIST/$NAME-$VERSION.bin"
 rm -rf "$OBJ"
-log done
+log "done"
