@@ -40,7 +40,7 @@ vet:
 	go vet ./...
 
 lint:
-	go tool staticcheck ./...
+	.ci/lint
 
 build:
 	go build -o bin/xstate ./cmd/xstate

@@ -14,8 +14,9 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
-// TestScriptsServed runs a third of the scripts again, each day another, with a server for each store that a run
-// makes or uses. All that verbs print and record must be the same. Where a script says [served], it names the reason.
+// TestScriptsServed runs a sample of the scripts again, and all that say something of servers. Each store that a run
+// makes or uses has a server. All that verbs print and record must be the same. Where a script says [served], it names
+// the reason.
 func TestScriptsServed(t *testing.T) {
 	runScripts(t, sampleServed(t, scripts(t)), func(e *testscript.Env) error {
 		e.Setenv("XSTATE_WARM", "1")

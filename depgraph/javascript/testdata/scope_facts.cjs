@@ -1,8 +1,8 @@
 // Prints, for each source of some npm packages, what eslint-scope (JavaScript) or @typescript-eslint/scope-manager
-// (TypeScript) says about its names: one line of JSON for each file. usage: node scope_facts.cjs FOLDER PACKAGE…
-// FOLDER holds node_modules. Offsets are in bytes.
+// (TypeScript) says about its names: one line of JSON for each file. usage: node scope_facts.cjs FOLDER N
+// PACKAGE…, for a sample of one source in about N. FOLDER holds node_modules. Offsets are in bytes.
 const fs = require('fs'), path = require('path');
-const [folder, ...packages] = process.argv.slice(2);
+const [folder, every, ...packages] = process.argv.slice(2);
 const load = (name) => require(require.resolve(name, { paths: [folder] }));
 const espree = load('espree'), eslintScope = load('eslint-scope');
 const typed = load('@typescript-eslint/parser'), typedScope = load('@typescript-eslint/scope-manager');
@@ -156,8 +156,16 @@ function facts(file) {
   return out;
 }
 
+/** Whether a file is in the sample of about one in `every`. Its name decides. */
+function sampled(file) {
+  let sum = 0;
+  for (const letter of path.relative(folder, file)) sum = (sum * 31 + letter.codePointAt(0)) % 65521;
+  return sum % Number(every) === 0;
+}
+
 for (const name of packages) {
   for (const file of sources(path.join(folder, 'node_modules', name))) {
+    if (!sampled(file)) continue;
     fs.writeSync(1, JSON.stringify(facts(file)) + '\n');
   }
 }
