@@ -24,6 +24,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -32,7 +33,7 @@ import (
 
 const (
 	randomEdits    = 6  // of one session
-	randomSessions = 48 // of a test that names neither a seed nor a time: a little more than a minute on two processors
+	randomSessions = 16 // of a test that names neither a seed nor a time; three times as many with XSTATE_TEST_ALL=1
 )
 
 // TestRandom edits random programs and judges every run as TestPrograms does, against a run from scratch, and by the
@@ -56,7 +57,10 @@ type drawing struct {
 
 func testSeeds(t *testing.T, from drawing) {
 	first, count := uint64(1), uint64(randomSessions)
-	if from.theme != "" {
+	if sampling.All() {
+		count *= 3
+	}
+	if from.theme != "" || from.words != nil {
 		count /= 2
 	}
 	text, only := os.LookupEnv("XSTATE_RANDOM_SEED")
