@@ -17,10 +17,9 @@ from pathlib import Path
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import generate  # noqa: E402
-
-import xstate  # noqa: E402
-from xstate import _calls, atools, tools  # noqa: E402
+import generate
+import xstate
+from xstate import _calls, atools, tools
 
 
 @dataclasses.dataclass
@@ -32,7 +31,7 @@ class Pet:
 @dataclasses.dataclass
 class Person:
     name: str
-    pet: typing.Optional[Pet] = None
+    pet: typing.Optional[Pet] = None  # noqa: UP045, as programs for older Pythons write it
     kind: typing.Literal["a", "b"] = "a"
 
 

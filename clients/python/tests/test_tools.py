@@ -61,7 +61,8 @@ class TestTools(Folder):
         self.assertEqual(r.waiting[0]["choices"], ["again", "happened", "failed"])
         call = r.waiting[0]["call"]
         self.assertEqual([c["call"] for c in self.session.calls(waiting=True)["calls"]], [call])
-        r = self.session.exec("# %% later\n1 + 1", tools={"order": Tool(order, "reversible")})  # it does not correct what waits
+        # it does not correct what waits
+        r = self.session.exec("# %% later\n1 + 1", tools={"order": Tool(order, "reversible")})
         self.assertEqual((r.result, r.action, self.called), ("2", "append", ["tea"]))
         with self.assertRaises(XStateError) as caught:
             self.session.approve(call, choice="perhaps")
@@ -103,7 +104,9 @@ with ThreadPoolExecutor(2) as pool:
         self.assertEqual(r.check().text, "[0, 1]\n")
 
     def test_arguments_are_checked_before_the_call(self):
-        r = self.session.exec("import xstate\nxstate.tool('search', query='k')", tools={"search": Tool(self.search, "read")})
+        r = self.session.exec(
+            "import xstate\nxstate.tool('search', query='k')", tools={"search": Tool(self.search, "read")}
+        )
         self.assertEqual((r.error.type, self.called), ("ToolError", []))
 
     def test_with_a_key(self):

@@ -15,7 +15,7 @@ Arguments and results are plain data: None, booleans, finite numbers, text, list
 Functions whose names begin with an a are for tasks: await xstate.atool("search", query="x").
 """
 
-from ._calls import allm, aask, astep, atool, gather, llm, ask, provide, step, tool
+from ._calls import aask, allm, ask, astep, atool, gather, llm, provide, step, tool
 from ._errors import BudgetSpent, CallDenied, CallError, CallLost, NotPlain, Suspended, ToolError
 from ._tools import atools, tools
 

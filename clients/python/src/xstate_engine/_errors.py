@@ -55,7 +55,10 @@ def from_document(error: Any) -> XStateError:
     if not isinstance(error, dict):
         return XStateError("internal", f"the server answered with an error that cannot be read: {error!r:.200}")
     return XStateError(
-        error.get("code", "internal"), error.get("message", ""), error.get("hint", ""), error  # type: ignore[arg-type]
+        error.get("code", "internal"),
+        error.get("message", ""),
+        error.get("hint", ""),
+        error,  # type: ignore[arg-type]
     )
 
 

@@ -3,8 +3,9 @@
 Invariant: what is written for a list tells its items and their types. Which form is chosen depends on these alone.
 Texts, which are most of what programs hold many of, are joined: marshal takes five times as long for them."""
 
-from . import original as __builtins__
 import marshal
+
+from xstate_kernel import original as __builtins__
 
 ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 TEXTS = frozenset((str,))

@@ -7,11 +7,12 @@ Without a __dict__, an instance has an array of values, in the order of names th
 (PEP 412), and the order in which its own attributes were set. The garbage collector reports the values. No interface
 reports the rest. The kernel reads it from the memory of the interpreter, after a test of the layout."""
 
-from . import original as __builtins__
 import gc
 import struct
 import sys
 from itertools import repeat
+
+from xstate_kernel import original as __builtins__
 
 _MANAGED, _INLINE, _ABSTRACT = 1 << 4, 1 << 2, 1 << 20  # flags of types; inline: the values are in the instance (3.13)
 _SPLIT = 2  # kind of a table of names that instances share
@@ -100,12 +101,12 @@ def _orders_13(addresses, t):
 
 
 def _orders_12(addresses, t):
-    found = [word for word, in map(_WORD.unpack_from, repeat(_memory), [a - 24 for a in addresses])]
+    found = [word for (word,) in map(_WORD.unpack_from, repeat(_memory), [a - 24 for a in addresses])]
     return _prefixes([values + 1 for values in found]) if all(values & 1 for values in found) else None
 
 
 def _orders_11(addresses, t):
-    found = [word for word, in map(_WORD.unpack_from, repeat(_memory), [a - 32 for a in addresses])]
+    found = [word for (word,) in map(_WORD.unpack_from, repeat(_memory), [a - 32 for a in addresses])]
     return _prefixes(found) if all(found) else None
 
 
@@ -123,7 +124,7 @@ def _slices(addresses, size):
     found = _structs.get(size)
     if found is None:
         found = _structs[size] = struct.Struct("=%ds" % size)
-    return [order for order, in map(found.unpack_from, repeat(_memory), addresses)]
+    return [order for (order,) in map(found.unpack_from, repeat(_memory), addresses)]
 
 
 def _known_shape(order, t):

@@ -4,8 +4,8 @@ Package bench uses it to measure a program without xstate, and simpler methods t
 outputs and values as main.py does, so that bench can compare them.
 """
 
-from . import original as __builtins__
 import __future__
+
 import ast
 import builtins
 import importlib.util
@@ -18,6 +18,8 @@ import sys
 import traceback
 import types
 import warnings
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, display, frames, magic, shell, shutdown, streams
 

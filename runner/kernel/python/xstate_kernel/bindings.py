@@ -1,6 +1,6 @@
 """What the program has bound: the namespace, its fingerprints and groups, and groups that are parked."""
 
-from . import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 PRESET = ("__name__", "__doc__", "__file__", "get_ipython")  # names like others, that have a value before the program
 SPECIAL = frozenset(

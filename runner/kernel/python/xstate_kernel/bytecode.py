@@ -1,9 +1,10 @@
 """What code objects load, store, delete and import, read from their bytecode."""
 
-from . import original as __builtins__
 import dis
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import code_owner
 
@@ -76,7 +77,9 @@ def stores(code, module=False):
     that of statements: its plain names are names of the namespace."""
     found = _code_stores.get((code, module))
     if found is None:
-        found = {name for _, op, _, name in instructions(code) if op == "STORE_GLOBAL" or module and op == "STORE_NAME"}
+        found = {
+            name for _, op, _, name in instructions(code) if op == "STORE_GLOBAL" or (module and op == "STORE_NAME")
+        }
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
                 found |= stores(const)
@@ -95,7 +98,7 @@ def star_imports(code):
         for offset, op, arg, name in instructions(code):
             if op == "IMPORT_NAME":
                 module = name
-            elif op == "IMPORT_STAR" or op == "CALL_INTRINSIC_1" and arg == 2:
+            elif op == "IMPORT_STAR" or (op == "CALL_INTRINSIC_1" and arg == 2):
                 found.append((offset, module))
         _code_stars[code] = found
     return found

@@ -3,10 +3,11 @@
 Warnings need nothing: the module warnings skips the kernel's files by their path, see driverName.
 """
 
-from . import original as __builtins__
 import os
 import sys
 import traceback
+
+from xstate_kernel import original as __builtins__
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 

@@ -5,11 +5,12 @@ and sends one end through the door. Nothing here counts as an effect of the prog
 call_channel.go.
 """
 
-from . import original as __builtins__
 import importlib.util
 import os
 import struct
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from . import blake2b, observe
 

@@ -1,11 +1,12 @@
 """Digests of code objects: by what they do, not by layout, line or file."""
 
-from . import original as __builtins__
 import ast
 import dis
 import marshal
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import blake2b, sets
 from .atoms import ATOMS

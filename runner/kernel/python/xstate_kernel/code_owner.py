@@ -1,12 +1,13 @@
 """Classifies code: it belongs to the program, the workspace or a library. Finds the files that show a library's
 version."""
 
-from . import original as __builtins__
 import functools
 import importlib._bootstrap_external as external
 import os
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import blake2b
 

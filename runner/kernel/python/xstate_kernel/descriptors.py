@@ -7,12 +7,13 @@ from a number (os.fdopen), the number is in use until the object is closed. In t
 a plain run of the program. The kernel marks a node that leaves such a number open, or opens a file meanwhile.
 """
 
-from . import original as __builtins__
 import fcntl
 import os
 import posix
 import stat
 import sys
+
+from xstate_kernel import original as __builtins__
 
 _FIRST = 200
 _ONCE = os.O_CREAT | os.O_EXCL | os.O_TRUNC

@@ -1,8 +1,9 @@
 """A full disk. Where the kernel writes files of its own, it is no failure of the program."""
 
-from . import original as __builtins__
 import errno
 import os
+
+from xstate_kernel import original as __builtins__
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 channel = None  # to the engine, in a kernel

@@ -1,8 +1,9 @@
 """What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
 
-from . import original as __builtins__
 import binascii
 import reprlib
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters
 
@@ -67,9 +68,8 @@ def describe(value):
             items = list(value.items() if t is dict else value) if len(value) <= 64 else []
             if (
                 items
-                and all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in items)
-                or not value
-            ):
+                and all(type(x) in _ATOMS or (type(x) is tuple and all(type(y) in _ATOMS for y in x)) for x in items)
+            ) or not value:
                 info["repr"] = _small.repr(value)
         elif own is not None:
             info.update(own)

@@ -1,6 +1,5 @@
 """Compiles and executes the code of a node, and describes the exception that it raised."""
 
-from . import original as __builtins__
 import ast
 import importlib.machinery
 import os
@@ -8,6 +7,8 @@ import re
 import sys
 import traceback
 import warnings
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, atoms, bytecode, code_digest, code_owner, disk, display, function_part, shutdown, streams
 
@@ -199,7 +200,7 @@ class Execution:
                     self.names.note(name)
             return  # code that it made: namedtuple, dataclass
         path = code.co_filename
-        if path.startswith("<frozen ") or not path.startswith("<") and code_owner.is_library_path(path):
+        if path.startswith("<frozen ") or (not path.startswith("<") and code_owner.is_library_path(path)):
             return
         if not path.startswith("<") and code_owner.importing():
             self.names.add_module(code)

@@ -12,17 +12,17 @@ A value without a digest of its content (a generator, socket, lock or drawing) i
 lineage, and assumes that every node that reads it changes it.
 """
 
-from . import original as __builtins__
 import sys
 import warnings
 from itertools import count
+
+from xstate_kernel import original as __builtins__
 
 from . import code_owner, identity, memory, started
 from .reach import Reach
 from .unsupported import Opaque
 from .walk import Walk
 from .walk_containers import members
-
 
 _MRO = type.__dict__["__mro__"].__get__
 

@@ -1,6 +1,7 @@
 """What is known of a value: its digest, and what the digest leaves out."""
 
-from . import original as __builtins__
+from xstate_kernel import original as __builtins__
+
 from . import blake2b
 
 
@@ -8,27 +9,27 @@ class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
     __slots__ = (
-        "digest",
-        "opaque",
-        "ids",
-        "copied",
-        "soft",
-        "deps",
-        "imports",
-        "size",
-        "handed",
-        "files",
-        "partial",
-        "weak",
-        "lifetime_sensitive",
         "cites",
+        "copied",
+        "deps",
+        "digest",
+        "files",
+        "handed",
+        "handles",
+        "ids",
+        "imports",
         "in_modules",
         "levels",
         "libraries",
-        "shuffled",
-        "sets",
+        "lifetime_sensitive",
         "nan",
-        "handles",
+        "opaque",
+        "partial",
+        "sets",
+        "shuffled",
+        "size",
+        "soft",
+        "weak",
     )
 
     def __init__(self):
@@ -71,8 +72,7 @@ class Fingerprint:
         return (
             self.opaque
             or self.digest != was.digest
-            or self.ids != was.ids
-            and _of_objects(self.ids) != _of_objects(was.ids)
+            or (self.ids != was.ids and _of_objects(self.ids) != _of_objects(was.ids))
             or self.copied != was.copied
             or self.soft.keys() != was.soft.keys()
         )

@@ -10,10 +10,11 @@ rules hold for the import of a library that the program has imported before:
 
 The second rule also holds for every library that a request of the engine imports."""
 
-from . import original as __builtins__
 import os
 import sys
 import warnings
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, code_owner, libraries
 

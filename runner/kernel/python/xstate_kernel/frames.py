@@ -3,11 +3,12 @@
 A frame is: 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
 """
 
-from . import original as __builtins__
 import _thread
 import os
 import struct
 from json import decoder, encoder, scanner
+
+from xstate_kernel import original as __builtins__
 
 # What json is made of, and not what it offers: the program may change functions and classes of it.
 if encoder.c_make_encoder is not None:

@@ -5,11 +5,12 @@ function with the name of f. It takes the variables that its text uses out of th
 locals, and returns them at its end. Its line numbers are those of the file. Nothing is stored when it fails, because
 a failed node defines nothing."""
 
-from . import original as __builtins__
 import ast
 import builtins
 import types
 import warnings
+
+from xstate_kernel import original as __builtins__
 
 from . import code_digest
 
@@ -21,7 +22,7 @@ _GONE = object()
 class _Returned:
     """What a return statement of the function returned, and the variables of the function then."""
 
-    __slots__ = ("value", "found")
+    __slots__ = ("found", "value")
 
     def __init__(self, value, found):
         self.value, self.found = value, found
@@ -216,7 +217,7 @@ class _Uncalled(ast.NodeTransformer):
 
     def visit_Call(self, node):
         run = isinstance(node.func, ast.Attribute) and node.func.attr == "run" and len(node.args) == 1
-        if _calls(node, self.name) or run and _calls(node.args[0], self.name):
+        if _calls(node, self.name) or (run and _calls(node.args[0], self.name)):
             return self.placed(node)
         return self.generic_visit(node)
 

@@ -1,11 +1,12 @@
 """Which names of the namespace share mutable objects: the co-variables."""
 
-from . import original as __builtins__
 import abc
 import types
 from _abc import _get_dump as _abc_dump
 from collections import deque
 from itertools import repeat
+
+from xstate_kernel import original as __builtins__
 
 from . import blake2b
 from .atoms import ATOMS
@@ -115,7 +116,7 @@ class Groups:
         hard = _NOBODY.union(
             *set(map(owners.__getitem__, fp.ids)),
             *(lookers[i] for i in fp.ids.keys() & lookers.keys()),
-            *(owners[i] for i in fp.copied.keys() & owners.keys())
+            *(owners[i] for i in fp.copied.keys() & owners.keys()),
         ) - {name}
         return hard, _NOBODY.union(hard, *set(map(owners.__getitem__, fp.soft))) - {name}
 

@@ -2,8 +2,9 @@
 
 A signal to the engine is always refused."""
 
-from . import original as __builtins__
 import os
+
+from xstate_kernel import original as __builtins__
 
 from . import descriptors
 
@@ -41,7 +42,7 @@ def ends_engine(event, args):
         return False
     to = args[0] if event == "os.kill" else -args[0]
     try:
-        return to in engines or to == -1 or to < -1 and -to in map(os.getpgid, engines)
+        return to in engines or to == -1 or (to < -1 and -to in map(os.getpgid, engines))
     except OSError:
         return False
 
@@ -56,7 +57,7 @@ def guard_of(options):
 
 def effect(event, args, guard):
     """Returns the forbidden effect that an audit event reports, or None."""
-    if event in _PROCESSES or event == "os.killpg" or event == "os.kill" and args[0] != os.getpid():
+    if event in _PROCESSES or event == "os.killpg" or (event == "os.kill" and args[0] != os.getpid()):
         return "subprocess"
     if event in ("os.kill", "os.killpg"):
         return None

@@ -4,11 +4,12 @@ An open file is known by the path at which the kernel first found it. It keeps t
 removed, because the handle stays on the same inode.
 """
 
-from . import original as __builtins__
 import fcntl
 import io
 import os
 import stat
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, code_owner, descriptors
 

@@ -7,12 +7,13 @@ matters only if a program changes them. The adapters define the variables of lib
 others.
 """
 
-from . import original as __builtins__
 import _abc
 import abc
 import pickle
 import sys
 import weakref
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, code_owner, interpreter_state
 

@@ -1,8 +1,9 @@
 """Variables of hidden state, and functions by which adapters observe that a program reads or sets one."""
 
-from . import original as __builtins__
 import marshal
 from operator import is_
+
+from xstate_kernel import original as __builtins__
 
 from . import blake2b
 

@@ -1,11 +1,12 @@
 """Tells whether two lists hold the same objects: at the speed of memory, where a list's items lie as CPython lays
 them."""
 
-from . import original as __builtins__
 import builtins
 import ctypes
 import sys
 from operator import is_
+
+from xstate_kernel import original as __builtins__
 
 _FEW = 64
 _WORD = ctypes.sizeof(ctypes.c_void_p)

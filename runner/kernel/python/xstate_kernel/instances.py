@@ -1,10 +1,11 @@
 """Takes instances of the user's classes apart and reassembles them without running their code. Their own pickling may
 have side effects, leave things out, or give false results."""
 
-from . import original as __builtins__
 import copyreg
 import enum
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import attributes, code_owner
 

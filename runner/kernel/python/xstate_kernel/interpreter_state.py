@@ -1,6 +1,5 @@
 """Hidden state of the interpreter itself: limits, paths, locale, time zone, the collector of garbage, and more."""
 
-from . import original as __builtins__
 import _locale
 import _signal
 import gc
@@ -9,6 +8,8 @@ import resource
 import sys
 import threading
 import time
+
+from xstate_kernel import original as __builtins__
 
 from . import descriptors
 from .hidden_variable import Counter, Variable

@@ -1,7 +1,8 @@
 """What a node reads of the layout of blocks: their text, and numbers of lines."""
 
-from . import original as __builtins__
 import linecache
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, bytecode, code_owner, observe
 

@@ -3,10 +3,11 @@
 The engine has a key load:NAME for an imported library that reads files or the environment during its import, sets a
 variable, or prints; see libraries.go."""
 
-from . import original as __builtins__
 import os
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, blake2b, code_owner
 
@@ -89,7 +90,7 @@ def _unusual(kind, name):
         return repr(rest) if rest else None
     if kind == "dir":
         return _packages(name) if (name + os.sep).startswith(workspace) else None
-    ours = name.startswith(workspace) or name.startswith(_HOME) and not name.startswith(_CACHE)
+    ours = name.startswith(workspace) or (name.startswith(_HOME) and not name.startswith(_CACHE))
     if not ours or not os.path.isfile(name) or os.access(name, os.X_OK) or code_owner.is_library_path(name):
         return None
     return code_owner.file_digest(name) if kind == "file" else "there"
@@ -169,7 +170,9 @@ def _holds(top):
                     owner = (
                         value.__name__
                         if code_owner.is_a(value, types.ModuleType)
-                        else value.__module__ if code_owner.is_a(value, (type, types.FunctionType)) else None
+                        else value.__module__
+                        if code_owner.is_a(value, (type, types.FunctionType))
+                        else None
                     )
                     found.add(str(owner).partition(".")[0])
         _parts[key] = found

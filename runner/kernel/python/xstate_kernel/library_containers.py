@@ -5,10 +5,11 @@ those that functions of the standard library change on behalf of such code. It f
 the node imports the library. After each node, it checks whether the contents of one changed.
 """
 
-from . import original as __builtins__
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, bytecode, code_owner, identity
 

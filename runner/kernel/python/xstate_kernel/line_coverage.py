@@ -1,7 +1,8 @@
 """Which lines of the program's functions a node executes: of a test in a block, where that is asked for."""
 
-from . import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from . import bytecode
 

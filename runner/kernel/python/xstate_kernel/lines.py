@@ -4,11 +4,12 @@ An edit that only moves lines runs nothing again. A function that was made befor
 old lines. So it gets the same code with the lines that the text has now.
 """
 
-from . import original as __builtins__
 import ast
 import linecache
 import types
 import warnings
+
+from xstate_kernel import original as __builtins__
 
 from . import code_digest
 

@@ -1,6 +1,5 @@
 """__xstate__: what the translated magics and shell escapes of notebooks call."""
 
-from . import original as __builtins__
 import ast
 import importlib
 import io
@@ -8,6 +7,8 @@ import os
 import shlex
 import sys
 import time
+
+from xstate_kernel import original as __builtins__
 
 from . import plain
 from .shell import UsageError

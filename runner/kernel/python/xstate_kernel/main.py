@@ -1,6 +1,5 @@
 """The kernel's loop: one request at a time, each answered by events and one reply."""
 
-from . import original as __builtins__
 import _imp
 import ast
 import builtins
@@ -15,6 +14,9 @@ import traceback
 import types
 import warnings
 import weakref
+
+from xstate_kernel import original as __builtins__
+
 from . import (
     adapters,
     bindings,
@@ -187,11 +189,14 @@ class Kernel:
             except values.NeedClass as e:
                 reply, data = {"ok": False, "need": [e.name, e.digest]}, b""
             except Exception as e:
-                reply, data = {
-                    "ok": False,
-                    "error": "%s: %s" % (type(e).__name__, e),
-                    "trace": traceback.format_exc(),
-                }, b""
+                reply, data = (
+                    {
+                        "ok": False,
+                        "error": "%s: %s" % (type(e).__name__, e),
+                        "trace": traceback.format_exc(),
+                    },
+                    b"",
+                )
             reply.setdefault("ok", True)
             self.channel.send({"ev": "reply", **reply}, data)
 

@@ -11,7 +11,6 @@ The module watches only memory that an array owns. Memory of files, of other pro
 without a write by this process. If a page belongs only partly to an array, the module compares the content.
 """
 
-from . import original as __builtins__
 import bisect
 import ctypes
 import os
@@ -19,6 +18,8 @@ import struct
 import sys
 import threading
 import weakref
+
+from xstate_kernel import original as __builtins__
 
 from . import atoms
 
@@ -133,7 +134,7 @@ class Watch:
 class _Known:
     """The known digests of an array's memory: one per chunk, or None if the chunk was written since."""
 
-    __slots__ = ("lo", "hi", "chunks", "edges", "digest", "owner")
+    __slots__ = ("chunks", "digest", "edges", "hi", "lo", "owner")
 
 
 def _pages(k):

@@ -1,9 +1,10 @@
 """The contents of workspace modules. These are state of the program, like the values of its names."""
 
-from . import original as __builtins__
 import marshal
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import atoms, blake2b, code_owner, walk, walk_code
 

@@ -11,7 +11,6 @@ The engine counts every later node as a reader of these changes. To return to a 
 interpreter.
 """
 
-from . import original as __builtins__
 import abc
 import importlib
 import importlib.machinery
@@ -20,6 +19,8 @@ import operator
 import os
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
@@ -256,7 +257,7 @@ class Modules:
             if any(
                 entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()
             ) or any(
-                self.reads_sys_modules and _put(entries[name]) or _hooked(entries[name])
+                (self.reads_sys_modules and _put(entries[name])) or _hooked(entries[name])
                 for name in entries.keys() - self._entries.keys()
             ):
                 found.add("sys.modules")
@@ -466,7 +467,7 @@ def _of_workspace(folder):
 
 
 def _internal(name):
-    return name not in _HOOKS and name.startswith("__") and name.endswith("__") or name.startswith("_abc_")
+    return (name not in _HOOKS and name.startswith("__") and name.endswith("__")) or name.startswith("_abc_")
 
 
 def _put(entry):

@@ -1,10 +1,11 @@
 """Finds the code and the modules that a node may reach, and the dependencies of its imports."""
 
-from . import original as __builtins__
 import importlib
 import os
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import bytecode, code_owner, first_imports, libraries
 
@@ -68,8 +69,9 @@ class NodeImports:
     def imported(self, imports, reads, reached, made, before):
         """Returns what the node's imports depend on: packages with the files that witness their version, libraries that
         read something when they were imported, workspace modules and their files."""
-        packages, held = {}, reached.union(
-            self.modules.others, *map(self.workspace.closure, self._bindings.rest_on(made))
+        packages, held = (
+            {},
+            reached.union(self.modules.others, *map(self.workspace.closure, self._bindings.rest_on(made))),
         )  # from an import that no text shows
         todo = set(imports)
         for n in reads:

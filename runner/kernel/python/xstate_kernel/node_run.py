@@ -4,7 +4,6 @@ The order of the phases matters: an earlier phase must not change what a later o
 reference to the program's values while the node runs, because the node may observe when a value is freed.
 """
 
-from . import original as __builtins__
 import builtins
 import os
 import sys
@@ -12,8 +11,7 @@ import time
 import types
 import warnings
 
-from .bindings import GONE, PRESET, SPECIAL, ids_of
-from .observation import Observation
+from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
@@ -30,6 +28,8 @@ from . import (
     started,
     volatility,
 )
+from .bindings import GONE, PRESET, SPECIAL, ids_of
+from .observation import Observation
 
 
 class NodeRun:
@@ -213,7 +213,9 @@ class NodeRun:
                 self.files.marks.add("unobserved __subclasses__")
         if self.modules.reads_sys_modules:  # the presence of a module depends on which code imported it
             reads |= {
-                n for n in start if n in prints and prints[n].files or code_owner.is_a(self.ns.get(n), types.ModuleType)
+                n
+                for n in start
+                if (n in prints and prints[n].files) or code_owner.is_a(self.ns.get(n), types.ModuleType)
             }
 
     def stored(self):
@@ -226,7 +228,7 @@ class NodeRun:
             return names.stored, set()
         maybe = set(names.stored)
         part = self.execution.part
-        if self.execution.ending or part is not None and part.left:  # maybe before it bound them
+        if self.execution.ending or (part is not None and part.left):  # maybe before it bound them
             request = {**request, "certain": ()}
         if request.get("definition"):
             return set(request.get("certain") or ()), maybe
@@ -256,7 +258,7 @@ class NodeRun:
         again = self.unbound_reads()
         outdated = lambda: self.imports_read | kernel.workspace.imported()
         stale = not self.fresh and (
-            self.files.objects and kernel.dropped_earlier or libraries.outdated(outdated, self.imported)
+            (self.files.objects and kernel.dropped_earlier) or libraries.outdated(outdated, self.imported)
         )
         elsewhere = not self.files.writes.keys().isdisjoint(self.request.get("open_elsewhere") or ())
         self.failed = self.error is not None or again or stale or elsewhere
@@ -300,10 +302,10 @@ class NodeRun:
         for v in self.kernel.hidden.variables:
             was = before.get(v.key, ("",))[0]
             now = after.get(v.key, ("",))[0]
-            if was != now or v.set_by_node or v.key == "cwd" and self.files.moved:
+            if was != now or v.set_by_node or (v.key == "cwd" and self.files.moved):
                 changed[v.key] = now
             if v.key.startswith("rng:"):
-                if v.touched or (was != now or v.set_by_node) and not v.fresh:
+                if v.touched or ((was != now or v.set_by_node) and not v.fresh):
                     read.append(v.key)
             elif v.key == "cwd":
                 if self.files.cwd_read or was != now:

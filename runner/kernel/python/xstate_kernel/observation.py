@@ -1,6 +1,6 @@
 """What the kernel saw of one node: the reply to a request to run it, built in one place."""
 
-from . import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 # Attribute of an Observation → field of the reply. The engine's half of this contract is its type for the reply.
 _FIELDS = {

@@ -8,12 +8,13 @@ result is a superset of the names that the node reads.
 observe_files.py observes files, observe_calls.py the functions of os without audit events, and observe_clocks.py
 clocks and randomness."""
 
-from . import original as __builtins__
 import builtins
 import contextvars
 import importlib.util
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, bytecode, code_owner, sets
 
@@ -172,7 +173,7 @@ class MonitoredNames:
 
     def _own(self, name, scope, kind):
         """Reports whether a class body, or code made at run time, binds or finds a name in its own scope."""
-        if scope is self.namespace or kind == "look" and name not in scope:
+        if scope is self.namespace or (kind == "look" and name not in scope):
             return False
         return not all(
             k in scope for k in self.namespace
@@ -227,7 +228,7 @@ def _note_mark(names, dataclasses, given):
     dataclasses checks whether the text begins with a marker such as ClassVar."""
     module, name = given["match"].groups()
     marks = [getattr(dataclasses.get("typing"), "ClassVar", None), dataclasses["InitVar"], dataclasses["KW_ONLY"]]
-    if name in _MARKS or not module and any(names.namespace.get(name) is m for m in marks):
+    if name in _MARKS or (not module and any(names.namespace.get(name) is m for m in marks)):
         names.note(module or name)
 
 

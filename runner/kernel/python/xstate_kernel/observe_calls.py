@@ -1,9 +1,10 @@
 """Observes functions of os without audit events: lookups, listings, open descriptors and the process id."""
 
-from . import original as __builtins__
 import _thread
 import os
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from . import code_owner, descriptors, libraries, observe_environ
 from .observe import named

@@ -1,6 +1,5 @@
 """Observes clocks and the randomness of the operating system. The kernel marks a node that reads one."""
 
-from . import original as __builtins__
 import _datetime
 import _random
 import gc
@@ -8,6 +7,8 @@ import os
 import random
 import sys
 import time
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, code_owner
 from .observe import named

@@ -1,7 +1,8 @@
 """Observes which variables of the environment a program reads."""
 
-from . import original as __builtins__
 import os
+
+from xstate_kernel import original as __builtins__
 
 from . import libraries
 

@@ -3,7 +3,6 @@
 A failed lookup is also a read: of a file that is absent.
 """
 
-from . import original as __builtins__
 import errno
 import os
 import re
@@ -12,6 +11,8 @@ import sys
 import threading
 import types
 from json import dumps
+
+from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
@@ -195,14 +196,14 @@ class Files:
     def _other(self, p):
         """Reports whether a path does not belong to the program."""
         return (
-            p.startswith(("/proc/", "/dev/", "/sys/"))
-            and not p.startswith("/dev/shm/")
-            or p.startswith((self.store, self._spool))
-            and not (self._private and (p + os.sep).startswith(self._private))
+            (p.startswith(("/proc/", "/dev/", "/sys/")) and not p.startswith("/dev/shm/"))
+            or (
+                p.startswith((self.store, self._spool))
+                and not (self._private and (p + os.sep).startswith(self._private))
+            )
             or "__pycache__" in p
             or p.endswith(".pyc")
-            or self._library(p)
-            and (".dist-info/" not in p or _library_imports())
+            or (self._library(p) and (".dist-info/" not in p or _library_imports()))
         )
 
     def _links(self, p, depth):
@@ -375,10 +376,8 @@ class Files:
     def _code_asked(self, f, frame):
         """Counts the names of a function as read when a library inspects its code, to pickle or compile it."""
         name = frame.f_globals.get("__name__")
-        if (
-            code_owner.kind_of(name) != code_owner.LIBRARY
-            or name.partition(".")[0] in adapters.DEFINING_CODE
-            and frame.f_code.co_name != "getclosurevars"
+        if code_owner.kind_of(name) != code_owner.LIBRARY or (
+            name.partition(".")[0] in adapters.DEFINING_CODE and frame.f_code.co_name != "getclosurevars"
         ):
             return
         self.active = False

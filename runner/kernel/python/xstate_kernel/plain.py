@@ -1,8 +1,9 @@
 """The plain form of values, in which they pass to blocks in other languages. See docs/languages.md."""
 
-from . import original as __builtins__
 import json
 import sys
+
+from xstate_kernel import original as __builtins__
 
 _SAFE = 1 << 53  # integers beyond it are not numbers in every language
 

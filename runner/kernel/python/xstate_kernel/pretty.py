@@ -1,11 +1,12 @@
 """The text of a value as IPython writes it: classes by name, containers broken into lines of 79 columns."""
 
-from . import original as __builtins__
 import collections
 import contextlib
 import inspect
 import re
 import types
+
+from xstate_kernel import original as __builtins__
 
 _WIDTH, _ITEMS = 79, 1000
 _BREAK, _NEWLINE = object(), object()  # a place where a line may end; one where it must
@@ -119,7 +120,7 @@ def _lay(group, out, column, indent, trailing):
     flat = group.width is not None and column + group.width + trailing <= _WIDTH
     indent += group.indent
     for i, item in enumerate(group.items):
-        if item is _NEWLINE or item is _BREAK and not flat:
+        if item is _NEWLINE or (item is _BREAK and not flat):
             out.append("\n" + " " * indent)
             column = indent
         elif item is _BREAK or type(item) is str:

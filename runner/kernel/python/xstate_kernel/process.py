@@ -9,7 +9,6 @@ buffer nothing, this is the end of the file. So the kernel reopens them if the e
 other files the kernel does not know the position: every node counts as writing to them.
 """
 
-from . import original as __builtins__
 import _signal
 import codecs
 import gc
@@ -19,6 +18,8 @@ import stat
 import sys
 import threading
 import warnings
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, code_owner, identity, walk
 from .adapters import logging as log_handlers

@@ -1,6 +1,6 @@
 """The proxy that records the requests of a program. A socket that is connected to it is no use of the network."""
 
-from . import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 
 def address(environ):

@@ -1,12 +1,13 @@
 """Finds what opaque values reach by references, so that the kernel still knows aliases and code in them."""
 
-from . import original as __builtins__
 import builtins
 import enum
 import gc
 import types
 import weakref
 from _contextvars import ContextVar as _Variable
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, bytecode, code_owner, handles
 from .atoms import ATOMS
@@ -46,18 +47,14 @@ class Reach:
                         continue
                 elif (
                     kind.__module__ == "pybind11_builtins"
-                    or isinstance(kind, enum.EnumMeta)
-                    and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY
-                    or adapter is not None
-                    and adapter.unchanging(kind)
+                    or (isinstance(kind, enum.EnumMeta) and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY)
+                    or (adapter is not None and adapter.unchanging(kind))
                 ):
                     continue  # these never change
                 if (
                     level[0] is root
                     or issubclass(kind, types.ModuleType)
-                    or not issubclass(kind, NO_ALIAS)
-                    and kind is not object
-                    and kind not in IMMUTABLE_TYPES
+                    or (not issubclass(kind, NO_ALIAS) and kind is not object and kind not in IMMUTABLE_TYPES)
                 ):
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
                 handles.note(fp, kind, group)
@@ -140,10 +137,8 @@ def _hides(t):
     adapter = adapters.of_type(t)
     if adapter is not None and adapter.reports_referents(t):
         return False
-    return (
-        bool(code_owner.witness(t.__module__.partition(".")[0]))
-        or t.__module__ == "builtins"
-        and getattr(builtins, t.__name__, None) is not t
+    return bool(code_owner.witness(t.__module__.partition(".")[0])) or (
+        t.__module__ == "builtins" and getattr(builtins, t.__name__, None) is not t
     )
 
 

@@ -4,8 +4,9 @@ A call of access(2) on a path below /.xstate is a message. It comes in order wit
 is no such folder, so the call changes nothing where nobody listens.
 """
 
-from . import original as __builtins__
 import os
+
+from xstate_kernel import original as __builtins__
 
 _access = os.access  # as it is before the hooks wrap it
 

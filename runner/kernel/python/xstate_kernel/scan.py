@@ -4,9 +4,10 @@ The kernel scans the workspace before the first child process of a node and afte
 writes of the node.
 """
 
-from . import original as __builtins__
 import os
 import stat
+
+from xstate_kernel import original as __builtins__
 
 _FILES = 5000  # the kernel does not scan a larger workspace; it still marks the node
 _BYTES = 4 << 20  # largest size of a file that the kernel copies first, to restore it later
@@ -44,11 +45,14 @@ class Scan:
                 yield path, None
             elif path not in now or _of(was) != _of(now[path]):
                 at, copy = self._copies.get(path, ("", None))
-                yield path, {
-                    "copy": copy if at == _of(was) else None,
-                    "mode": stat.S_IMODE(was.st_mode),
-                    "time": was.st_mtime_ns,
-                }
+                yield (
+                    path,
+                    {
+                        "copy": copy if at == _of(was) else None,
+                        "mode": stat.S_IMODE(was.st_mode),
+                        "time": was.st_mtime_ns,
+                    },
+                )
 
     def _look(self):
         found = {}

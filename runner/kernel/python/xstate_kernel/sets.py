@@ -7,7 +7,6 @@ set that the kernel restores gets the same table.
 The module reads and writes the layout of CPython 3.10 to 3.14 (Objects/setobject.c). In an interpreter with another
 layout, the kernel records only the order of a set. The engine recomputes a set that cannot be restored in its order."""
 
-from . import original as __builtins__
 import ctypes
 import gc
 import marshal
@@ -16,6 +15,8 @@ import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
 from itertools import compress
+
+from xstate_kernel import original as __builtins__
 
 from . import instances
 
@@ -84,14 +85,14 @@ def _left():
 def lay(o, mask, finger, places, items):
     """Restores the table that a set had when it listed the items in this order."""
     if not _readable:
-        if len(o) != len(items) or not all(a is b or type(a) in _ATOMS and a == b for a, b in zip(listed(o), items)):
+        if len(o) != len(items) or not all(a is b or (type(a) in _ATOMS and a == b) for a, b in zip(listed(o), items)):
             raise ValueError("the set comes back in another order")
         return
     _, used, now, at, hashed, _ = _head(o)
     if used != len(items):
         raise ValueError("not the elements that the set had")
     if table(o) == (mask, finger, places) and all(
-        a is b or type(a) in _ATOMS and a == b for a, b in zip(listed(o), items)
+        a is b or (type(a) in _ATOMS and a == b) for a, b in zip(listed(o), items)
     ):
         return
     was = _entries(at, now)

@@ -1,9 +1,10 @@
 """get_ipython(): what exported notebooks call, and what programs ask in order to learn whether they are notebooks."""
 
-from . import original as __builtins__
 import ast
 import builtins
 import re
+
+from xstate_kernel import original as __builtins__
 
 _FIELD = re.compile(r"\$\$|\{\{|\}\}|\$([A-Za-z_]\w*)|\{([^{}]+)\}")
 _ESCAPE = re.compile(r"(?m)^([ \t]*)(?:([\w.]+[ \t]*=)[ \t]*)?([%!])(.*)$")

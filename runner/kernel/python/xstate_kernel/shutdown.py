@@ -4,7 +4,6 @@ Exit code of the program (atexit, __del__, weakref.finalize) does not run: it wo
 Exit code of libraries runs, for example to remove temporary folders. The kernel also flushes files.
 """
 
-from . import original as __builtins__
 import atexit
 import gc
 import io
@@ -12,6 +11,8 @@ import itertools
 import os
 import sys
 import weakref
+
+from xstate_kernel import original as __builtins__
 
 from . import code_owner
 

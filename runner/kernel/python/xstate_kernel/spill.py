@@ -1,8 +1,9 @@
 """Bytes of a stored group: kept in memory while they are few, then in a file."""
 
-from . import original as __builtins__
 import io
 import os
+
+from xstate_kernel import original as __builtins__
 
 INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goes to a file
 

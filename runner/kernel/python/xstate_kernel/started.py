@@ -3,11 +3,12 @@
 Both are given for a run. A node that looks at the arguments reads them as hidden state. Of the input, a node reads the
 position where it begins, and the bytes up to the last one that it looked at: what comes later cannot matter to it."""
 
-from . import original as __builtins__
 import codecs
 import io
 import operator
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from .hidden_variable import Variable
 
@@ -54,7 +55,7 @@ def _parts_of(at):
     """Returns the parts of sys.argv that an index or a slice depends on."""
     if type(at) is slice:
         start, step = at.start, at.step
-        behind = type(start) is int and start > 0 and (step is None or type(step) is int and step > 0)
+        behind = type(start) is int and start > 0 and (step is None or (type(step) is int and step > 0))
         return (ARGUMENTS,) if behind else (NAME, ARGUMENTS)
     if type(at) is not int or at < 0:
         return NAME, ARGUMENTS

@@ -13,8 +13,6 @@ which are counted: no clock decides the order. A flush, an import, a child proce
 back.
 """
 
-from . import original as __builtins__
-from _thread import get_ident
 import codecs
 import fcntl
 import io
@@ -23,6 +21,9 @@ import os
 import re
 import struct
 import sys
+from _thread import get_ident
+
+from xstate_kernel import original as __builtins__
 
 from . import code_owner, disk, frames
 
@@ -303,7 +304,7 @@ _ERRORS = (getattr(sys.stdout, "errors", "strict"), "backslashreplace")  # as Py
 class Stream(io.TextIOBase):
     """sys.stdout or sys.stderr of the program."""
 
-    __slots__ = ("left", "_number", "buffer")
+    __slots__ = ("_number", "buffer", "left")
     encoding = "utf-8"
     newlines = None
     line_buffering = False

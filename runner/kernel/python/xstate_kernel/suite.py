@@ -15,14 +15,16 @@ is disabled at its first hit. The kernel enables it again for the next phase, wh
 the same way, if the engine requests them. Restarting all events would instrument every function of the interpreter
 again for each test. Before Python 3.12, a trace function runs for every call."""
 
-from . import original as __builtins__
 import importlib._bootstrap_external as external
 import os
 import random
 import sys
 import threading
 import types
-from time import monotonic as _clock, time  # noqa: F401, suite_pytest gives this time to pytest
+from time import monotonic as _clock
+from time import time as time  # suite_pytest gives this one to pytest
+
+from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
@@ -38,8 +40,7 @@ from . import (
     units,
     volatility,
 )
-
-from .suite_observe import MONITORING, Phases, TOOL
+from .suite_observe import MONITORING, TOOL, Phases
 from .suite_phases import Module, Phase
 
 _LINES = layout._NUMBERS | {"lineno"}  # code that names one of these may read line numbers
@@ -479,7 +480,7 @@ class Suite(Phases):
         if phase.modules:
             names.add("sys.path")
         for test, left in self.leaks.items():
-            if not names.isdisjoint(left) or "env:*" in names and any(x.startswith("env:") for x in left):
+            if not names.isdisjoint(left) or ("env:*" in names and any(x.startswith("env:") for x in left)):
                 phase.after.add(test)
 
     def _left(self, n, phase, used):

@@ -1,11 +1,12 @@
 """Finds what a test changed and did not restore: globals of workspace modules, the containers and classes that they
 bind, and the state of the process."""
 
-from . import original as __builtins__
 import os
 import sys
 import types
 from operator import is_
+
+from xstate_kernel import original as __builtins__
 
 _BOXES = (list, dict, set)
 

@@ -1,7 +1,6 @@
 """The process that runs tests. It collects them, queries the engine which to run, and runs these. Then it reports what
 each test executed and read."""
 
-from . import original as __builtins__
 import atexit
 import gc
 import importlib.util
@@ -9,6 +8,8 @@ import os
 import random
 import sys
 import threading
+
+from xstate_kernel import original as __builtins__
 
 from . import code_owner, frames, suite
 

@@ -1,13 +1,13 @@
 """Observes which functions and lines run in a phase, and switches from phase to phase."""
 
-from . import original as __builtins__
 import linecache
 import sys
 import threading
 
-from .suite_phases import Phase
+from xstate_kernel import original as __builtins__
 
 from . import suite_reads, suite_sources
+from .suite_phases import Phase
 
 MONITORING = getattr(sys, "monitoring", None)  # from CPython 3.12 on
 TOOL = 4

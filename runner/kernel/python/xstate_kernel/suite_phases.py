@@ -1,6 +1,6 @@
 """Phases of a test run, with what the kernel observed in each, and the executed source files. See suite.py."""
 
-from . import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 
 class Phase:

@@ -5,7 +5,6 @@ and of the modules that a caller names. It has no fixtures: a function with argu
 pytest.
 """
 
-from . import original as __builtins__
 import doctest
 import importlib.util
 import io
@@ -18,6 +17,8 @@ import types
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from itertools import dropwhile
+
+from xstate_kernel import original as __builtins__
 
 from . import sha256
 

@@ -1,7 +1,6 @@
 """Runs tests with pytest, as a plugin of it. Pytest behaves as usual, but the plugin deselects some of the tests that
 it collected."""
 
-from . import original as __builtins__
 import json
 import os
 import sys
@@ -9,6 +8,8 @@ import sys
 import pytest
 from _pytest import fixtures, timing
 from _pytest.assertion import rewrite
+
+from xstate_kernel import original as __builtins__
 
 from . import sha256, suite, suite_sources
 

@@ -1,10 +1,11 @@
 """Observes what a test reads besides its code. Unlike observe_files.Files, it restores nothing."""
 
-from . import original as __builtins__
 import linecache
 import os
 import sys
 import tempfile
+
+from xstate_kernel import original as __builtins__
 
 from . import code_owner, libraries, observe_files, sha256
 

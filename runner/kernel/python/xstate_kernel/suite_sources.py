@@ -1,8 +1,9 @@
 """The files that modules of tests were loaded from."""
 
-from . import original as __builtins__
 import os
 import sys
+
+from xstate_kernel import original as __builtins__
 
 _reals = {}
 

@@ -1,9 +1,10 @@
 """Two things that each test begins with: a note of which test runs, and a check for draws from random's generator."""
 
-from . import original as __builtins__
 import builtins
 import mmap
 import random
+
+from xstate_kernel import original as __builtins__
 
 
 def shared_note(path):

@@ -12,8 +12,9 @@ place in the file do not count.
 The kernel identifies a line by its statement, and a statement by its number in the unit, in the order of the text. As
 long as the digest is equal, so are the numbers, even if the text has moved."""
 
-from . import original as __builtins__
 import ast
+
+from xstate_kernel import original as __builtins__
 
 from . import sha256, workspace_modules
 
@@ -38,9 +39,7 @@ class Source:
         self.units = (
             units  # name → [digest, first line, last line, lines of its statements from the first on, as a text]
         )
-        self.imports = (
-            imports  # name → modules that the unit imports, if any; see workspace_modules.imported
-        )
+        self.imports = imports  # name → modules that the unit imports, if any; see workspace_modules.imported
         self.quiet = quiet  # whether executing it does nothing to other modules, as far as the text shows
         self._by_line = {(unit[1], name.rpartition(".")[2].rstrip("'")): name for name, unit in units.items() if name}
 
@@ -269,7 +268,7 @@ def _quiet(s):
 
 
 def _own(target):
-    return isinstance(target, ast.Name) or isinstance(target, (ast.Tuple, ast.List)) and all(map(_own, target.elts))
+    return isinstance(target, ast.Name) or (isinstance(target, (ast.Tuple, ast.List)) and all(map(_own, target.elts)))
 
 
 def _still(expression):

@@ -14,7 +14,6 @@ A stored part is not verified when it is read. The engine compares the digests o
 elements of all arrays. What they do not cover no program can see: the rest of an array of which a view was stored.
 """
 
-from . import original as __builtins__
 import bisect
 import importlib
 import io
@@ -25,8 +24,10 @@ import sys
 import types
 import weakref
 
-from .unsupported import Unstorable
+from xstate_kernel import original as __builtins__
+
 from . import adapters, atoms, attributes, code_digest, code_owner, instances, sets, walk, walk_containers
+from .unsupported import Unstorable
 
 
 class NeedClass(Exception):

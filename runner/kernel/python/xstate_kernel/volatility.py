@@ -1,10 +1,11 @@
 """Finds code whose result may vary, as far as its text shows: by randomness, clocks or facts of the process."""
 
-from . import original as __builtins__
 import builtins
 import os
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, bytecode, code_owner
 
@@ -88,8 +89,7 @@ def _names_tasks(codes):
     }
     return "get_name" in names and (
         not _RUNNING.isdisjoint(names)
-        or not _TASKS.isdisjoint(names)
-        and all(("name",) not in code.co_consts for code in codes)
+        or (not _TASKS.isdisjoint(names) and all(("name",) not in code.co_consts for code in codes))
     )
 
 

@@ -3,14 +3,13 @@
 See fingerprint.py for the contents of the stream.
 """
 
-from . import original as __builtins__
-import copyreg
 import collections.abc  # noqa: F401, a function of it is found by this name
+import copyreg
 import enum
 import functools
 import gc
-import math
 import marshal
+import math
 import pickle
 import re
 import sys
@@ -19,6 +18,8 @@ import weakref
 from collections import OrderedDict, deque
 from itertools import compress, repeat
 from operator import is_
+
+from xstate_kernel import original as __builtins__
 
 from . import adapters, atoms, blake2b, code_owner, instances
 from .atoms import ATOMS
@@ -216,7 +217,10 @@ class Walk(Containers, Unordered, Code):
             self.origin_of(module, code_owner.LIBRARY)
             return
         # Which of equal constants it is does not count, as with numbers.
-        constant, named = t in IMMUTABLE_TYPES or adapter is not None and adapter.constant(t), issubclass(t, enum.Enum)
+        constant, named = (
+            t in IMMUTABLE_TYPES or (adapter is not None and adapter.constant(t)),
+            issubclass(t, enum.Enum),
+        )
         if not constant and self.mark(o):
             return
         if named:
@@ -261,10 +265,8 @@ class Walk(Containers, Unordered, Code):
             self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
             if code_owner.kind_of(module) != code_owner.PROGRAM:
                 self.origin_of(module, code_owner.kind_of(module))
-            if (
-                code_owner.kind_of(module) == code_owner.PROGRAM
-                or t.__module__ == "typing"
-                and t.__name__ in _PARAMETERS
+            if code_owner.kind_of(module) == code_owner.PROGRAM or (
+                t.__module__ == "typing" and t.__name__ in _PARAMETERS
             ):  # say that they are of typing
                 self.named(o, t)
             return

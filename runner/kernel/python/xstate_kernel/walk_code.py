@@ -1,11 +1,12 @@
 """Writes functions, classes and modules to the canonical stream: by their code, or by name and version of their
 owner."""
 
-from . import original as __builtins__
 import abc
 import sys
 import types
 from _abc import _get_dump as _abc_dump
+
+from xstate_kernel import original as __builtins__
 
 from . import bytecode, code_digest, code_owner
 from .unsupported import Opaque

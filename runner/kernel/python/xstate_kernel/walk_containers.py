@@ -1,12 +1,13 @@
 """Writes containers to the canonical stream, level by level. Functions in C do most of the work."""
 
-from . import original as __builtins__
 import gc
 import marshal
 import sys
 import weakref
 from itertools import chain, compress, count, repeat
 from operator import invert, not_
+
+from xstate_kernel import original as __builtins__
 
 from . import atoms, attributes, blake2b, code_owner, instances, sets
 from .atoms import ATOMS
@@ -101,9 +102,7 @@ class Containers:
             if 0 in codes.values():
                 plain = list(compress(inner, map(not_, marks)))
                 self.atoms(plain, list(map(type, plain)))
-            if self.levels and not all(
-                c < _FIRST and (c != _OTHER or _constant(k)) for k, c in codes.items()
-            ):
+            if self.levels and not all(c < _FIRST and (c != _OTHER or _constant(k)) for k, c in codes.items()):
                 self.levels = None
             if _OTHER in codes.values():
                 others.extend(o for o, m in zip(inner, marks) if m == _OTHER)

@@ -22,12 +22,13 @@ An element is visited twice: once for its unit, and once for the stream. Units m
 many rounds. Both are limited; above a limit the value is opaque.
 """
 
-from . import original as __builtins__
 import marshal
 import re
 from array import array
 from collections import Counter, deque
 from itertools import groupby, islice
+
+from xstate_kernel import original as __builtins__
 
 from . import blake2b
 from .unsupported import Opaque
@@ -39,7 +40,7 @@ _PLACE = re.compile(r"([a-z]*)(\d+)(.*)", re.S).fullmatch
 
 
 class _Unit:
-    __slots__ = ("item", "colour", "places", "sets", "holders", "shared", "entangled")
+    __slots__ = ("colour", "entangled", "holders", "item", "places", "sets", "shared")
 
     def __init__(self, item, colour, places, sets):
         self.item, self.colour = item, colour

@@ -1,11 +1,12 @@
 """The loaded modules from files of the workspace: their sources, their imports, and whether they are up to date."""
 
-from . import original as __builtins__
 import ast
 import importlib.machinery
 import os
 import sys
 import types
+
+from xstate_kernel import original as __builtins__
 
 from . import blake2b, bytecode, code_owner
 
@@ -172,9 +173,10 @@ class Workspace:
                 for k in body.co_consts:
                     if isinstance(k, types.CodeType):
                         (functions if k.co_flags & bytecode.FUNCTION else bodies).append(k)
-            found = self._functions[digest] = {
-                n for c in bodies for _, op, _, n in bytecode.instructions(c) if n and not op.startswith("STORE_")
-            }, functions
+            found = self._functions[digest] = (
+                {n for c in bodies for _, op, _, n in bytecode.instructions(c) if n and not op.startswith("STORE_")},
+                functions,
+            )
         return found
 
     def path(self, name):
@@ -227,8 +229,7 @@ class Workspace:
         return (
             spec is None
             or spec.origin != getattr(module, "__file__", None)
-            or spec.origin is None
-            and list(spec.submodule_search_locations) != list(module.__path__)
+            or (spec.origin is None and list(spec.submodule_search_locations) != list(module.__path__))
         )
 
     def shadowed(self):

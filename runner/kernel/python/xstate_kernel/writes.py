@@ -1,15 +1,15 @@
 """Finds what a node wrote: names that it bound or deleted, values that it changed in place, and their new aliases."""
 
-from . import original as __builtins__
 import builtins
 import itertools
 import operator
 import types
 import weakref
 
-from .bindings import GONE, ids_of
+from xstate_kernel import original as __builtins__
 
 from . import code_owner, display, groups
+from .bindings import GONE, ids_of
 
 
 class Writes:
@@ -174,7 +174,7 @@ class Writes:
         name = self.printer.called(value)
         self.altered.add(name)
         used, n = {k for k, who in self.reach_of.items() if not names.issuperset(who)}, 0
-        while "%s#%d" % (name, n) in used or n == 0 and name in used:
+        while "%s#%d" % (name, n) in used or (n == 0 and name in used):
             n += 1
         if n:
             self.printer.twins[id(value)] = value, n

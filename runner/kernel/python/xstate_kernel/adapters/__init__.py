@@ -3,8 +3,9 @@
 To support a library, add adapters/LIB.py with an Adapter (see protocol.py) named `adapter`. Then add its name to the
 imports and to ALL below. The rest of the kernel calls the functions of this file and names no library."""
 
-from .. import original as __builtins__
 import math
+
+from xstate_kernel import original as __builtins__
 
 from . import (
     asyncio,
@@ -31,7 +32,7 @@ from . import (
     typing,
     warnings,
 )
-from .protocol import Adapter, NOTHING
+from .protocol import NOTHING, Adapter
 
 ALL = (
     random.adapter,

@@ -1,7 +1,8 @@
 """asyncio: the kernel cannot compute a digest of its objects, and the repr of a task shows a global counter."""
 
-from .. import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import mark_repr
 from .protocol import Adapter

@@ -1,7 +1,8 @@
 """The module csv: its limit for fields and its registered dialects are hidden state."""
 
-from .. import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import Variable
 from .protocol import Adapter

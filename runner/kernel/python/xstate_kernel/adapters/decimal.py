@@ -1,7 +1,8 @@
 """The module decimal: the context of the main thread is hidden state."""
 
-from .. import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import Variable
 from .protocol import Adapter

@@ -1,7 +1,8 @@
 """concurrent.futures: the number in the name of the next thread pool is hidden state."""
 
-from .. import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import Counter, Variable
 from .protocol import Adapter

@@ -1,8 +1,9 @@
 """Files that are closed: "with open(...) as f" leaves one bound. They are known by their attributes."""
 
-from .. import original as __builtins__
 import io
 import os
+
+from xstate_kernel import original as __builtins__
 
 from .protocol import Adapter
 

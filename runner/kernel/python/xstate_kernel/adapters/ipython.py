@@ -1,9 +1,10 @@
 """IPython: its display functions show values as the builtin display does, and values that bring media of their own."""
 
-from .. import original as __builtins__
 import binascii
 import builtins
 import json
+
+from xstate_kernel import original as __builtins__
 
 from .protocol import Adapter
 

@@ -4,10 +4,11 @@ The state of such a file is on disk, and the position of its handler is the end 
 itself buffer nothing. So the kernel reopens them if the engine has restored another content.
 """
 
-from .. import original as __builtins__
 import fcntl
 import os
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from .. import callers, code_owner
 from ..hidden_variable import Variable, noting_first, watch_items
@@ -70,7 +71,7 @@ class Logging(Adapter):
         def getLogger(self, name):
             text = code_owner.is_a(name, str)
             known = not text or code_owner.is_a(self.loggerDict.get(name), module.Logger)
-            if not known or text and name in later and name not in made:
+            if not known or (text and name in later and name not in made):
                 caller = _caller(sys._getframe(1))
                 if not known and caller != code_owner.LIBRARY:
                     later.add(name)

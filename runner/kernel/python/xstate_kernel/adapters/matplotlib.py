@@ -1,15 +1,16 @@
 """matplotlib: its options, named colours and colormaps, figures as output, and objects that all figures share."""
 
-from .. import original as __builtins__
 import binascii
 import io
 import sys
 import types
 from itertools import islice
 
+from xstate_kernel import original as __builtins__
+
 from .. import code_owner
 from ..hidden_variable import Settings, Variable, watch_items
-from .protocol import Adapter, NOTHING
+from .protocol import NOTHING, Adapter
 
 _PACKAGES = ("matplotlib", "mpl_toolkits")
 

@@ -1,6 +1,6 @@
 """unittest.mock: the repr of a mock shows an address; a patch assigns to an attribute that a text names."""
 
-from .. import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import mark_repr
 from .protocol import Adapter

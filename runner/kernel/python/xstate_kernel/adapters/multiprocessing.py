@@ -2,9 +2,10 @@
 
 No audit event tells that such a child starts: neither where the library starts it, nor where a server forks it."""
 
-from .. import original as __builtins__
 import os
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from .protocol import Adapter
 

@@ -1,9 +1,10 @@
 """NumPy: digests of arrays by elements and shared memory, its random generator, its print options."""
 
-from .. import original as __builtins__
 import sys
 from itertools import chain
 from pickle import PickleBuffer
+
+from xstate_kernel import original as __builtins__
 
 from .. import code_owner
 from ..hidden_variable import PLAIN, Variable, watch_generator
@@ -373,7 +374,7 @@ def stored_root(a):
 def note_copy(pickler, base, how):
     """Records how the memory of base is stored. Raises Unstorable if a second way would break an alias."""
     before = pickler.bases.setdefault(id(base), how)
-    if before != how or how == _COPY and pickler.bases.get((id(base), 1)):
+    if before != how or (how == _COPY and pickler.bases.get((id(base), 1))):
         raise Unstorable("arrays that share memory")
     if how == _COPY:
         pickler.bases[id(base), 1] = True

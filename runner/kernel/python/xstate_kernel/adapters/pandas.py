@@ -1,7 +1,8 @@
 """pandas: digests of frames by columns, its options, and the names that the text of a query looks up."""
 
-from .. import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import Variable
 from . import numpy
@@ -189,7 +190,7 @@ def _fill(o, state):
 class _Column:
     """One column of a frame."""
 
-    __slots__ = ("values", "row")
+    __slots__ = ("row", "values")
 
     def __init__(self, values, row):
         self.values, self.row = values, row

@@ -1,6 +1,6 @@
 """Pillow: saving an image does not depend on the file that it replaces."""
 
-from .. import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 from .. import observe_calls
 from .protocol import Adapter

@@ -5,7 +5,7 @@ gets an object of one of the library's types. The kernel reads hooks that are ta
 the kernel that a section's comment names calls the hooks that are methods.
 """
 
-from .. import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 NOTHING = frozenset()
 

@@ -4,12 +4,13 @@ The values never change, so it does not count which of two equal values it is. B
 changes, of NumPy or of a bytearray: then it shares this memory. pyarrow.Table.from_pandas copies no column of numbers.
 """
 
-from .. import original as __builtins__
 import builtins
 import ctypes
 import sys
 import weakref
 from pickle import PickleBuffer
+
+from xstate_kernel import original as __builtins__
 
 from .. import memory
 from . import numpy

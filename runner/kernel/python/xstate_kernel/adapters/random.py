@@ -1,7 +1,8 @@
 """The module random: its global generator is hidden state."""
 
-from .. import original as __builtins__
 import random
+
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import Variable, watch_generator
 from .protocol import Adapter

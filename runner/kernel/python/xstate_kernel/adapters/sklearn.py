@@ -1,6 +1,6 @@
 """scikit-learn: its options are hidden state."""
 
-from .. import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 from ..hidden_variable import Variable
 from .protocol import Adapter

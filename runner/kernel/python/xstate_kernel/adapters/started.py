@@ -1,6 +1,6 @@
 """What the kernel puts into the interpreter in place of its own objects: sys.argv, sys.stdin, the other streams."""
 
-from .. import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 from .. import started
 from .protocol import Adapter

@@ -1,6 +1,6 @@
 """Adapters of one line: for parts of the standard library, and for packages without an adapter of their own."""
 
-from .. import original as __builtins__
+from xstate_kernel import original as __builtins__
 
 from .. import callers
 from .protocol import Adapter

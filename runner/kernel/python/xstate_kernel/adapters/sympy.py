@@ -1,8 +1,8 @@
-"""SymPy: expressions never change. What they compute about themselves is a cache, and so is what facts they looked up.
-"""
+"""SymPy: expressions never change. What they compute about themselves is a cache, and so is what facts they looked up."""
 
-from .. import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from .protocol import Adapter
 

@@ -1,7 +1,8 @@
 """The module typing: it caches the types that it builds."""
 
-from .. import original as __builtins__
 import sys
+
+from xstate_kernel import original as __builtins__
 
 from .protocol import Adapter
 

@@ -3,8 +3,9 @@
 A filter that an import adds belongs to the library, not to the program.
 """
 
-from .. import original as __builtins__
 import warnings
+
+from xstate_kernel import original as __builtins__
 
 from .. import code_owner
 from ..hidden_variable import Variable

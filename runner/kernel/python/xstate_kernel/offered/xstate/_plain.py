@@ -158,7 +158,5 @@ def encoded(value, what):
     """Returns plain data as one line of JSON, in bytes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     if len(text) > LIMIT:
-        raise NotPlain(
-            "%s: %d bytes are more than %d; write a file, and pass its name" % (what, len(text), LIMIT)
-        )
+        raise NotPlain("%s: %d bytes are more than %d; write a file, and pass its name" % (what, len(text), LIMIT))
     return text

@@ -143,7 +143,9 @@ def _signature(info):
         if name not in needed:
             default = schema.get("default") if isinstance(schema, dict) else None
         optional = optional or default is not Parameter.empty
-        mixed = optional and default is Parameter.empty or parameters and parameters[-1].kind == Parameter.KEYWORD_ONLY
+        mixed = (optional and default is Parameter.empty) or (
+            parameters and parameters[-1].kind == Parameter.KEYWORD_ONLY
+        )
         parameters.append(
             Parameter(
                 name,
