@@ -53,8 +53,12 @@ func updatePrints(
 	var texts []string
 	for _, s := range steps {
 		s.AddTo(files)
+		if s.Marks != nil { // it may print something else each time, or never end
+			texts = nil
+			break
+		}
 		text, ok := alone(files)
-		if s.Marks != nil || !ok || !isShort(text) {
+		if !ok || !isShort(text) {
 			texts = nil
 			break
 		}
