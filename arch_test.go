@@ -84,6 +84,7 @@ var layers = []layer{
 		"runner/preflight", "runner/kernel", "runner/kernel/bash", "runner/kernel/mixed", "runner/kernel/node",
 		"runner/kernel/python", "runner/suite", "state/query", "runner/private", "runner/replay"}},
 	{folder: "internal/xstatetest/turns"},
+	{folder: "internal/xstatetest/await"},
 	{folder: "internal/xstatetest", imports: []string{"internal/xstatetest/turns", "patch", "state", "state/statetest",
 		"runner", "runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"depgraph/python/pytree", "patch", "depgraph", "depgraph/python", "state",
