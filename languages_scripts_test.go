@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 // TestScripts edits the scripts of a folder at random and judges each run as TestLanguages does. XSTATE_TEST_SCRIPTS
@@ -43,7 +43,7 @@ func playScript(t *testing.T, name, text string, r *rand.Rand) {
 	o := xstate.SessionOptions{Seed: 7, Workspace: t.TempDir()}
 	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
 	session := xstatetest.OpenSession(t, store, o)
-	judge := newOracle([]xstatetest.ProgramStep{{Timeout: time.Minute}}, o)
+	judge := newOracle([]xstatetest.ProgramStep{{Timeout: await.Long}}, o)
 	executed, nodes := 0, 0
 	for i, version := range editedScript(text, r) {
 		files := map[string][]byte{name: []byte(version)}
@@ -52,7 +52,7 @@ func playScript(t *testing.T, name, text string, r *rand.Rand) {
 			session.Close()
 			session = xstatetest.OpenSession(t, store, o)
 		}
-		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
 		if i > 0 {
 			for _, b := range have.Blocks {
 				nodes += len(b.Nodes)

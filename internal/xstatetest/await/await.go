@@ -13,7 +13,8 @@ const Long = 5 * time.Minute
 // pause is the time between two looks at a condition.
 const pause = 5 * time.Millisecond
 
-// Context returns the context of a test, which ends after a Long time, or shortly before the whole run would.
+// Context returns a context that ends with the test, after a Long time, or shortly before the whole run would end. The
+// functions of Cleanup may use one, too.
 func Context(t testing.TB) context.Context {
 	t.Helper()
 	until := time.Now().Add(Long)
@@ -23,7 +24,7 @@ func Context(t testing.TB) context.Context {
 		}
 	}
 	why := fmt.Errorf("%s hangs", t.Name())
-	ctx, cancel := context.WithDeadlineCause(t.Context(), until, why)
+	ctx, cancel := context.WithDeadlineCause(context.WithoutCancel(t.Context()), until, why)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -31,16 +32,23 @@ func Context(t testing.TB) context.Context {
 // margin is the part of the time until the end of the whole run in which a test can say what it waited for.
 func margin(end time.Time) time.Duration { return min(10*time.Second, time.Until(end)/10) }
 
-// Until looks at a condition again and again until it holds. What names the condition: "the server has ended".
-func Until(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	ctx := Context(t)
+// Poll looks at a condition again and again until it holds, or the context ends.
+func Poll(ctx context.Context, holds func() bool) error {
 	for !holds() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s: this never came: %v", what, context.Cause(ctx))
+			return context.Cause(ctx)
 		case <-time.After(pause):
 		}
+	}
+	return nil
+}
+
+// Until polls a condition, and ends a test in which it never holds. What names the condition: "the server has ended".
+func Until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	if err := Poll(Context(t), holds); err != nil {
+		t.Fatalf("it never came to this: %s: %v", what, err)
 	}
 }
 
@@ -51,7 +59,7 @@ func Receive[T any](t testing.TB, what string, from <-chan T) (got T) {
 	select {
 	case got = <-from:
 	case <-ctx.Done():
-		t.Fatalf("%s: this never came: %v", what, context.Cause(ctx))
+		t.Fatalf("it never came to this: %s: %v", what, context.Cause(ctx))
 	}
 	return got
 }
