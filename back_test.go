@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -76,7 +76,7 @@ func TestBackAndForth(t *testing.T) {
 			}
 			done = append(done, s.Name()+" edited")
 		}
-		out, step, err := s.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+		out, step, err := s.Run(t.Context(), runner.RunOptions{Timeout: await.Long}, xstate.Origin{})
 		if err != nil {
 			t.Fatalf("seed %d, after %v: %v", seed, done, err)
 		}

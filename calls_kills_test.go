@@ -17,6 +17,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -106,7 +107,7 @@ func callUntilKilled(t *testing.T, dir string) {
 	store := xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName))
 	session := xstatetest.OpenSession(t, store, o)
 	fmt.Println("ready")
-	xstatetest.RunFile(t, t.Context(), session, dir, map[string][]byte{"prog.py": []byte(callingProgram)}, time.Minute)
+	xstatetest.RunFile(t, t.Context(), session, dir, map[string][]byte{"prog.py": []byte(callingProgram)}, await.Long)
 	fmt.Println("done")
 }
 
@@ -246,7 +247,7 @@ func judgeLedger(t *testing.T, dir string) {
 		Tools: []journal.Source{&outside{nil, nil}}}
 	session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), o)
 	files := map[string][]byte{"prog.py": []byte(callingProgram)}
-	have := xstatetest.RunFile(t, t.Context(), session, dir, files, time.Minute)
+	have := xstatetest.RunFile(t, t.Context(), session, dir, files, await.Long)
 	fresh, err := os.CreateTemp(t.TempDir(), "ledger")
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +255,7 @@ func judgeLedger(t *testing.T, dir string) {
 	o.Workspace, o.Tools = t.TempDir(), []journal.Source{&outside{fresh, func(string) {}}}
 	xstatetest.WriteFiles(t, o.Workspace, files)
 	scratch := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-	want := xstatetest.RunFile(t, t.Context(), scratch, o.Workspace, files, time.Minute)
+	want := xstatetest.RunFile(t, t.Context(), scratch, o.Workspace, files, await.Long)
 	for _, d := range replay.Compare(have, want) {
 		t.Error(d)
 	}

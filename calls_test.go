@@ -18,6 +18,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -168,7 +169,7 @@ func runCalls(t *testing.T, name string, steps []xstatetest.ProgramStep, python,
 			decided[question], s.Decided = s.Decided[0], s.Decided[1:]
 			return decided[question]
 		})
-		have := xstatetest.RunFile(t, t.Context(), session, options.Workspace, files, time.Minute)
+		have := xstatetest.RunFile(t, t.Context(), session, options.Workspace, files, await.Long)
 		if d := gocmp.Diff(s.Called, w.take(), cmpopts.EquateEmpty()); d != "" {
 			t.Errorf("step %d: calls that happened (-want +got):\n%s", i, d)
 		}
@@ -193,9 +194,9 @@ func callsFromScratch(
 	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
 	session := xstatetest.OpenSession(t, store, o)
 	xstatetest.WriteFiles(t, o.Workspace, maps.Clone(files))
-	out := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+	out := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
 	for decideAll(t, store, func(question string) string { return decided[question] }) > 0 {
-		out = xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+		out = xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
 	}
 	return out
 }

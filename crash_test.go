@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -55,7 +55,7 @@ func TestKilled(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				xstatetest.RunFile(t, t.Context(), xstatetest.OpenSession(t, store, o), o.Workspace, files, time.Minute)
+				xstatetest.RunFile(t, t.Context(), xstatetest.OpenSession(t, store, o), o.Workspace, files, await.Long)
 				t.Fatal("not killed")
 			}
 			xstatetest.WriteFiles(t, o.Workspace, files)
@@ -67,7 +67,7 @@ func TestKilled(t *testing.T) {
 					t.Fatal(err)
 				}
 				session := xstatetest.OpenSession(t, store, o)
-				xstatetest.RunFile(t, t.Context(), session, o.Workspace, first, time.Minute)
+				xstatetest.RunFile(t, t.Context(), session, o.Workspace, first, await.Long)
 				session.Close()
 				store.Close()
 				xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"prog.py": files["prog.py"]})
@@ -77,17 +77,18 @@ func TestKilled(t *testing.T) {
 			if err := child.Start(); err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { _ = child.Process.Kill() }) // where the test fails
 			exited := make(chan error, 1)
 			go func() { exited <- child.Wait() }()
-			for ready := false; !ready; {
+			await.Until(t, "the node has half written the file", func() bool {
 				select {
 				case err := <-exited:
 					t.Fatalf("the run ended by itself: %v", err)
-				case <-time.After(5 * time.Millisecond):
-					_, err := os.Stat(filepath.Join(o.Workspace, "ready"))
-					ready = err == nil
+				default:
 				}
-			}
+				_, err := os.Stat(filepath.Join(o.Workspace, "ready"))
+				return err == nil
+			})
 			if err := child.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -100,10 +101,10 @@ func TestKilled(t *testing.T) {
 				o,
 			)
 			have := xstatetest.Blank(
-				xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute),
+				xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long),
 				o.Workspace,
 			)
-			for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, time.Minute)) {
+			for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, await.Long)) {
 				t.Errorf("after the crash: %s", d)
 			}
 			left, err := filepath.Glob(filepath.Join(o.Workspace, xstate.StoreName, "spool-*"))

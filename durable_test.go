@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -38,20 +39,21 @@ func TestFinishedIsKept(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = child.Process.Kill() }) // where the test fails
 	exited := make(chan error, 1)
 	go func() { exited <- child.Wait() }()
-	for kept := false; !kept; {
+	await.Until(t, "the first block is kept", func() bool {
 		select {
 		case err := <-exited:
 			t.Fatalf("the run ended by itself: %v", err)
-		case <-time.After(5 * time.Millisecond):
+		default:
 		}
 		plan, err := session.Plan(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept = len(plan.Nodes) == 1 && plan.Nodes[0].Block == "unfinished"
-	}
+		return len(plan.Nodes) == 1 && plan.Nodes[0].Block == "unfinished"
+	})
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

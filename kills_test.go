@@ -14,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -165,6 +166,7 @@ func killOnce(t *testing.T, dir string, random *rand.Rand, done map[string]int) 
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = child.Process.Kill() }) // where it hangs
 	said := make(chan string, 1000)
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -172,7 +174,7 @@ func killOnce(t *testing.T, dir string, random *rand.Rand, done map[string]int) 
 		}
 		close(said)
 	}()
-	if line := <-said; line != "ready" {
+	if line := await.Receive(t, "the child is ready", said); line != "ready" {
 		t.Errorf("the child said %q first", line)
 	}
 	for range random.IntN(4) {
@@ -232,7 +234,7 @@ func afterKill(
 	if err != nil {
 		t.Fatal(err)
 	}
-	have := xstatetest.Blank(xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
+	have := xstatetest.Blank(xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long), o.Workspace)
 	if left, _ := filepath.Glob(filepath.Join(o.Workspace, "*xstate-*")); len(left) > 0 {
 		t.Errorf("a run after a kill left %v", left)
 	}
@@ -240,7 +242,7 @@ func afterKill(
 		t.Error(err)
 	}
 	files["data.txt"] = base["data.txt"]
-	for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, time.Minute)) {
+	for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, await.Long)) {
 		t.Errorf("after the kill: %s", d)
 	}
 	if n := store.State().Notices(); len(n) > 0 {

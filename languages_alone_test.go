@@ -10,12 +10,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/evanw/esbuild/pkg/api"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -211,7 +211,7 @@ func runAlone(t *testing.T, files map[string][]byte, judge string) (stdout, stde
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Long)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, interpreter[0], interpreter[1:]...)
 	cmd.Dir = dir

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -52,7 +52,7 @@ func playScript(t *testing.T, name, text string, r *rand.Rand) {
 			session.Close()
 			session = xstatetest.OpenSession(t, store, o)
 		}
-		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
 		if i > 0 {
 			for _, b := range have.Blocks {
 				nodes += len(b.Nodes)
@@ -60,7 +60,7 @@ func playScript(t *testing.T, name, text string, r *rand.Rand) {
 			executed += ranNodes(have)
 		}
 		have = xstatetest.Blank(have, o.Workspace)
-		for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, time.Minute)) {
+		for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, await.Long)) {
 			t.Errorf("version %d: %s (marks: %v)\n%s", i, d, d.Marks, version)
 		}
 		if what := unlikeAlone(t, files, judgeWhole, have); what != "" {

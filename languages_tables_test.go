@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 // handed is a program that hands a table from Python to TypeScript, and another back, and a map to Bash.
@@ -77,7 +77,7 @@ func TestTables(t *testing.T) {
 			session.Close()
 			session = xstatetest.OpenSession(t, store, o)
 		}
-		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
 		var printed []string
 		for _, b := range have.Blocks[1:] {
 			printed = append(printed, printedBy(b.Outputs).stdout)

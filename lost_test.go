@@ -4,10 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -35,7 +35,7 @@ print(len(open("a.txt").read()), len(words), random.random(), len(os.environ["XS
 	o := xstate.SessionOptions{Workspace: t.TempDir(), Python: xstatetest.Pythons()[0], Seed: 7}
 	scratch := map[string]*xstate.Outcome{}
 	for _, version := range []string{"A", "B"} {
-		scratch[version] = xstatetest.FromScratch(t, t.Context(), program(version), o, time.Minute)
+		scratch[version] = xstatetest.FromScratch(t, t.Context(), program(version), o, await.Long)
 	}
 	turn := 0
 	run := func() {
@@ -51,7 +51,7 @@ print(len(open("a.txt").read()), len(words), random.random(), len(os.environ["XS
 		files := program(version)
 		xstatetest.WriteFiles(t, o.Workspace, files)
 		have := xstatetest.Blank(
-			xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
+			xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long), o.Workspace)
 		for _, d := range replay.Compare(have, scratch[version]) {
 			t.Errorf("version %s: %s", version, d)
 		}

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
@@ -135,7 +135,7 @@ func TestTenVariants(t *testing.T) {
 	if _, err := parent.LoadFile(t.Context(), "prog.py", text, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := parent.Run(t.Context(), runner.RunOptions{Timeout: 5 * time.Minute}, xstate.Origin{})
+	out, _, err := parent.Run(t.Context(), runner.RunOptions{Timeout: await.Long}, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func runVariant(t *testing.T, store *xstate.Store, v *private.View, o xstate.Ses
 		t.Error(err)
 		return v.Session
 	}
-	out, _, err := session.Run(t.Context(), runner.RunOptions{Timeout: 5 * time.Minute}, xstate.Origin{})
+	out, _, err := session.Run(t.Context(), runner.RunOptions{Timeout: await.Long}, xstate.Origin{})
 	if err != nil {
 		t.Error(err)
 		return v.Session

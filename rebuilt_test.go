@@ -3,10 +3,10 @@ package xstate_test
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -21,7 +21,7 @@ func TestRebuiltSeconds(t *testing.T) {
 		files := map[string][]byte{"prog.py": []byte("# %% make\nn = sum(range(10**6))\ng = (i for i in range(n))\n" +
 			"# %% use\nprint(next(g) + " + last + ")\n")}
 		xstatetest.WriteFiles(t, o.Workspace, files)
-		return xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+		return xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
 	}
 	recorded := run("1").Blocks[0].Seconds
 	out := run("2")

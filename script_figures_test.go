@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 // TestScriptFigures: a script without cells draws on its figures from block to block, as under Python. The pictures
@@ -53,7 +53,7 @@ print(n)
 				Workspace: own, File: filepath.Join(own, "prog.py"), Python: python,
 			})
 			defer session.Close()
-			out := xstatetest.RunFile(t, t.Context(), session, own, files, time.Minute)
+			out := xstatetest.RunFile(t, t.Context(), session, own, files, await.Long)
 			cmd := exec.Command(python, "prog.py")
 			cmd.Dir, cmd.Env = plain, append(os.Environ(), "MPLBACKEND=Agg", "PYTHONHASHSEED=0")
 			if text, err := cmd.CombinedOutput(); err != nil {

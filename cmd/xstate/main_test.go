@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
@@ -204,13 +206,12 @@ func verbField(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func verbWaitFile(ts *testscript.TestScript, _ bool, args []string) {
-	for range 3000 {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Long)
+	defer cancel()
+	path := ts.MkAbs(args[0])
+	if await.Poll(ctx, func() bool { _, err := os.Stat(path); return err == nil }) != nil {
+		ts.Fatalf("there is no file %s after %v", args[0], await.Long)
 	}
-	ts.Fatalf("there is no file %s after 30 s", args[0])
 }
 
 func verbCutFile(ts *testscript.TestScript, _ bool, args []string) {

@@ -21,6 +21,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	xmcp "github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 // mcpHost is a client of xstate mcp, in a folder of its own.
@@ -301,13 +302,10 @@ func TestMCPCancellation(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { call(ctx); close(done) }()
-		for message := range h.told {
-			if strings.HasPrefix(message, "block slow runs") {
-				break
-			}
+		for !strings.HasPrefix(await.Receive(t, "the block runs", h.told), "block slow runs") {
 		}
 		cancel()
-		<-done
+		await.Receive(t, "the call has ended", done)
 	}
 	wait(func(ctx context.Context) {
 		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": "# %% slow\ntime.sleep(600)"}}

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 // inServer is a server in this process, whose calls a test makes directly.
@@ -167,7 +167,7 @@ func TestTurns(t *testing.T) {
 	for range 3 {
 		all.Go(func() {
 			for range 10 {
-				s.done(nil, "run", "p.py", "--fresh", "--wait", "1m")
+				s.done(nil, "run", "p.py", "--fresh", "--wait", "1h")
 			}
 		})
 	}
@@ -186,12 +186,10 @@ func TestInterruptByID(t *testing.T) {
 		exit, _, _ := s.do(nil, "run", "p.py")
 		ended <- exit
 	}()
-	for {
-		if _, err := os.Stat(filepath.Join(s.folder, "began")); err == nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "the run began", func() bool {
+		_, err := os.Stat(filepath.Join(s.folder, "began"))
+		return err == nil
+	})
 	s.done(nil, "log", "p.py")
 	exit, _, errOut := s.do(nil, "run", "p.py", "--wait", "0s")
 	if exit != 3 || !strings.Contains(errOut, "is being run by") {
@@ -207,7 +205,7 @@ func TestInterruptByID(t *testing.T) {
 	if s.server.Pool.Interrupt("none") || !s.server.Pool.Interrupt(runs[0].Run) {
 		t.Error("Interrupt does not know the run, or knows one that there is not")
 	}
-	if exit := <-ended; exit != 1 {
+	if exit := await.Receive(t, "the interrupted run ended", ended); exit != 1 {
 		t.Errorf("the interrupted run = %d, want 1", exit)
 	}
 }
@@ -217,8 +215,6 @@ func TestMemoryBudget(t *testing.T) {
 	s := newInServer(t, serve.Options{Memory: 1})
 	s.write("p.py", "x = 1\nprint(x)\n")
 	s.done(nil, "run", "p.py")
-	for len(s.server.Pool.Warm()) > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "no interpreter is idle", func() bool { return len(s.server.Pool.Warm()) == 0 })
 	s.done(nil, "run", "p.py", "--fresh")
 }

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
@@ -58,7 +58,7 @@ func stopServers(t *testing.T, folder string) {
 				Args: []string{"serve", "--stop", "--store", dir}, Folder: dir, Stdin: null, Stdout: null, Stderr: null,
 			})
 		}
-		if !serve.WaitGone(t.Context(), dir, 20*time.Second) {
+		if !serve.WaitGone(t.Context(), dir, await.Long) {
 			t.Errorf("the server of %s has not ended", dir)
 		}
 		return nil

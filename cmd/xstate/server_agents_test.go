@@ -17,11 +17,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -38,6 +39,8 @@ type agents struct {
 
 	mu      sync.Mutex
 	clients map[int]bool // processes that run
+
+	acknowledged atomic.Int64 // blocks
 }
 
 func newAgents(t *testing.T) *agents {
@@ -75,17 +78,14 @@ func newAgents(t *testing.T) *agents {
 // wait waits until something holds, and fails the test if it does not.
 func (a *agents) wait(otherwise string, holds func() bool) {
 	a.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			a.t.Error(otherwise)
-			return
-		}
+	if err := await.Poll(await.Context(a.t), holds); err != nil {
+		a.t.Errorf("%s: %v", otherwise, err)
 	}
 }
 
 // command carries out a verb in a process. Its exit code is -1 if it was killed. One that does not end fails the test.
 func (a *agents) command(folder string, args ...string) (exit int, out, errOut []byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Long)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, a.xstate, args...)
 	var o, e bytes.Buffer
@@ -139,7 +139,7 @@ func lost(text []byte) bool {
 func (a *agents) exec(session, folder, code string) (answer, bool) {
 	var d answer
 	exit, out, errOut := a.command(
-		folder, "exec", "--session", session, "--append", "--json", "--wait", "1m", "-c", code)
+		folder, "exec", "--session", session, "--append", "--json", "--wait", await.Long.String(), "-c", code)
 	if exit == -1 {
 		return d, false
 	}
@@ -167,7 +167,7 @@ func (a *agents) post(session, folder, code string) (answer, bool) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", client.Info.Socket)
 	}
 	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
-	web := &http.Client{Transport: transport, Timeout: 2 * time.Minute}
+	web := &http.Client{Transport: transport, Timeout: await.Long}
 	body, err := json.Marshal(map[string]any{
 		"code": code, "session": session, "append": true, "folder": filepath.Join(a.folder, folder),
 		"environ": map[string]string{"XSTATE_PYTHON": a.python},
@@ -202,6 +202,7 @@ type adder struct {
 	session string
 	exec    func(session, folder, code string) (answer, bool)
 	next    func() int
+	all     *atomic.Int64 // counts the blocks that are acknowledged, with those of other agents
 
 	acknowledged []string // blocks
 	printed      map[string]string
@@ -223,6 +224,7 @@ print(%d, sum(seen), len(seen), len(data))`, block, n, n, n))
 		return
 	}
 	d.acknowledged = append(d.acknowledged, block)
+	d.all.Add(1)
 	if got.Failed == 0 { // a block before whose interpreter was killed is tried again by the next call
 		d.printed[block] = got.Text
 	}

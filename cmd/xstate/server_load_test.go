@@ -37,7 +37,8 @@ func TestServerLoad(t *testing.T) {
 	next := func() int { return int(number.Add(1)) }
 	sessions := map[string][]*adder{}
 	for i := range 13 {
-		d := &adder{session: fmt.Sprintf("s%d", min(i, 10)), exec: a.exec, next: next, printed: map[string]string{}}
+		d := &adder{session: fmt.Sprintf("s%d", min(i, 10)), exec: a.exec, next: next,
+			all: &a.acknowledged, printed: map[string]string{}}
 		if i%3 == 0 {
 			d.exec = a.post
 		}

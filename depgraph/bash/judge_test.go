@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 // Bash itself judges the facts: which texts parse and which functions they define, for scripts of this machine, and
@@ -35,7 +35,7 @@ func judge(t *testing.T) string {
 // ask runs a script. out is what it printed.
 func ask(t *testing.T, judge, folder, script string, args ...string) (out string, ok bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Long)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, judge, append([]string{"--norc", "--noprofile", "-c", script, "judge"}, args...)...)
 	cmd.Dir, cmd.Env = folder, []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -47,7 +48,7 @@ func serving(t *testing.T, o Options, d doer) (*Server, *Client) {
 			if err != nil {
 				t.Errorf("Serve = %v", err)
 			}
-		case <-time.After(time.Minute):
+		case <-await.Context(t).Done():
 			t.Error("the server does not end")
 		}
 		if _, err := os.Lstat(s.Info.Socket); err == nil {
@@ -329,9 +330,7 @@ func TestManyConnections(t *testing.T) {
 	for _, conn := range open {
 		conn.Close()
 	}
-	for s.load() > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "the server has noted the ends", func() bool { return s.load() == 0 })
 	if _, err := c.Send(t.Context(), Call{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard}); err != nil {
 		t.Errorf("a call afterwards = %v", err)
 	}
@@ -360,11 +359,7 @@ func TestStoreGone(t *testing.T) {
 	if err := os.RemoveAll(s.dir); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-s.ctx.Done():
-	case <-time.After(time.Minute):
-		t.Error("the server does not end when its store is gone")
-	}
+	await.Receive(t, "the server ends, because its store is gone", s.ctx.Done())
 	var refused *RefusedError
 	_, err := c.Send(t.Context(), Call{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard})
 	if !errors.As(err, &refused) {
@@ -374,7 +369,7 @@ func TestStoreGone(t *testing.T) {
 
 func TestIdleAndRetire(t *testing.T) {
 	s, _ := serving(t, Options{Idle: time.Millisecond}, echo)
-	<-s.ctx.Done()
+	await.Receive(t, "an idle server ends", s.ctx.Done())
 
 	hold, begun := make(chan bool), make(chan bool)
 	_, c := serving(t, Options{}, func(context.Context, Call) int {
@@ -387,17 +382,15 @@ func TestIdleAndRetire(t *testing.T) {
 		_, err := c.Send(t.Context(), Call{Stdin: os.Stdin, Stdout: io.Discard, Stderr: io.Discard})
 		sent <- err
 	}()
-	<-begun
+	await.Receive(t, "the call begins", begun)
 	if c.Retire(t.Context()) {
 		t.Error("Retire ended a server that has a call to carry out")
 	}
 	hold <- true
-	if err := <-sent; err != nil {
+	if err := await.Receive(t, "the call has ended", sent); err != nil {
 		t.Error(err)
 	}
-	for !c.Retire(t.Context()) { // the end of the call may not be noted yet
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "the end of the call is noted", func() bool { return c.Retire(t.Context()) })
 }
 
 // TestLongPath serves a store whose path is too long for a socket, through a symbolic link.

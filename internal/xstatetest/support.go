@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -111,7 +112,7 @@ func ReadSteps(t *testing.T, file string) []ProgramStep {
 // section step-N/FILE.patch holds a patch of the file that the earlier steps left. Sections without step-N/ belong to
 // step 0.
 func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
-	steps := []ProgramStep{{Files: map[string][]byte{}, Timeout: time.Minute}}
+	steps := []ProgramStep{{Files: map[string][]byte{}, Timeout: await.Long}}
 	files := map[string][]byte{} // as the sections read so far leave them
 	for _, f := range archive.Files {
 		name := f.Name

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -58,7 +58,7 @@ func (l *long) patch(block, source string) xstate.StepNumber {
 
 func (l *long) run() *state.RunSummary {
 	l.t.Helper()
-	_, step, err := l.session.Run(l.t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+	_, step, err := l.session.Run(l.t.Context(), runner.RunOptions{Timeout: await.Long}, xstate.Origin{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestBisectAside(t *testing.T) {
 				t.Fatalf("seed %d, round %d: bisect of %s left other files (-before +after):\n%s", seed, round, id, d)
 			}
 		}
-		out, _, err := l.session.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+		out, _, err := l.session.Run(t.Context(), runner.RunOptions{Timeout: await.Long}, xstate.Origin{})
 		if err != nil {
 			t.Fatal(err)
 		}

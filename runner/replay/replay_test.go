@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -154,7 +155,7 @@ func TestReplayDemo(t *testing.T) {
 		}
 		files := map[string][]byte{"prog.py": data}
 		xstatetest.WriteFiles(t, o.Workspace, files)
-		xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+		xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
 	}
 	xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"penguins.csv": nil}) // what it read is kept
 	for _, jobs := range []int{1, 3} {

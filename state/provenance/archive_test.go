@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -117,7 +117,7 @@ func TestArchiveOfFiles(t *testing.T) {
 		if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
-		out, _, err := s.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+		out, _, err := s.Run(t.Context(), runner.RunOptions{Timeout: await.Long}, xstate.Origin{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -202,11 +202,11 @@ func TestStates(t *testing.T) {
 	if len(all) != 7 {
 		t.Errorf("unverified before any comparison = %v, want all", all)
 	}
-	out, step, err := a.Session.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+	out, step, err := a.Session.Run(t.Context(), runner.RunOptions{Timeout: await.Long}, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := replay.Verify(t.Context(), a.Session.Subject(), out, runner.RunOptions{Timeout: time.Minute})
+	found, err := replay.Verify(t.Context(), a.Session.Subject(), out, runner.RunOptions{Timeout: await.Long})
 	if err != nil {
 		t.Fatal(err)
 	}

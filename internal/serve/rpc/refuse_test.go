@@ -19,6 +19,7 @@ import (
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 const why = v1.QueryServiceWhyProcedure
@@ -301,7 +302,7 @@ func TestStalledReader(t *testing.T) {
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/connect+json\r\n"+
 		"Content-Length: %d\r\n\r\n%s",
 		v1.RunServiceExecStreamProcedure, len(body), body)
-	if n := <-ended; n > 100 {
+	if n := await.Receive(t, "the call is given up", ended); n > 100 {
 		t.Errorf("%d MB were written to a client that reads nothing", n)
 	}
 	var m runtime.MemStats

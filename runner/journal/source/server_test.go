@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
@@ -162,22 +162,18 @@ func TestBadServer(t *testing.T) {
 	if _, err := r.call(t, "grow", `{}`); err != nil {
 		t.Fatal(err)
 	}
-	for { // the notice of the server may come after its answer
-		if _, err := r.call(t, "grown", `{}`); err == nil {
-			break
-		} else if state.CodeOf(err) != journal.CodeNoTool {
+	await.Until(t, "the server's notice of a tool is noted, which may come after its answer", func() bool {
+		_, err := r.call(t, "grown", `{}`)
+		if err != nil && state.CodeOf(err) != journal.CodeNoTool {
 			t.Fatal(err)
 		}
-	}
+		return err == nil
+	})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for what, pid := range map[string]string{"the server": string(next.JSON), "its child": string(sleeper.JSON)} {
-		for begun := time.Now(); alive(pid); runtime.Gosched() { // a signal takes its time
-			if time.Since(begun) > 10*time.Second {
-				t.Fatalf("%s (%s) lives on after Close", what, pid)
-			}
-		}
+		await.Until(t, what+" has ended after Close", func() bool { return !alive(pid) }) // a signal takes its time
 	}
 }
 
@@ -188,7 +184,11 @@ func TestBadStart(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			r := newRig(t, bad(t, how))
-			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("it did not list its tools"))
+			long := await.Long
+			if how == "mute" {
+				long = time.Second
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), long, errors.New("it did not list its tools"))
 			defer cancel()
 			_, err := r.Prepare(ctx,
 				journal.Request{Kind: journal.KindTool, Tool: "bad.pid", Args: json.RawMessage(`{}`)},

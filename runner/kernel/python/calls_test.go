@@ -5,227 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
-	source "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/kernel"
-	"github.com/xstate-engine/xstate/runner/sandbox"
-	"github.com/xstate-engine/xstate/state"
 )
-
-// fakeCalls answers calls, and remembers them in the order in which they got their places.
-type fakeCalls struct {
-	mu     sync.Mutex
-	seen   []kernel.CallRequest
-	open   int
-	ended  []string      // tools whose context ended
-	began  chan struct{} // receives at the begin of each call that hangs
-	unfair chan struct{} // closed by the tool "open" and a step that fails: the tool "wait" waits for it
-	more   *sync.Cond    // signalled when a call begins; of mu
-	free   sync.Once
-}
-
-func newFakeCalls() *fakeCalls {
-	f := &fakeCalls{began: make(chan struct{}, 100), unfair: make(chan struct{})}
-	f.more = sync.NewCond(&f.mu)
-	return f
-}
-
-func (f *fakeCalls) Tools(context.Context) []kernel.ToolInfo {
-	return []kernel.ToolInfo{{Name: "search", Description: "Finds things.", Class: "read",
-		Input: json.RawMessage(`{"type": "object", "required": ["query"], "properties": {
-			"query": {"type": "string", "description": "what to find"}, "limit": {"type": "integer", "default": 5}}}`)}}
-}
-
-func (f *fakeCalls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallVia) kernel.CallReply {
-	f.mu.Lock()
-	f.seen, f.open = append(f.seen, r), f.open+1
-	f.more.Broadcast()
-	id := state.CallID(len(f.seen))
-	f.mu.Unlock()
-	via.Numbered()
-	reply := f.answer(ctx, r, via, id)
-	reply.Call = id
-	f.mu.Lock()
-	f.open--
-	f.mu.Unlock()
-	return reply
-}
-
-func (f *fakeCalls) answer(
-	ctx context.Context, r kernel.CallRequest, via kernel.CallVia, id state.CallID,
-) kernel.CallReply {
-	failed := func(code, message string) kernel.CallReply {
-		return kernel.CallReply{Error: &state.CallError{Code: state.Code(code), Message: message}}
-	}
-	if r.Kind == "step" {
-		result, _, err := via.Step(ctx, id)
-		if err != nil {
-			f.free.Do(func() { close(f.unfair) })
-			return failed("tool-lost", err.Error())
-		}
-		return kernel.CallReply{Result: result}
-	}
-	switch r.Tool {
-	case "hang", "die":
-		f.began <- struct{}{}
-		<-ctx.Done()
-		f.mu.Lock()
-		f.ended = append(f.ended, r.Tool)
-		f.mu.Unlock()
-		return failed("tool-lost", "given up")
-	case "wait":
-		<-f.unfair
-	case "three": // waits until three calls are open
-		f.mu.Lock()
-		for f.open < 3 {
-			f.more.Wait()
-		}
-		f.mu.Unlock()
-	case "open":
-		f.free.Do(func() { close(f.unfair) })
-	case "refuse":
-		return failed("tool-refused", "refuse: not today")
-	case "deny":
-		return failed("call-denied", "no")
-	case "spend":
-		return failed("budget-spent", "enough")
-	case "suspend":
-		reply := failed("waiting", "may suspend be called?")
-		reply.Suspended = true
-		return reply
-	case "ask":
-		return kernel.CallReply{Result: json.RawMessage(`"` + r.Choices[0] + `"`)}
-	}
-	if r.Kind == "model" {
-		if via.Piece != nil {
-			via.Piece("hel")
-			via.Piece("lo")
-		}
-		return kernel.CallReply{Result: json.RawMessage(`"hello"`)}
-	}
-	return kernel.CallReply{Result: r.Args}
-}
-
-// caller is one kernel whose calls a fakeCalls answers.
-type caller struct {
-	*testing.T
-	kernel kernel.Kernel
-	calls  *fakeCalls
-	folder string
-}
-
-func newCaller(t *testing.T, i Interpreter, box *sandbox.Spec) *caller {
-	t.Helper()
-	c := &caller{T: t, calls: newFakeCalls(), folder: realTemp(t)}
-	spool, store := realTemp(t), realTemp(t)
-	if box != nil {
-		b := *box
-		b.Folder, b.Spool, b.Store, b.Journal = c.folder, spool, store, filepath.Join(spool, "writing")
-		box = &b
-	}
-	k, err := i.Start(t.Context(), kernel.Launch{
-		Driver: store, Environ: i.Environ(os.Environ()), Folder: c.folder, Spool: spool, Store: store, Seed: 1,
-		Sandbox: box,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(k.Close)
-	c.kernel = k
-	return c
-}
-
-func realTemp(t *testing.T) string {
-	t.Helper()
-	folder, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}
-
-// try executes a text as one node and returns what it printed.
-func (c *caller) try(ctx context.Context, text string) (kernel.Observation, string, error) {
-	c.Helper()
-	facts, err := source.Analyze([]byte(text), source.Plain)
-	if err != nil {
-		c.Fatalf("analyse %q: %v", text, err)
-	}
-	n := kernel.Node{Text: []byte(text), ID: "b", Filename: "<b>", Line: 1, Last: true}
-	for _, part := range facts.Nodes {
-		n.Uses = slices.Concat(n.Uses, part.Uses, part.Later)
-	}
-	var outputs state.Screen
-	seen, err := c.kernel.Execute(ctx, n, kernel.Sink{Record: outputs.Add, Calls: c.calls})
-	var printed strings.Builder
-	for _, o := range outputs.Outputs() {
-		printed.WriteString(o.Text)
-	}
-	c.calls.mu.Lock()
-	defer c.calls.mu.Unlock()
-	if c.calls.open != 0 {
-		c.Errorf("%q: Execute returned while %d calls had no outcome", text, c.calls.open)
-	}
-	return seen, printed.String(), err
-}
-
-// prints executes a text that succeeds, and compares what it prints.
-func (c *caller) prints(text, want string) kernel.Observation {
-	c.Helper()
-	seen, got, err := c.try(c.Context(), text)
-	if err != nil {
-		c.Fatalf("execute %q: %v", text, err)
-	}
-	if seen.Failure != nil {
-		c.Fatalf("execute %q: %s: %s\n%s", text, seen.Failure.Type, seen.Failure.Message,
-			strings.Join(seen.Failure.Traceback, "\n"))
-	}
-	if got != want {
-		c.Errorf("%q prints %q, want %q", text, got, want)
-	}
-	return seen
-}
-
-func (c *caller) unmarked(seen kernel.Observation) {
-	c.Helper()
-	if len(seen.Marks) > 0 {
-		c.Errorf("the node has marks %q, want none", seen.Marks)
-	}
-}
-
-// callers runs a test with each interpreter to test with.
-func callers(t *testing.T, run func(t *testing.T, i Interpreter)) {
-	for _, name := range pythons() {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		i, err := Identify(t.Context(), t.TempDir(), path, "", os.Environ())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(fmt.Sprintf("%d.%d", i.Major, i.Minor), func(t *testing.T) { run(t, i) })
-	}
-}
-
-// boxes are the levels of the sandbox that this system has.
-func boxes() map[string]*sandbox.Spec {
-	all := map[string]*sandbox.Spec{"off": nil}
-	if runtime.GOOS == "linux" {
-		all["observed"] = &sandbox.Spec{}
-		all["workspace"] = &sandbox.Spec{Bounds: &sandbox.Bounds{}}
-		all["strict"] = &sandbox.Spec{Bounds: &sandbox.Bounds{Strict: true}}
-	}
-	return all
-}
 
 // TestCall: a call reaches the engine and its result the program, in a sandbox of any level, and counts as no effect.
 func TestCall(t *testing.T) {
@@ -388,7 +175,7 @@ for name in "refuse", "deny":
 			"import concurrent.futures as f\nwith f.ThreadPoolExecutor() as p:\n" +
 				"    print(*p.map(lambda n: xstate.tool(n), ['echo', 'suspend']))": "Suspended",
 		} {
-			seen, _, err := c.try(t.Context(), text)
+			seen, _, err := c.try(await.Context(t), text)
 			if err != nil || seen.Failure == nil || seen.Failure.Type != want {
 				t.Errorf("%q ends with %v %+v, want %s", text, err, seen.Failure, want)
 			}
@@ -488,6 +275,38 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 	})
 }
 
+// TestCallFirst: threads make the first calls of a program at the same time. They run in step, line by line, through the
+// function that opens a connection, so each finds that no call was made before. One of them once closed the door.
+func TestCallFirst(t *testing.T) {
+	callers(t, func(t *testing.T, i Interpreter) {
+		c := newCaller(t, i, nil)
+		c.unmarked(c.prints(`
+import xstate, threading, os
+step = threading.Barrier(3)
+lines = []
+def trace(frame, event, _):
+    code = frame.f_code
+    if code.co_name != "connect" or os.path.basename(code.co_filename) != "calls.py": return None
+    def line(frame, event, _):
+        if event == "return": step.abort()
+        try: step.wait(60)
+        except threading.BrokenBarrierError: return line
+        lines.append(frame.f_lineno)
+        return line
+    return line(frame, event, _)
+def call(n):
+    found[n] = xstate.tool("echo", n=n)["n"]
+found = {}
+threading.settrace(trace)
+threads = [threading.Thread(target=call, args=(n,)) for n in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+threading.settrace(None)
+print(sorted(found), len(lines) > 9, xstate.tool("echo", n=7))
+`, "[0, 1, 2] True {'n': 7}\n"))
+	})
+}
+
 // TestCallGivenUp: a call ends when its task is cancelled, when the node is interrupted, and when the process dies.
 func TestCallGivenUp(t *testing.T) {
 	callers(t, func(t *testing.T, i Interpreter) {
@@ -495,10 +314,14 @@ func TestCallGivenUp(t *testing.T) {
 		c.prints(`
 import xstate, asyncio
 async def hurry():
-    try: await asyncio.wait_for(xstate.atool("hang"), 0.01)
-    except asyncio.TimeoutError: print("late")
+    task = asyncio.ensure_future(xstate.atool("hang"))
+    await asyncio.sleep(0)
+    xstate.tool("echo")
+    task.cancel()
+    try: await task
+    except asyncio.CancelledError: print("cancelled")
 await hurry()
-`, "late\n")
+`, "cancelled\n")
 		ended := func(want ...string) {
 			t.Helper()
 			c.calls.mu.Lock()
@@ -508,12 +331,15 @@ await hurry()
 			}
 		}
 		ended("hang")
-		<-c.calls.began
+		await.Receive(t, "the first call begins", c.calls.began)
 
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(await.Context(t))
 		go func() {
-			<-c.calls.began
-			cancel()
+			select {
+			case <-c.calls.began:
+				cancel()
+			case <-ctx.Done():
+			}
 		}()
 		seen, printed, err := c.try(ctx, "try: xstate.tool('hang')\nexcept Exception as e: print('seen', e)")
 		if err == nil && (seen.Failure == nil || seen.Failure.Type != "KeyboardInterrupt") || printed != "" {
@@ -524,18 +350,18 @@ await hurry()
 		c.prints("print(xstate.tool('echo', n=1))", "{'n': 1}\n")
 
 		c.prints("import threading\nthreading.Thread(target=lambda: print(xstate.tool('echo', n=2)) or 0).join", "")
-		_, _, err = c.try(t.Context(), `
+		_, _, err = c.try(await.Context(t), `
 import os, threading
 def end():
-    while not os.path.exists("begun"): pass
+    xstate.tool("two")
     os._exit(3)
 threading.Thread(target=end, daemon=True).start()
-open("begun", "w").close()
 xstate.tool("die")
 `)
 		if err == nil {
 			t.Error("the process died, and Execute returned no error")
 		}
+		ended("hang", "hang", "die")
 	})
 }
 
@@ -593,7 +419,7 @@ func TestCallGuarded(t *testing.T) {
 		t.Cleanup(k.Close)
 		c.kernel = k
 		c.unmarked(c.prints("import xstate\nprint(xstate.tool('echo', n=1))", "{'n': 1}\n"))
-		seen, _, _ := c.try(t.Context(), `
+		seen, _, _ := c.try(await.Context(t), `
 import socket
 a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 a.sendmsg([b"x"])

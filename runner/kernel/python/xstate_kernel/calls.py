@@ -21,6 +21,7 @@ _OFFERED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "offered")
 _INT = struct.Struct("i")
 _fd = None  # of the door
 _door = None  # the door as a socket, once a call was made
+_doors = {}  # the same, for the threads that make the first calls at the same time
 _kernel = None
 filename = None  # what tracebacks call the block that runs
 node = 0  # how many nodes ran
@@ -66,7 +67,7 @@ def connect():
 
     global _door
     if _door is None:
-        _door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, _fd)
+        _door = _doors.setdefault("door", _door_socket(_socket))
         _door.setblocking(True)
     mine, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -78,6 +79,17 @@ def connect():
     finally:
         theirs.close()
     return mine
+
+
+def _door_socket(_socket):
+    """Returns a socket of the door that leaves it open when nobody holds the socket any longer. Each thread that makes
+    a first call makes one, and one of them is used. An interrupt may drop a socket as soon as it is made, too."""
+
+    class Door(_socket.socket):
+        __slots__ = ()
+        __del__ = _socket.socket.detach
+
+    return Door(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, _fd)
 
 
 def is_own(event, args):
