@@ -282,9 +282,14 @@ func (p *programState) files() state.Digest {
 
 // environment digests the changes that the program made to the environment of a language. base covers the rest.
 func (p *programState) environment(space string, base state.Digest) state.Digest {
+	return p.environmentBut(space, base, func(entry) bool { return false })
+}
+
+// environmentBut is environment without some of the changes.
+func (p *programState) environmentBut(space string, base state.Digest, but func(entry) bool) state.Digest {
 	lines := []string{string(base)}
 	for k, e := range p.keys {
-		if of, plain := k.Cut(); k.Space() == "env" && of == space {
+		if of, plain := k.Cut(); k.Space() == "env" && of == space && !but(e) {
 			lines = append(lines, fmt.Sprintf("%s=%s", plain.Name(), e.digest))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/kernel/caches"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -157,6 +158,8 @@ type options struct {
 	IPython   bool          `json:"ipython,omitempty"`
 	Guard     *kernel.Guard `json:"guard,omitempty"`
 	Engines   []int         `json:"engines,omitempty"`  // processes that the program may not signal
+	// Caches are the folders of caches that libraries may fill.
+	Caches caches.Folders `json:"caches"`
 	Recorded  bool          `json:"recorded,omitempty"` // requests to the proxy of the environment are calls
 }
 
@@ -172,6 +175,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 			Engines: []int{os.Getpid()}, Recorded: l.Recording != nil,
+			Caches: kernel.CacheFolders(l.Sandbox, environList(l.Environ)),
 		},
 	}
 	p, err := i.start(ctx, "main", l.Driver, c)
