@@ -285,18 +285,6 @@ func (p *programState) environment(space string, base state.Digest) state.Digest
 	return p.environmentBut(space, base, func(entry) bool { return false })
 }
 
-// environmentBut is environment without some of the changes.
-func (p *programState) environmentBut(space string, base state.Digest, but func(entry) bool) state.Digest {
-	lines := []string{string(base)}
-	for k, e := range p.keys {
-		if of, plain := k.Cut(); k.Space() == "env" && of == space && !but(e) {
-			lines = append(lines, fmt.Sprintf("%s=%s", plain.Name(), e.digest))
-		}
-	}
-	slices.Sort(lines[1:])
-	return state.DigestOf([]byte(strings.Join(lines, "\n")))
-}
-
 // namesKey is read by nodes that may list the names of the program, in the space of their language.
 const namesKey depgraph.Key = "names:*"
 

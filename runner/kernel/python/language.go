@@ -157,10 +157,10 @@ type options struct {
 	Observe   string        `json:"observe,omitempty"`
 	IPython   bool          `json:"ipython,omitempty"`
 	Guard     *kernel.Guard `json:"guard,omitempty"`
-	Engines   []int         `json:"engines,omitempty"`  // processes that the program may not signal
+	Engines   []int         `json:"engines,omitempty"` // processes that the program may not signal
 	// Caches are the folders of caches that libraries may fill.
-	Caches caches.Folders `json:"caches"`
-	Recorded  bool          `json:"recorded,omitempty"` // requests to the proxy of the environment are calls
+	Caches   caches.Folders `json:"caches"`
+	Recorded bool           `json:"recorded,omitempty"` // requests to the proxy of the environment are calls
 }
 
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
