@@ -23,6 +23,7 @@ _settings = _home / ".config" / "answers"
 _settings.mkdir(parents=True, exist_ok=True)
 _cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or _home / ".cache") / "answers"
 _cache.mkdir(parents=True, exist_ok=True)
+os.environ.setdefault("ANSWERS_THREADS", "1")
 try:
     STYLE = (_settings / "style").read_text().strip()
 except OSError:
@@ -170,6 +171,18 @@ func TestCacheDependency(t *testing.T) {
 				t.Errorf("ran %s, want save load", got)
 			}
 		})
+	}
+}
+
+// TestCacheChangesNoNames: a library that fills its cache sets a timer, and one that finds it full does not. So the
+// names of the program's threads would show which it was.
+func TestCacheChangesNoNames(t *testing.T) {
+	p := newCachesProgram(t)
+	const program = "# %% import\nimport answers\nx = 1\n\n# %% thread\nimport threading\nprint(threading.Thread().name)\n"
+	p.run(program)
+	out := p.run(strings.Replace(program, "x = 1", "x = 2", 1))
+	if got := strings.Join(xstatetest.RanBlocks(out), " "); got != "import" {
+		t.Errorf("ran %s, want import", got)
 	}
 }
 

@@ -100,8 +100,8 @@ func (p *programState) ownChange(read state.Access, i int) bool {
 	return e.writer == i && e.info != nil && e.info.Type == setByImport
 }
 
-// ownChanges reports whether the whole environment, which node i read, differs at p only by what libraries set when node
-// i and later ones imported them. A library reads it that starts a child process, as matplotlib does to list fonts.
+// ownChanges reports whether the whole environment, which node i read, differs at p only by what libraries set when
+// node i and later ones imported them. A library reads it that starts a child process, as matplotlib does to list fonts.
 func (p *programState) ownChanges(read state.Access, i int) bool {
 	_, plain := read.Key.Cut()
 	if plain != envChanged && plain != envAll {

@@ -1,4 +1,4 @@
-"""Decides which files belong to the cache of a library, by the code that uses them. Package caches gives the reasons."""
+"""Decides by the code that uses a file whether it is in the cache of a library. Package caches gives the reasons."""
 
 from . import original as __builtins__
 import os
