@@ -282,14 +282,7 @@ func (p *programState) files() state.Digest {
 
 // environment digests the changes that the program made to the environment of a language. base covers the rest.
 func (p *programState) environment(space string, base state.Digest) state.Digest {
-	lines := []string{string(base)}
-	for k, e := range p.keys {
-		if of, plain := k.Cut(); k.Space() == "env" && of == space {
-			lines = append(lines, fmt.Sprintf("%s=%s", plain.Name(), e.digest))
-		}
-	}
-	slices.Sort(lines[1:])
-	return state.DigestOf([]byte(strings.Join(lines, "\n")))
+	return p.environmentBut(space, base, func(entry) bool { return false })
 }
 
 // namesKey is read by nodes that may list the names of the program, in the space of their language.

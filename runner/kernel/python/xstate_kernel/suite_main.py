@@ -11,7 +11,7 @@ import threading
 
 from xstate_kernel import original as __builtins__
 
-from . import code_owner, frames, suite
+from . import code_owner, frames, library_caches, suite
 
 
 def start():
@@ -19,6 +19,7 @@ def start():
     channel = frames.Channel(read_fd, write_fd)
     options, _ = channel.receive()
     options["args"] = options["args"] or []
+    library_caches.start(options["caches"])
     os.chdir(options["folder"])
     sys.path.insert(0, options["folder"])
     sys.argv = ["pytest", *options["args"]]
