@@ -76,7 +76,8 @@ func TestCaches(t *testing.T) {
 	}{
 		{name: "filled by the import", program: importing, ran: "last"},
 		{name: "filled by another program", program: importing, then: caches, ran: "last"},
-		{name: "full", program: importing, first: caches, then: map[string]string{".cache": "", ".config": ""}, ran: "last"},
+		{name: "full", program: importing, first: caches, then: map[string]string{".cache": "", ".config": ""},
+			ran: "last"},
 		{name: "imported twice", program: importing + "# %% again\nimport answers\n\n", then: caches, ran: "last"},
 		{
 			name: "called", program: importing + "# %% call\nprint(answers.answer('life'))\n\n",
@@ -113,7 +114,8 @@ func TestCaches(t *testing.T) {
 			ran: "load last",
 		},
 		{
-			name: "child process", program: "# %% child\nimport subprocess, sys\nprint(subprocess.run([sys.executable, '-c', " +
+			name: "child process", program: "# %% child\nimport subprocess, sys\n" +
+				"print(subprocess.run([sys.executable, '-c', " +
 				"'import answers; print(answers.answer(1))'], capture_output=True, text=True).stdout)\n\n",
 			then: caches, ran: "last", seen: true,
 		},
@@ -163,7 +165,8 @@ func TestCacheDependency(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newCachesProgram(t)
-			program := "# %% start\nimport answers, os, pathlib\nplace = os.path.expanduser('~/.cache/answers/mine')\n\n" +
+			program := "# %% start\nimport answers, os, pathlib\n" +
+				"place = os.path.expanduser('~/.cache/answers/mine')\n\n" +
 				"# %% save\nvalue = 1\n" + test.save + "\n\n# %% load\nprint(" + test.load + ")\n"
 			p.run(program)
 			out := p.run(strings.Replace(program, "value = 1", "value = 2", 1))
@@ -178,7 +181,8 @@ func TestCacheDependency(t *testing.T) {
 // names of the program's threads would show which it was.
 func TestCacheChangesNoNames(t *testing.T) {
 	p := newCachesProgram(t)
-	const program = "# %% import\nimport answers\nx = 1\n\n# %% thread\nimport threading\nprint(threading.Thread().name)\n"
+	const program = "# %% import\nimport answers\nx = 1\n\n" +
+		"# %% thread\nimport threading\nprint(threading.Thread().name)\n"
 	p.run(program)
 	out := p.run(strings.Replace(program, "x = 1", "x = 2", 1))
 	if got := strings.Join(xstatetest.RanBlocks(out), " "); got != "import" {

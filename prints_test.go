@@ -14,7 +14,8 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
 
-// Sessions keep what the interpreter alone prints after each step, in sections "prints", if no text is longer than this.
+// Sessions keep what the interpreter alone prints after each step, in sections "prints", if no text is longer than
+// this.
 const (
 	maxPrintsLines = 12
 	maxPrintsBytes = 800

@@ -50,7 +50,8 @@ func (s *spent) run(out *xstate.Outcome, seconds float64) {
 			if n.Status != state.StatusRan || n.Line < 1 || n.Line > len(lines) {
 				continue
 			}
-			if first, _, _ := strings.Cut(strings.TrimSpace(lines[n.Line-1]), " "); first == "import" || first == "from" {
+			word, _, _ := strings.Cut(strings.TrimSpace(lines[n.Line-1]), " ")
+			if word == "import" || word == "from" {
 				imports += n.Seconds
 			}
 		}
@@ -69,7 +70,8 @@ func (s *spent) total() float64 {
 }
 
 func (s *spent) String() string {
-	return fmt.Sprintf("%7.1f s: starts %.1f (%d), imports %.1f, executions %.1f, engine %.1f, from scratch %.1f, alone %.1f",
+	return fmt.Sprintf(
+		"%7.1f s: starts %.1f (%d), imports %.1f, executions %.1f, engine %.1f, from scratch %.1f, alone %.1f",
 		s.total(), s.starts, s.started, s.imports, s.executions, s.rest, s.scratch, s.alone)
 }
 

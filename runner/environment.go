@@ -2,9 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -98,16 +95,4 @@ func (w *walk) variable(name string, d state.Digest) (value *string, ok bool, er
 	}
 	text := string(data[len("env "):])
 	return &text, true, nil
-}
-
-// environmentBut is environment without some of the changes.
-func (p *programState) environmentBut(space string, base state.Digest, but func(entry) bool) state.Digest {
-	lines := []string{string(base)}
-	for k, e := range p.keys {
-		if of, plain := k.Cut(); k.Space() == "env" && of == space && !but(e) {
-			lines = append(lines, fmt.Sprintf("%s=%s", plain.Name(), e.digest))
-		}
-	}
-	slices.Sort(lines[1:])
-	return state.DigestOf([]byte(strings.Join(lines, "\n")))
 }

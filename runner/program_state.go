@@ -127,9 +127,9 @@ func (p *programState) get(k depgraph.Key) entry {
 	case "env":
 		switch space, plain := k.Cut(); plain {
 		case envAll:
-			return entry{digest: p.environment(space, p.base(envAll)), writer: -1}
+			return entry{digest: p.environment(space, p.base(envAll), nil), writer: -1}
 		case envChanged:
-			return entry{digest: p.environment(space, state.Absent), writer: -1}
+			return entry{digest: p.environment(space, state.Absent, nil), writer: -1}
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
@@ -280,9 +280,16 @@ func (p *programState) files() state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
 }
 
-// environment digests the changes that the program made to the environment of a language. base covers the rest.
-func (p *programState) environment(space string, base state.Digest) state.Digest {
-	return p.environmentBut(space, base, func(entry) bool { return false })
+// environment digests the program's changes of a language's environment, without leftOut. base covers the rest.
+func (p *programState) environment(space string, base state.Digest, leftOut func(entry) bool) state.Digest {
+	var lines []string
+	for k, e := range p.keys {
+		if of, plain := k.Cut(); k.Space() == "env" && of == space && (leftOut == nil || !leftOut(e)) {
+			lines = append(lines, fmt.Sprintf("\n%s=%s", plain.Name(), e.digest))
+		}
+	}
+	slices.Sort(lines)
+	return state.DigestOf([]byte(string(base) + strings.Join(lines, "")))
 }
 
 // namesKey is read by nodes that may list the names of the program, in the space of their language.

@@ -16,8 +16,8 @@ import (
 )
 
 // CPython judges the scope table: the test compares it with the symbol tables that CPython makes for a sample of the
-// files of its own library, test suites included, and for all with XSTATE_TEST_ALL=1. XSTATE_TEST_PYTHONS lists the interpreters, separated as in PATH; the default is
-// python3.
+// files of its own library, test suites included, and for all with XSTATE_TEST_ALL=1. XSTATE_TEST_PYTHONS lists the
+// interpreters, separated as in PATH; the default is python3.
 
 // judged is the interpreter's answer for one file (testdata/symtable_facts.py).
 type judged struct {

@@ -39,7 +39,8 @@ func SamplePrograms(
 	minor := PythonMinor(t, python)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if chosen == "" && sampling.Of(name, 30) != offset || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
+		if chosen == "" && sampling.Of(name, 30) != offset ||
+			chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +88,8 @@ type ProgramStep struct {
 	Since   int
 	// Restarted, if set, replaces Ran where each step has an interpreter of its own: what cannot be stored runs again.
 	Restarted []string
-	// Prints is what the interpreter alone prints, where that is short. It applies to later steps until one of these has
-	// its own. If Prints is nil, it is not kept.
+	// Prints is what the interpreter alone prints, where that is short. It applies to later steps until one of these
+	// has its own. If Prints is nil, it is not kept.
 	Prints *string
 	// Judge, of the first step, says how the interpreter alone runs a program of testdata/languages.
 	Judge string

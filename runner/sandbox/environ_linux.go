@@ -68,17 +68,6 @@ func (s Spec) allowsWrite(folder string) bool {
 		slices.ContainsFunc(s.Bounds.Write, func(p string) bool { return within(real, p) })
 }
 
-// realPath returns a path without symbolic links, as far as it exists.
-func realPath(p string) string {
-	if real, err := filepath.EvalSymlinks(p); err == nil {
-		return real
-	}
-	if parent := filepath.Dir(p); parent != p {
-		return filepath.Join(realPath(parent), filepath.Base(p))
-	}
-	return p
-}
-
 // valueOf returns the value of a variable in an environment (NAME=value); "" if it has none. The last pair counts.
 func valueOf(environ []string, name string) string {
 	for _, pair := range slices.Backward(environ) {

@@ -38,6 +38,17 @@ func folderName(workspace string) string {
 	return filepath.Join(realPath(os.TempDir()), fmt.Sprintf("xstate-%d-%x", os.Getuid(), hash[:6]))
 }
 
+// realPath returns a path without symbolic links, as far as it exists.
+func realPath(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	if parent := filepath.Dir(p); parent != p {
+		return filepath.Join(realPath(parent), filepath.Base(p))
+	}
+	return p
+}
+
 // makeOwn makes a folder that only its user can use, or reports that somebody else has one of this name.
 func makeOwn(folder string) bool {
 	if err := os.Mkdir(folder, 0o700); err == nil {

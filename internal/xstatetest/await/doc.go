@@ -1,3 +1,3 @@
-// Package await lets a test wait for an event. Its deadline ends a test that hangs, and judges nothing: a loaded machine
-// takes as long as it takes.
+// Package await lets a test wait for an event. Its deadline ends a test that hangs, and judges nothing: a loaded
+// machine takes as long as it takes.
 package await

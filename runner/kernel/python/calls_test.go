@@ -275,8 +275,8 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 	})
 }
 
-// TestCallFirst: threads make the first calls of a program at the same time. They run in step, line by line, through the
-// function that opens a connection, so each finds that no call was made before. One of them once closed the door.
+// TestCallFirst: threads make the first calls of a program at the same time. They run in step, line by line, through
+// the function that opens a connection, so each finds that no call was made before. One of them once closed the door.
 func TestCallFirst(t *testing.T) {
 	callers(t, func(t *testing.T, i Interpreter) {
 		c := newCaller(t, i, nil)
