@@ -5,7 +5,7 @@ const vm = require('vm')
 const fs = require('fs')
 const intrinsics = require('./intrinsics')
 const { failure, Interrupted, Ended, Unsettled } = require('./failures')
-const { declared } = require('./walk')
+const { declared } = require('./sources')
 const display = require('./display')
 const plain = require('./plain')
 

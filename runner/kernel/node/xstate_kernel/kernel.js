@@ -21,7 +21,8 @@ const { Calls } = require('./calls')
 const { texts } = require('./failures')
 const display = require('./display')
 const settings = require('./console')
-const store = require('./store')
+const { dump } = require('./dump')
+const { load, Namespace, Need } = require('./load')
 
 class Kernel {
   constructor(channel, options, files, callsFd) {
@@ -174,7 +175,7 @@ class Kernel {
     }
     let data, needs
     try {
-      ({ data, needs } = store.dump(request.names, this.names, this.groups))
+      ({ data, needs } = dump(request.names, this.names, this.groups))
     } catch (e) {
       return { stored: false, why: e.message }
     }
@@ -189,10 +190,10 @@ class Kernel {
     let found
     while (found === undefined) {
       try {
-        found = store.load(data, this.names, this.groups)
+        found = load(data, this.groups)
       } catch (e) {
-        if (e instanceof store.Need) return { ok: false, need: e.need }
-        if (!(e instanceof store.Namespace)) throw e
+        if (e instanceof Need) return { ok: false, need: e.need }
+        if (!(e instanceof Namespace)) throw e
         await this.modules.import(e.id)
       }
     }
