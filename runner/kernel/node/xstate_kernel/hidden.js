@@ -69,7 +69,10 @@ class Hidden {
     const { cwd, chdir } = process
     const hidden = this
     process.cwd = { cwd() { hidden.cwdRead = true; return cwd() } }.cwd
-    process.chdir = { /** @type {(d: string) => void} */ chdir(d) { hidden.moved = true; return chdir(d) } }.chdir
+    process.chdir = {
+      /** @type {(d: string) => void} */
+      chdir(d) { hidden.moved = true; return chdir(d) },
+    }.chdir
     this.files.cwd = () => {
       hidden.cwdRead = true
       return cwd()

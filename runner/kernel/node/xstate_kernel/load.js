@@ -306,7 +306,8 @@ class Load {
       const own = r.names.filter((n) => n !== 'this')
       const cases = r.names.map((n, i) => `case ${i}:return ${n === 'this' ? 'this' : `w?${n}=v:${n}`};`).join('')
       let t = `(function(){let ${own.length ? own.join() : '__xs_none'};` +
-        `const __xs${r.id}=(k,v,w)=>{switch(k){${cases}default:return[${JSON.stringify(r.names.join())},__xs${r.id}]}};__xs_made(${id},__xs${r.id});`
+        `const __xs${r.id}=(k,v,w)=>{switch(k){${cases}` +
+        `default:return[${JSON.stringify(r.names.join())},__xs${r.id}]}};__xs_made(${id},__xs${r.id});`
       for (const f of inner.get(id) ?? []) {
         t += `__xs_made(${f},${expression(/** @type {Code} */ (this.records[f]))});`
       }

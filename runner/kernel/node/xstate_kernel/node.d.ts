@@ -1,8 +1,6 @@
 // What the kernel uses of Node that its declarations do not have: its inner parts, and what some versions from 18 on
 // lack. The latter is optional here, so that the kernel has to look whether it is there.
 
-import type { Worker } from 'worker_threads'
-
 // Loader is the part of module that loads CommonJS modules.
 export interface Loader {
   globalPaths: string[]
@@ -11,6 +9,9 @@ export interface Loader {
   _nodeModulePaths(folder: string): string[]
   stripTypeScriptTypes?(source: string): string
 }
+
+// Target is a file of a package: of exports in its package.json.
+export type Target = string | null | Target[] | { [condition: string]: Target }
 
 declare global {
   namespace NodeJS {

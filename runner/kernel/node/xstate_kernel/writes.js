@@ -74,8 +74,8 @@ class Writes {
     }
   }
 
-  // replaced finds the values that the node changed before it replaced them, and the names that shared with those. gone:
-  // names that are rebound or deleted.
+  // replaced finds the values that the node changed before it replaced them, and the names that shared with those.
+  // gone: names that are rebound or deleted.
   /** @type {(step: Step, gone: Set<string>) => { changed: Set<string>, near: Set<string> }} */
   replaced({ start, old, reads }, gone) {
     /** @type {Set<string>} */
