@@ -2,6 +2,8 @@
 // State of console, util.inspect and process that outlives a node: indentation, counters, timers, default options,
 // arguments.
 
+/** @import {Marks} from './marks' */
+
 const util = require('util')
 const v8 = require('v8')
 const intrinsics = require('./intrinsics')
@@ -11,8 +13,18 @@ const { parse, stringify } = JSON
 
 // Setting is state that a key names. text says what a program can see of it, bytes restore it.
 class Setting {
+  /**
+   * @param {string} key
+   * @param {() => string} text
+   * @param {() => Buffer} bytes
+   * @param {(data: Buffer | null) => void} put restores; null: what it was at first
+   */
   constructor(key, text, bytes, put) {
-    Object.assign(this, { key, text, bytes, put, touched: false })
+    this.key = key
+    this.text = text
+    this.bytes = bytes
+    this.put = put
+    this.touched = false
     this.plain = this.was = text()
   }
 
@@ -23,17 +35,22 @@ class Setting {
 }
 
 // settings observes console and util.inspect from now on.
+/** @type {(marks: Marks) => Setting[]} */
 function settings(marks) {
-  const symbol = (name) => Object.getOwnPropertySymbols(console).find((s) => s.description === name)
-  const group = watched(symbol('kGroupIndent') ?? symbol('kGroupIndentationString'), () => { found[0].touched = true })
-  const counts = watched(symbol('counts'), () => { found[1].touched = true })
+  /** @type {{ value: string }} */
+  const group = watched(symbolOf('kGroupIndent', 'kGroupIndentationString'), () => { found[0].touched = true })
+  /** @type {{ value: Map<string, number> }} */
+  const counts = watched(symbolOf('counts'), () => { found[1].touched = true })
+  /** @type {{ value: Map<string, unknown> }} */
   const timers = watched('_times', () => {
     found[2].touched = true
     marks.add('clock')
   })
   const options = inspect.defaultOptions
   const { argv } = process
+  /** @type {{ value: unknown }} */
   const given = watched('argv', () => { found[4].touched = true }, process)
+  /** @type {Setting[]} */
   const found = [
     new Setting('conf:console.group', () => group.value, () => Buffer.from(group.value),
       (data) => { group.value = data === null ? '' : data.toString() }),
@@ -48,7 +65,7 @@ function settings(marks) {
       argv.splice(0, Infinity, ...parse(data === null ? found[4].plain : data.toString()))
     }),
   ]
-  watchInspect(symbol, () => { found[3].touched = true }, (text) => {
+  watchInspect( () => { found[3].touched = true }, (text) => {
     if (NUMBERED.test(text)) marks.add('process')
     return text
   })
@@ -58,9 +75,25 @@ function settings(marks) {
 // NUMBERED is in the text of a timer, a socket and the like: Node numbers them as it makes them.
 const NUMBERED = /Symbol\((?:asyncId|async_id_symbol)\)\]?: \d/
 
-// watched puts an accessor in the place of a property.
+// symbolOf returns the first symbol of console that has one of some names: versions of Node differ in them.
+/** @type {(...names: string[]) => symbol} */
+function symbolOf(...names) {
+  const own = Object.getOwnPropertySymbols(console)
+  const found = names.map((name) => own.find((s) => s.description === name)).find((s) => s !== undefined)
+  if (found === undefined) throw new Error(`console has no symbol ${names.join(' or ')}`)
+  return found
+}
+
+/**
+ * watched puts an accessor in the place of a property. It returns where the value is from now on.
+ * @template T
+ * @param {PropertyKey} key
+ * @param {() => void} touch is called when the program reads or sets the property
+ * @param {object} o
+ * @returns {{ value: T }}
+ */
 function watched(key, touch, o = console) {
-  const { value, enumerable } = Object.getOwnPropertyDescriptor(o, key)
+  const { value, enumerable } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(o, key))
   const slot = { value }
   Object.defineProperty(o, key, {
     get() { touch(); return slot.value },
@@ -70,21 +103,26 @@ function watched(key, touch, o = console) {
   return slot
 }
 
+/** @type {<K, V>(map: Map<K, V>, entries: Iterable<[K, V]>) => void} */
 function fill(map, entries) {
   map.clear()
   for (const [k, v] of entries) map.set(k, v)
 }
 
+/** @type {(o: object) => string} */
 const optionsText = (o) => stringify(o, (k, v) => (v === Infinity ? 'Infinity' : v))
+/** @type {(text: string) => object} */
 const optionsOf = (text) => parse(text, (k, v) => (v === 'Infinity' ? Infinity : v))
 
 // watchInspect notes where objects are shown, since their text depends on the default options, and looks at the text.
-function watchInspect(symbol, touch, look) {
+/** @type {(touch: () => void, look: (text: string) => string) => void} */
+function watchInspect(touch, look) {
   let formatting = false
   for (const o of [console, console.Console.prototype]) {
-    for (const name of ['kFormatForStdout', 'kFormatForStderr']) {
-      const format = o[symbol(name)]
-      define(o, symbol(name), function (args) {
+    const inner = /** @type {Record<symbol, Function>} */ (/** @type {unknown} */ (o))
+    for (const key of [symbolOf('kFormatForStdout'), symbolOf('kFormatForStderr')]) {
+      const format = inner[key]
+      define(o, key, /** @type {(this: unknown, args: unknown[]) => string} */ (function (args) {
         const outer = formatting
         formatting = true
         try {
@@ -94,20 +132,22 @@ function watchInspect(symbol, touch, look) {
         } finally {
           formatting = outer
         }
-      })
+      }))
     }
-    const options = o[symbol('kGetInspectOptions')]
-    define(o, symbol('kGetInspectOptions'), function (stream) {
+    const key = symbolOf('kGetInspectOptions')
+    const options = inner[key]
+    define(o, key, /** @type {(this: unknown, stream: unknown) => unknown} */ (function (stream) {
       if (!formatting) touch()
       return Reflect.apply(options, this, [stream])
-    })
+    }))
   }
+  const members = /** @type {Record<PropertyKey, unknown>} */ (/** @type {unknown} */ (inspect))
   util.inspect = new Proxy(inspect, {
     apply(target, self, args) { touch(); return look(Reflect.apply(target, self, args)) },
-    get(target, k) { if (k === 'defaultOptions') touch(); return target[k] },
-    set(target, k, v) { if (k === 'defaultOptions') touch(); target[k] = v; return true },
+    get(target, k) { if (k === 'defaultOptions') touch(); return members[k] },
+    set(target, k, v) { if (k === 'defaultOptions') touch(); members[k] = v; return true },
   })
-  for (const name of ['format', 'formatWithOptions']) {
+  for (const name of /** @type {const} */ (['format', 'formatWithOptions'])) {
     const inner = util[name]
     util[name] = new Proxy(inner, {
       apply(target, self, args) {
@@ -119,6 +159,7 @@ function watchInspect(symbol, touch, look) {
   }
 }
 
+/** @type {(o: object, key: PropertyKey, value: unknown) => void} */
 function define(o, key, value) {
   Object.defineProperty(o, key, { value, writable: true, enumerable: false, configurable: true })
 }
@@ -129,4 +170,4 @@ function begin() {
   intrinsics.named.set('inspect.defaultOptions', inspect.defaultOptions)
 }
 
-module.exports = { begin, settings }
+module.exports = { begin, settings, Setting }

@@ -2,6 +2,7 @@
 // The descriptors of files that the program has opened by number, and not closed. Nothing can store what such a number
 // stands for.
 
+/** @type {Map<number, object>} */
 const open = new Map() // descriptor → what all that hold the number share
 
 module.exports = { open }

@@ -1,11 +1,39 @@
 'use strict'
 // Executes nodes of the program, one at a time, and reports what each did.
 
+/** @import {Worker} from 'worker_threads' */
+/** @import {Failure} from './failures' */
+/** @import {Kernel} from './kernel' */
+/** @import {Plan, Run, Verdict} from './messages' */
+/** @import {NodeNames} from './names' */
+/** @import {Values} from './writes' */
+/**
+ * @typedef {object} Running the node that runs
+ * @property {string} filename
+ * @property {Ending | null} ending the program has ended
+ * @property {boolean} interrupted
+ * @property {{ error: unknown } | null} late an error that nobody caught
+ * @property {((e?: unknown) => void) | null} stop ends a wait
+ */
+/** @typedef {{ code: number, type: 'exit', message: string }} Ending */
+/** @typedef {{ lexical: string[], document: string, kind: string }} Special a node that gives values, or takes them */
+/**
+ * @typedef {object} Done a node that has run
+ * @property {Run} request
+ * @property {Partial<Plan>} plan
+ * @property {Values} start names before it
+ * @property {Values} bound names after it
+ * @property {NodeNames} node
+ * @property {Failure | null} told
+ * @property {string[]} unbound names that it may have missed
+ * @property {(string | Worker)[]} left work that goes on
+ */
+
 const vm = require('vm')
 const fs = require('fs')
 const intrinsics = require('./intrinsics')
 const { failure, Interrupted, Ended, Unsettled } = require('./failures')
-const { declared } = require('./walk')
+const { declared } = require('./sources')
 const display = require('./display')
 const plain = require('./plain')
 
@@ -15,14 +43,19 @@ const STAYS = new RegExp('^(Timeout|TCPServerWrap|PipeServerWrap|UDPWRAP|FSEvent
   'TCPSocketWrap|PipeWrap)$') // kinds of work that may go on for ever
 const REST = 1000 // milliseconds without work after which a worker is not waited for
 const now = process.hrtime.bigint.bind(process.hrtime)
+const COMMONJS = ['require', 'module', 'exports', '__filename', '__dirname'] // names that a module of ES lacks
 
 class Execution {
+  /** @param {Kernel} kernel */
   constructor(kernel) {
     this.kernel = kernel
-    this.running = null // the node that runs
+    /** @type {Running | null} */
+    this.running = null
+    /** @type {(() => void) | null} */
     this.idle = null // what to call when nothing is left to do
-    this.rejected = new Map()
+    /** @type {Set<NodeJS.Timeout>} */
     this.intervals = new Set()
+    /** @type {Map<Worker, { active: number, since: number }>} */
     this.workers = new Map() // live worker → { active, since }: how long it has worked, and since when that is so
     process.on('worker', (w) => this.workers.set(w, { active: -1, since: 0 }))
     process.on('SIGINT', () => this.interrupt())
@@ -41,32 +74,35 @@ class Execution {
   watchIntervals() {
     const { setInterval, clearInterval, clearTimeout } = globalThis
     const { intervals } = this
+    const property = /** @type {(o: object, k: PropertyKey) => PropertyDescriptor} */ (Object.getOwnPropertyDescriptor)
+    /** @type {(name: string, f: Function) => void} */
     const define = (name, f) => {
       Object.defineProperty(f, 'name', { value: name, configurable: true })
-      const p = Object.getOwnPropertyDescriptor(globalThis, name)
+      const p = property(globalThis, name)
       const inner = p.value
-      for (const s of Object.getOwnPropertySymbols(inner)) {
-        Object.defineProperty(f, s, Object.getOwnPropertyDescriptor(inner, s))
-      }
+      for (const s of Object.getOwnPropertySymbols(inner)) Object.defineProperty(f, s, property(inner, s))
       Object.defineProperty(globalThis, name, { ...p, value: f })
     }
-    define('setInterval', function (...a) {
+    define('setInterval', /** @type {(...a: Parameters<typeof setInterval>) => NodeJS.Timeout} */ (function (...a) {
       const t = setInterval(...a)
       intervals.add(t)
       return t
-    })
+    }))
+    /** @typedef {(t: NodeJS.Timeout | string | number | undefined) => void} Clear */
+    /** @type {(original: Clear) => Clear} */
     const clear = (original) => function (t) {
-      intervals.delete(t)
-      for (const i of intervals) if (typeof t !== 'object' && +i === +t) intervals.delete(i)
+      if (typeof t === 'object') intervals.delete(t)
+      else for (const i of intervals) if (+i === +/** @type {number} */ (t)) intervals.delete(i)
       return original(t)
     }
     define('clearInterval', clear(clearInterval))
     define('clearTimeout', clear(clearTimeout))
   }
 
+  /** @type {(code?: number | string | null) => never} */
   exit(code) {
     const { running } = this
-    if (running === null) process.reallyExit(code ?? 0)
+    if (running === null) return process.reallyExit(code ?? 0)
     if (running.ending === null) {
       const c = code ?? process.exitCode ?? 0
       running.ending = { code: Number(c) || 0, type: 'exit', message: code === undefined ? '' : String(code) }
@@ -88,9 +124,10 @@ class Execution {
   }
 
   // late takes an error that nobody caught: a rejection, or what a callback threw.
+  /** @type {(e: unknown) => void} */
   late(e) {
     if (this.running === null || e instanceof Ended) return
-    if (e instanceof Interrupted || e?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED') {
+    if (e instanceof Interrupted || stopsScript(e)) {
       this.interrupt()
       return
     }
@@ -99,6 +136,7 @@ class Execution {
   }
 
   // check compiles a block and says whether it is valid.
+  /** @type {(plan: Plan, filename: string) => Verdict} */
   check(plan, filename) {
     if (plan.error) return { valid: false, type: 'SyntaxError', ...plan.error }
     try {
@@ -107,8 +145,9 @@ class Execution {
       }
       new vm.Script(plan.code, { filename, columnOffset: -plan.prefix })
     } catch (e) {
-      const at = new RegExp(':(\\d+)').exec(String(e.stack).split('\n')[0])
-      return { valid: false, type: e.name, message: e.message, line: at ? +at[1] : 1, column: 0 }
+      const { name, message, stack } = /** @type {Error} */ (e)
+      const at = new RegExp(':(\\d+)').exec(String(stack).split('\n')[0])
+      return { valid: false, type: name, message, line: at ? +at[1] : 1, column: 0 }
     }
     if (plan.returns) {
       return { valid: false, type: 'SyntaxError', message: 'Illegal return statement', line: 1, column: 0 }
@@ -116,51 +155,38 @@ class Execution {
     return { valid: true, type: '', message: '', line: 0, column: 0 }
   }
 
+  // run executes a node. text is its plan, or the document of a special one.
+  /** @type {(request: Run, text: string) => Promise<object>} */
   async run(request, text) {
     const { kernel } = this
-    const { names } = kernel
     const special = request.dialect === 'xstate/give' || request.dialect === 'xstate/take'
+    /** @type {Plan | Special} */
     const plan = special ? { lexical: [], document: text, kind: request.dialect } : JSON.parse(text)
-    const start = new Map(names.table)
-    const running = this.running = {
-      filename: request.filename, ending: null, interrupted: false, late: null, stop: null, request,
-    }
-    const hide = request.dialect === 'esm' || plan.dialect === 'esm'
-    if (hide) for (const k of ['require', 'module', 'exports', '__filename', '__dirname']) this.take(k, start)
-    kernel.recorder.begin(request.node)
-    kernel.hidden.start()
-    names.start(plan)
-    const { node } = names
-    kernel.files.begin(request)
-    kernel.marks.begin()
-    kernel.modules.begin()
-    if (request.observed) exists(`/.xstate/begin/${request.observed}`)
+    const start = new Map(kernel.names.table)
+    /** @type {Running} */
+    const running = { filename: request.filename, ending: null, interrupted: false, late: null, stop: null }
+    this.running = running
+    const esm = request.dialect === 'esm' || 'dialect' in plan && plan.dialect === 'esm'
+    const hidden = esm ? COMMONJS : []
+    for (const k of hidden) this.take(k, start)
+    const node = this.begin(request, plan)
     const began = now()
+    /** @type {{ value: unknown } | null} */
     let error = null
     try {
-      const value = special ? await this.special(plan) : await this.script(plan, request)
-      if (request.expr && !request.quiet && !special && running.ending === null) display.result(kernel, value[0])
+      const value = 'document' in plan ? await this.special(plan) : await this.script(plan, request)
+      if (value && request.expr && !request.quiet && running.ending === null) display.result(kernel, value[0])
     } catch (e) {
       error = { value: e }
     }
-    const left = await this.drain(error !== null)
+    const left = await this.drain(running, error !== null)
     if (error === null && running.late !== null) error = { value: running.late.error }
     running.stop = null
-    if (request.observed) exists(`/.xstate/end/${request.observed}`)
-    kernel.files.end(request)
-    kernel.recorder.end()
-    const bound = names.end()
-    names.node = null
-    if (hide) for (const k of ['require', 'module', 'exports', '__filename', '__dirname']) this.giveBack(k, bound)
+    const bound = this.end(request, node)
+    for (const k of hidden) this.giveBack(k, bound)
     this.running = null
     const seconds = Number(now() - began) / 1e9
-    let told = null
-    if (running.ending === null && error !== null) {
-      const interrupted = running.interrupted || error.value?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED'
-      told = failure(interrupted ? new Interrupted() : error.value, request.filename)
-      running.interrupted ||= interrupted
-      this.hint(told, request, plan)
-    }
+    const told = running.ending === null && error !== null ? this.told(error.value, running, request, plan) : null
     const unbound = (request.unbound ?? []).filter((n) => node.absent.has(n) || node.reads.has(n))
     kernel.channel.send('result', {
       node: request.node, seconds, error: told, ending: running.ending, interrupted: running.interrupted,
@@ -169,19 +195,57 @@ class Execution {
     return this.observe({ request, plan, start, bound, node, told, unbound, left })
   }
 
+  // begin lets the parts of the kernel observe a node from now on.
+  /** @type {(request: Run, plan: Partial<Plan>) => NodeNames} */
+  begin(request, plan) {
+    const { kernel } = this
+    kernel.recorder.begin(request.node)
+    kernel.hidden.start()
+    const node = kernel.names.start(plan)
+    kernel.files.begin(request)
+    kernel.marks.begin()
+    kernel.modules.begin()
+    if (request.observed) exists(`/.xstate/begin/${request.observed}`)
+    return node
+  }
+
+  // end ends what begin has begun. It returns what is bound now.
+  /** @type {(request: Run, node: NodeNames) => Values} */
+  end(request, node) {
+    const { kernel } = this
+    if (request.observed) exists(`/.xstate/end/${request.observed}`)
+    kernel.files.end(request)
+    kernel.recorder.end()
+    const bound = kernel.names.end(node)
+    kernel.names.node = null
+    return bound
+  }
+
+  // told returns what people are told of an error that ended a node.
+  /** @type {(e: unknown, running: Running, request: Run, plan: Partial<Plan>) => Failure} */
+  told(e, running, request, plan) {
+    const interrupted = running.interrupted || stopsScript(e)
+    const told = failure(interrupted ? new Interrupted() : e, request.filename)
+    running.interrupted ||= interrupted
+    this.hint(told, request, plan)
+    return told
+  }
+
+  /** @type {(k: string, start: Values) => void} */
   take(k, start) {
     if (!start.has(k)) Reflect.deleteProperty(globalThis, k)
   }
 
+  /** @type {(k: string, bound: Values) => void} */
   giveBack(k, bound) {
     const p = this.kernel.names.builtin.get(k)
     if (p !== undefined && !bound.has(k)) Object.defineProperty(globalThis, k, p)
   }
 
   // hint adds to an error what helps against it.
+  /** @type {(told: Failure, request: Run, plan: Partial<Plan>) => void} */
   hint(told, request, plan) {
-    if (told.type === 'ReferenceError' && ['require', 'module', 'exports', '__filename', '__dirname'].includes(
-      told.name) && (request.dialect ?? plan.dialect) === 'esm') {
+    if (told.type === 'ReferenceError' && COMMONJS.includes(told.name) && (request.dialect ?? plan.dialect) === 'esm') {
       told.message = `${told.name} is not defined in ES module scope, you can use import instead`
       told.traceback = told.traceback.map((l) => l.replace(/^(ReferenceError: \S+ is not defined)$/,
         '$1 in ES module scope, you can use import instead'))
@@ -199,10 +263,12 @@ class Execution {
   }
 
   // script executes a plan and returns the value of its last statement.
+  /** @type {(plan: Plan, request: Run) => Promise<[unknown]>} */
   async script(plan, request) {
-    const { running } = this
+    const running = /** @type {Running} */ (this.running)
     const strict = plan.strict ? '"use strict";' : ''
     const line = request.line - 1
+    /** @type {(o: object) => vm.ScriptOptions} */
     const options = (o) => ({ filename: request.filename, ...o })
     for (const f of plan.functions ?? []) {
       const s = new vm.Script(strict + f.code,
@@ -217,6 +283,7 @@ class Execution {
     if (!plan.async && !esm) return fromLoop(() => [execute()])
     await null // a module is executed by an asynchronous function
     if (!plan.async) return [execute()]
+    /** @type {Promise<unknown>} */
     const value = execute()
     return await new Promise((resolve, reject) => {
       running.stop = reject
@@ -225,6 +292,7 @@ class Execution {
     }).finally(() => { this.idle = null })
   }
 
+  /** @type {(plan: Special) => Promise<void>} */
   async special(plan) {
     if (plan.kind === 'xstate/give') await plain.give(JSON.parse(plan.document), this.kernel)
     else await plain.take(plan.document, this.kernel)
@@ -232,8 +300,8 @@ class Execution {
 
   // drain waits until work that the node left over has ended. Node's loop shows that, because some work, such as that
   // of zlib, is in no list. It returns the kinds that go on.
-  async drain(failed) {
-    const { running } = this
+  /** @type {(running: Running, failed: boolean) => Promise<(string | Worker)[]>} */
+  async drain(running, failed) {
     await new Promise((resolve) => setImmediate_(resolve))
     const left = () => process.getActiveResourcesInfo().filter((k) => k !== 'Immediate' && k !== 'TTYWrap')
     if (failed || running.ending !== null || running.late !== null) return left().length ? left() : []
@@ -246,12 +314,12 @@ class Execution {
       if (!waits || Date_now() > until || running.interrupted || running.late !== null || running.ending !== null) {
         return [...all, ...this.workers.keys()]
       }
-      await new Promise((resolve) => {
-        running.stop = resolve
+      await /** @type {Promise<void>} */ (new Promise((resolve) => {
+        running.stop = () => resolve()
         this.idle = () => { idle = true; resolve() }
         const t = setTimeout_(resolve, 5)
         t.unref()
-      })
+      }))
     }
     return []
   }
@@ -279,6 +347,7 @@ class Execution {
   }
 
   // observe puts together what the node did.
+  /** @type {(done: Done) => object} */
   observe({ request, plan, start, bound, node, told, unbound, left }) {
     const { kernel } = this
     const { names, files, marks, hidden, modules } = kernel
@@ -307,7 +376,7 @@ class Execution {
       hidden: hidden.changed(), hidden_reads: hidden.read(), environ: hidden.environ(),
       environ_reads: hidden.environRead(), library_environ: [],
       modules: touched.names, pristine: touched.pristine, planted: touched.planted,
-      files: files.report(), imports: modules.imports(request, node, kernel.groups), held: {}, quiet: {},
+      files: files.report(), imports: modules.imports(), held: {}, quiet: {},
       marks: [...marks.found].sort(), cites: [...new Set([...kernel.recorder.cited, ...(told?.frames ?? [])])].sort(),
       stdin, unloaded: failed ? modules.failed(kernel) : [],
     }
@@ -315,8 +384,15 @@ class Execution {
   }
 }
 
+// stopsScript reports whether an error is the one by which Node ends a script when it is interrupted.
+/** @type {(e: unknown) => boolean} */
+function stopsScript(e) {
+  return /** @type {NodeJS.ErrnoException | null | undefined} */ (e)?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED'
+}
+
 // fromLoop calls a function as Node's loop calls one, and as a CommonJS script is executed: after it, what nextTick was
 // given comes before the microtasks. Called from an asynchronous function, it would come after them.
+/** @type {<T>(call: () => T) => Promise<T>} */
 function fromLoop(call) {
   return new Promise((resolve, reject) => setImmediate_(() => {
     try {

@@ -1,6 +1,16 @@
 'use strict'
 // How errors of the program are told.
 
+/**
+ * @typedef {object} Failure
+ * @property {string} type
+ * @property {string} message
+ * @property {string[]} traceback
+ * @property {number} line of the node's block; 0: not known
+ * @property {string} name that is not defined, or ''
+ * @property {string[]} [frames] blocks that the stack names
+ */
+
 const { types, inspect } = require('util')
 const OWN = __dirname
 
@@ -9,9 +19,11 @@ class Interrupted extends Error {}
 class Ended extends Error {} // of process.exit
 class Unsettled extends Error {}
 
+/** @type {Map<string, string[]>} */
 const texts = new Map() // file name → lines of the block
 
 // frames returns the lines of a stack without those of the driver and what is below it.
+/** @type {(stack: string) => string[]} */
 function frames(stack) {
   const lines = stack.split('\n')
   const found = []
@@ -20,7 +32,8 @@ function frames(stack) {
       if (l.includes(OWN) || l.includes('__xs_')) continue
       if (/node:(vm|internal)/.test(l)) continue
       const at = /(<[^<>\n]+>):(\d+):-?\d+\)?$/.exec(l)
-      if (at && at[2] > texts.get(at[1])?.length) continue // what the driver put behind the text
+      const text = at ? texts.get(at[1]) : undefined
+      if (at && text && +at[2] > text.length) continue // what the driver put behind the text
     }
     found.push(l.replace(/(<[^<>\n]+>:\d+):-\d+(\)?)$/, '$1:1$2')) // or before it
   }
@@ -28,6 +41,7 @@ function frames(stack) {
 }
 
 // failure describes what a node threw. filename is what the node's block is called.
+/** @type {(e: unknown, filename: string) => Failure} */
 function failure(e, filename) {
   if (e instanceof Interrupted) {
     return { type: 'Interrupted', message: 'the block was interrupted', traceback: ['Interrupted'], line: 0, name: '' }
@@ -63,7 +77,7 @@ function failure(e, filename) {
     }
   }
   const place = /(<[^<>\n]+>):(\d+)/.exec(traceback.filter((l) => /^\s+at /.test(l)).join('\n'))
-  const source = place && texts.get(place[1])?.[place[2] - 1]
+  const source = place && texts.get(place[1])?.[+place[2] - 1]
   if (source && source.trim()) traceback.unshift(`${place[1]}:${place[2]}`, source, '')
   const missing = type === 'ReferenceError' ? /^(\S+) is not defined/.exec(message) : null
   const cited = [...stack.matchAll(/(<[^<>\n]+>):\d+/g)].map((m) => m[1])

@@ -1,6 +1,12 @@
 'use strict'
 // What a node does with files by functions of Node. Native code and child processes are the sandbox's to see.
 
+/** @import {Marks} from './marks' */
+/** @import {Options, Run} from './messages' */
+/** @typedef {null | 'presence'} Read null: the content was read; else only whether the file is there */
+/** @typedef {{ copy: string, mode: number, time: number }} Before a file before the node: its copy, or its kind */
+/** @typedef {(...args: any[]) => void} Hook is given the arguments of a function of fs before it is called */
+
 const fs = require('fs')
 const path = require('path')
 const { fileURLToPath } = require('url')
@@ -8,8 +14,10 @@ const { syncBuiltinESMExports } = require('module')
 const descriptors = require('./descriptors').open
 const { lstatSync, statSync, copyFileSync, readlinkSync, realpathSync, readdirSync, existsSync } = fs
 const DRIVER = path.resolve(__dirname, '..')
+const INPUT = /^\/(dev\/stdin|proc\/self\/fd\/0|dev\/fd\/0)$/ // paths of the standard input
 
 class Files {
+  /** @param {Options} options @param {Marks} marks */
   constructor(options, marks) {
     this.marks = marks
     this.folder = options.folder
@@ -19,7 +27,20 @@ class Files {
     this.active = false
     this.silent = 0
     this.cwd = process.cwd
-    this.reset()
+    /** @type {Record<string, Read>} */
+    this.reads = {}
+    /** @type {Set<string>} */
+    this.listings = new Set()
+    /** @type {Record<string, Before | null>} */
+    this.writes = {}
+    /** @type {Set<string>} */
+    this.modes = new Set()
+    /** @type {Set<string>} */
+    this.times = new Set()
+    /** @type {Record<string, number>} */
+    this.chmods = {}
+    this.observed = 0
+    this.inputUsed = false // it may have read the standard input
     this.watch()
   }
 
@@ -31,15 +52,17 @@ class Files {
     this.times = new Set()
     this.chmods = {}
     this.observed = 0
-    this.inputUsed = false // it may have read the standard input
+    this.inputUsed = false
   }
 
+  /** @type {(request: Run) => void} */
   begin(request) {
     this.reset()
     this.active = true
     this.marks.observed = Boolean(request.observed)
   }
 
+  /** @type {(request: Run) => void} */
   end(request) {
     this.active = false
     this.observed = request.observed ?? 0
@@ -53,6 +76,7 @@ class Files {
   }
 
   // quietly calls a function whose effects belong to no node.
+  /** @type {<T>(f: () => T) => T} */
   quietly(f) {
     this.silent++
     try {
@@ -63,19 +87,21 @@ class Files {
   }
 
   // of returns the absolute path of an argument if it belongs to the program, else null.
+  /** @type {(p: unknown, follow?: boolean) => string | null} */
   of(p, follow = true) {
     if (!this.active || this.silent) return null
-    if (p === 0 || /^\/(dev\/stdin|proc\/self\/fd\/0|dev\/fd\/0)$/.test(p)) this.inputUsed = true
+    if (p === 0 || INPUT.test(/** @type {string} */ (p))) this.inputUsed = true
     if (typeof p === 'number' || p === undefined || p === null) return null
+    /** @type {string} */
+    let text
     try {
-      if (p instanceof URL) p = fileURLToPath(p)
-      else if (typeof p !== 'string') p = Buffer.from(p).toString()
+      if (p instanceof URL) text = fileURLToPath(p)
+      else text = typeof p === 'string' ? p : Buffer.from(/** @type {Buffer} */ (p)).toString()
     } catch {
       return null
     }
     return this.quietly(() => {
-      if (!path.isAbsolute(p)) p = path.join(this.cwd(), p)
-      p = path.normalize(p)
+      let p = path.normalize(path.isAbsolute(text) ? text : path.join(this.cwd(), text))
       if (p.length > 1 && p.endsWith(path.sep)) p = p.slice(0, -1)
       if (/^\/(proc|dev|sys)\//.test(p) && !p.startsWith('/dev/shm/')) return null
       const head = follow ? p : path.dirname(p)
@@ -90,7 +116,9 @@ class Files {
   }
 
   // links notes the symbolic links in a path as read.
+  /** @type {(p: string) => void} */
   links(p) {
+    /** @type {string} */
     let at = path.sep
     for (const part of p.split(path.sep).filter(Boolean)) {
       at = path.join(at, part)
@@ -102,22 +130,26 @@ class Files {
     }
   }
 
+  /** @type {(p: unknown, follow?: boolean) => void} */
   read(p, follow) {
     const at = this.of(p, follow)
     if (at !== null && !(at in this.writes)) this.reads[at] = null
   }
 
+  /** @type {(p: unknown, follow?: boolean) => void} */
   look(p, follow) {
     const at = this.of(p, follow)
     if (at !== null && !(at in this.reads) && !(at in this.writes)) this.reads[at] = 'presence'
   }
 
   // missed notes that a module was looked for at a path and was not there, in node_modules as well.
+  /** @type {(p: string) => void} */
   missed(p) {
     if (this.active) this.reads[p] ??= 'presence'
   }
 
   // status notes that the state of a file was asked for: its size and content time tell of its content.
+  /** @type {(p: unknown, follow?: boolean) => void} */
   status(p, follow) {
     const at = this.of(p, follow)
     if (at === null) return
@@ -129,6 +161,7 @@ class Files {
     this.modes.add(at)
   }
 
+  /** @type {(p: unknown) => void} */
   list(p) {
     const at = this.of(p)
     if (at === null) return
@@ -138,6 +171,7 @@ class Files {
   }
 
   // write keeps what was at a path before it changes.
+  /** @type {(p: unknown, follow?: boolean) => void} */
   write(p, follow = true) {
     const at = this.of(p, follow)
     if (at === null || at in this.writes) return
@@ -146,6 +180,7 @@ class Files {
     if (folder !== this.folder && !(folder in this.writes)) this.reads[folder] ??= 'presence'
   }
 
+  /** @type {(at: string) => Before | null} */
   before(at) {
     let s
     try {
@@ -164,6 +199,7 @@ class Files {
   }
 
   // tree keeps what a folder holds, before all of it changes.
+  /** @type {(p: unknown) => void} */
   tree(p) {
     const at = this.of(p, false)
     if (at === null) return
@@ -174,6 +210,7 @@ class Files {
     }
   }
 
+  /** @type {(p: unknown, flags?: unknown) => void} */
   opened(p, flags = 'r') {
     const text = typeof flags === 'number' ? '' : String(flags)
     const number = typeof flags === 'number' ? flags : 0
@@ -187,77 +224,42 @@ class Files {
   }
 
   watch() {
-    const f = this
-    const hooks = {
-      open: (p, flags) => f.opened(p, typeof flags === 'function' ? 'r' : flags),
-      readFile: (p, o) => f.opened(p, o?.flag ?? 'r'),
-      openAsBlob: (p) => f.read(p),
-      createReadStream: (p) => f.read(p),
-      createWriteStream: (p, o) => f.opened(p, o?.flags ?? 'w'),
-      writeFile: (p, d, o) => f.opened(p, o?.flag ?? 'w'),
-      appendFile: (p, d, o) => f.opened(p, o?.flag ?? 'a'),
-      truncate: (p) => { f.read(p); f.write(p) },
-      read: (fd) => { if (fd === 0) f.inputUsed = true },
-      close: (fd) => descriptors.delete(fd),
-      exists: (p) => f.look(p),
-      access: (p) => { f.look(p); const at = f.of(p); if (at) f.modes.add(at) },
-      stat: (p) => f.status(p),
-      lstat: (p) => f.status(p, false),
-      statfs: () => f.marks.add('process'),
-      readdir: (p, o) => { f.list(p); if (o?.recursive) f.below(p) },
-      opendir: (p) => f.list(p),
-      scandir: (p) => f.list(p),
-      glob: () => f.marks.add('unobserved glob'),
-      readlink: (p) => f.read(p, false),
-      realpath: (p) => f.look(p),
-      mkdir: (p, o) => { if (o?.recursive) f.folders(p); else { f.look(p); f.write(p) } },
-      mkdtemp: (p) => { f.marks.add('entropy') },
-      rmdir: (p, o) => { f.list(p); if (o?.recursive) f.tree(p); else f.write(p, false) },
-      rm: (p, o) => { f.look(p, false); if (o?.recursive) f.tree(p); else f.write(p, false) },
-      unlink: (p) => { f.look(p, false); f.write(p, false) },
-      rename: (a, b) => { f.moved(a); f.tree(a); f.tree(b); f.target(a, b) },
-      copyFile: (a, b) => { f.read(a); f.write(b) },
-      cp: (a, b) => { f.below(a); f.tree(b); f.target(a, b) },
-      link: (a, b) => { f.read(a); f.look(b, false); f.write(b, false) },
-      symlink: (a, b) => { f.look(b, false); f.write(b, false) },
-      chmod: (p) => f.permissions(p),
-      lchmod: (p) => f.permissions(p),
-      chown: (p) => f.permissions(p),
-      utimes: (p) => { f.look(p); f.write(p) },
-      lutimes: (p) => { f.look(p, false); f.write(p, false) },
-      watch: () => f.marks.add('unobserved watch'),
-      watchFile: () => f.marks.add('unobserved watch'),
-    }
-    const wrap = (o, name, hook) => {
-      const p = Object.getOwnPropertyDescriptor(o, name)
-      if (typeof p?.value !== 'function') return
-      const inner = p.value
-      const outer = { [name](...args) {
-        const counts = f.active && !f.silent
-        if (counts) hook(...args)
-        if (counts && name === 'open' && o === fs) args.push(opened(args.pop()))
-        const found = Reflect.apply(inner, this, args)
-        if (counts && name === 'openSync') descriptors.set(found, {})
-        return found
-      } }[name]
-      for (const k of Reflect.ownKeys(inner)) {
-        if (k === 'prototype' || Reflect.getOwnPropertyDescriptor(outer, k)?.configurable === false) continue
-        Reflect.defineProperty(outer, k, Reflect.getOwnPropertyDescriptor(inner, k))
-      }
-      Object.defineProperty(o, name, { ...p, value: outer })
-    }
-    const opened = (then) => typeof then !== 'function' ? then : function (e, fd) {
-      if (!e) descriptors.set(fd, {})
-      return Reflect.apply(then, this, arguments)
-    }
+    const hooks = hooksOf(this)
     for (const [name, hook] of Object.entries(hooks)) {
-      for (const n of [name, name + 'Sync']) wrap(fs, n, hook)
-      wrap(fs.promises, name, hook)
+      for (const n of [name, name + 'Sync']) this.wrap(fs, n, hook)
+      this.wrap(fs.promises, name, hook)
     }
-    for (const o of [fs.realpath, fs.realpathSync]) wrap(o, 'native', hooks.realpath)
+    for (const o of [fs.realpath, fs.realpathSync]) this.wrap(o, 'native', hooks.realpath)
     syncBuiltinESMExports()
   }
 
+  // wrap puts a function that calls a hook in the place of a function of fs.
+  /** @type {(o: object, name: string, hook: Hook) => void} */
+  wrap(o, name, hook) {
+    const p = Object.getOwnPropertyDescriptor(o, name)
+    if (typeof p?.value !== 'function') return
+    const f = this
+    const inner = p.value
+    const outer = {
+      /** @type {(this: unknown, ...args: unknown[]) => unknown} */
+      [name](...args) {
+        const counts = f.active && !f.silent
+        if (counts) hook(...args)
+        if (counts && name === 'open' && o === fs) args.push(noted(args.pop()))
+        const found = Reflect.apply(inner, this, args)
+        if (counts && name === 'openSync') descriptors.set(/** @type {number} */ (found), {})
+        return found
+      },
+    }[name]
+    for (const k of Reflect.ownKeys(inner)) {
+      if (k === 'prototype' || Reflect.getOwnPropertyDescriptor(outer, k)?.configurable === false) continue
+      const own = /** @type {PropertyDescriptor} */ (Reflect.getOwnPropertyDescriptor(inner, k))
+      Reflect.defineProperty(outer, k, own)
+    }
+    Object.defineProperty(o, name, { ...p, value: outer })
+  }
+
+  /** @type {(p: unknown) => void} */
   permissions(p) {
     const at = this.of(p)
     if (at === null) return
@@ -268,17 +270,20 @@ class Files {
   }
 
   // folders notes what mkdir -p makes.
+  /** @type {(p: unknown) => void} */
   folders(p) {
     let at = this.of(p)
     while (at !== null && at !== path.dirname(at)) {
-      this.look(at)
-      if (this.quietly(() => statOf(at)) !== null) return
-      this.write(at)
-      at = path.dirname(at)
+      const here = at
+      this.look(here)
+      if (this.quietly(() => statOf(here)) !== null) return
+      this.write(here)
+      at = path.dirname(here)
     }
   }
 
   // below notes all that a folder holds as read.
+  /** @type {(p: unknown) => void} */
   below(p) {
     const at = this.of(p)
     if (at === null) return
@@ -291,11 +296,13 @@ class Files {
     for (const n of this.quietly(() => readdirSync(at))) this.below(path.join(at, n))
   }
 
+  /** @type {(p: unknown) => void} */
   moved(p) {
     this.below(p)
   }
 
   // target notes the files that a copy or move of a folder makes.
+  /** @type {(a: unknown, b: unknown) => void} */
   target(a, b) {
     const from = this.of(a, false)
     if (from === null) return
@@ -308,6 +315,62 @@ class Files {
   }
 }
 
+// hooksOf returns what the functions of fs do to files, by name. It is also of those that end in Sync.
+/** @type {(f: Files) => Record<string, Hook>} */
+function hooksOf(f) {
+  return {
+    open: (p, flags) => f.opened(p, typeof flags === 'function' ? 'r' : flags),
+    readFile: (p, o) => f.opened(p, o?.flag ?? 'r'),
+    openAsBlob: (p) => f.read(p),
+    createReadStream: (p) => f.read(p),
+    createWriteStream: (p, o) => f.opened(p, o?.flags ?? 'w'),
+    writeFile: (p, d, o) => f.opened(p, o?.flag ?? 'w'),
+    appendFile: (p, d, o) => f.opened(p, o?.flag ?? 'a'),
+    truncate: (p) => { f.read(p); f.write(p) },
+    read: (fd) => { if (fd === 0) f.inputUsed = true },
+    close: (fd) => descriptors.delete(fd),
+    exists: (p) => f.look(p),
+    access: (p) => { f.look(p); const at = f.of(p); if (at) f.modes.add(at) },
+    stat: (p) => f.status(p),
+    lstat: (p) => f.status(p, false),
+    statfs: () => f.marks.add('process'),
+    readdir: (p, o) => { f.list(p); if (o?.recursive) f.below(p) },
+    opendir: (p) => f.list(p),
+    scandir: (p) => f.list(p),
+    glob: () => f.marks.add('unobserved glob'),
+    readlink: (p) => f.read(p, false),
+    realpath: (p) => f.look(p),
+    mkdir: (p, o) => { if (o?.recursive) f.folders(p); else { f.look(p); f.write(p) } },
+    mkdtemp: (p) => { f.marks.add('entropy') },
+    rmdir: (p, o) => { f.list(p); if (o?.recursive) f.tree(p); else f.write(p, false) },
+    rm: (p, o) => { f.look(p, false); if (o?.recursive) f.tree(p); else f.write(p, false) },
+    unlink: (p) => { f.look(p, false); f.write(p, false) },
+    rename: (a, b) => { f.moved(a); f.tree(a); f.tree(b); f.target(a, b) },
+    copyFile: (a, b) => { f.read(a); f.write(b) },
+    cp: (a, b) => { f.below(a); f.tree(b); f.target(a, b) },
+    link: (a, b) => { f.read(a); f.look(b, false); f.write(b, false) },
+    symlink: (a, b) => { f.look(b, false); f.write(b, false) },
+    chmod: (p) => f.permissions(p),
+    lchmod: (p) => f.permissions(p),
+    chown: (p) => f.permissions(p),
+    utimes: (p) => { f.look(p); f.write(p) },
+    lutimes: (p) => { f.look(p, false); f.write(p, false) },
+    watch: () => f.marks.add('unobserved watch'),
+    watchFile: () => f.marks.add('unobserved watch'),
+  }
+}
+
+// noted returns a callback of open that notes the descriptor first.
+/** @type {(then: unknown) => unknown} */
+function noted(then) {
+  if (typeof then !== 'function') return then
+  return /** @type {(this: unknown, e: unknown, fd: number) => unknown} */ (function (e, fd) {
+    if (!e) descriptors.set(fd, {})
+    return Reflect.apply(then, this, arguments)
+  })
+}
+
+/** @type {(p: string) => string} */
 function safeReal(p) {
   try {
     return realpathSync.native(p)
@@ -317,6 +380,7 @@ function safeReal(p) {
   }
 }
 
+/** @type {(p: string, link?: boolean) => fs.Stats | null} */
 function statOf(p, link = false) {
   try {
     return link ? lstatSync(p) : statSync(p)

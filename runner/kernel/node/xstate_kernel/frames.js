@@ -5,11 +5,13 @@ const { readSync, writeSync } = require('fs')
 const { parse, stringify } = JSON
 
 class Channel {
+  /** @param {number} input @param {number} output */
   constructor(input, output) {
     this.input = input
     this.output = output
   }
 
+  /** @type {(size: number) => Buffer | null} */
   exactly(size) {
     const data = Buffer.allocUnsafe(size)
     for (let at = 0; at < size;) {
@@ -17,7 +19,8 @@ class Channel {
       try {
         n = readSync(this.input, data, at, size - at, null)
       } catch (e) {
-        if (e.code === 'EAGAIN' || e.code === 'EINTR') continue
+        const { code } = /** @type {NodeJS.ErrnoException} */ (e)
+        if (code === 'EAGAIN' || code === 'EINTR') continue
         throw e
       }
       if (n === 0) return null
@@ -27,6 +30,7 @@ class Channel {
   }
 
   // receive waits for a frame. It returns null when the engine is gone.
+  /** @type {() => { header: any, body: Buffer } | null} */
   receive() {
     const prefix = this.exactly(12)
     if (prefix === null) return null
@@ -37,6 +41,7 @@ class Channel {
   }
 
   // send sends an event. The engine looks for the first bytes of a reply as they are written here.
+  /** @type {(ev: string, fields: object, body?: Buffer) => void} */
   send(ev, fields, body = Buffer.alloc(0)) {
     const rest = stringify(fields)
     const header = Buffer.from(`{"ev": ${stringify(ev)}${rest === '{}' ? '' : ', '}${rest.slice(1)}`)
@@ -49,7 +54,7 @@ class Channel {
       try {
         at += writeSync(this.output, data, at)
       } catch (e) {
-        if (e.code !== 'EAGAIN') throw e
+        if (/** @type {NodeJS.ErrnoException} */ (e).code !== 'EAGAIN') throw e
       }
     }
   }

@@ -2,15 +2,22 @@
 // State that outlives a node and is no value of a name: the generator of Math.random, the working directory, the
 // environment, settings of console.
 
+/** @import {Setting} from './console' */
+/** @import {Files} from './files' */
+/** @import {Marks} from './marks' */
+/** @import {Options} from './messages' */
+
 const { createHash } = require('crypto')
 const { settings } = require('./console')
 const { Input } = require('./input')
 const RANDOM = 'rng:Math.random'
 const CWD = 'cwd'
 
+/** @type {(text: string) => string} */
 const digestOf = (text) => createHash('sha256').update(text).digest('hex')
 
 class Hidden {
+  /** @param {Options} options @param {Files} files @param {Marks} marks */
   constructor(options, files, marks) {
     this.files = files
     this.marks = marks
@@ -18,13 +25,24 @@ class Hidden {
     const h = createHash('sha256').update(`Math.random ${options.seed}`).digest()
     for (let i = 0; i < 4; i++) this.seed[i] = h.readInt32LE(4 * i)
     this.state = Int32Array.from(this.seed)
-    this.drawn = false
+    this.was = '' // state before the node
+    this.drawn = false // Math.random was called
     this.random()
     this.folder = options.folder
+    this.folderBefore = ''
+    this.cwdRead = this.moved = false
     this.cwd = process.cwd.bind(process)
+    this.chdir = process.chdir
     this.directory()
+    this.real = process.env
+    /** @type {Set<string>} */
+    this.envRead = new Set()
+    this.all = false // the whole environment was read
+    /** @type {NodeJS.ProcessEnv} */
+    this.before = {}
     this.watchEnviron()
     this.input = new Input(options.stdin, files, marks)
+    /** @type {(Setting | Input)[]} */
     this.settings = [...settings(marks), this.input]
   }
 
@@ -50,10 +68,11 @@ class Hidden {
   directory() {
     const { cwd, chdir } = process
     const hidden = this
-    this.cwdRead = this.moved = false
     process.cwd = { cwd() { hidden.cwdRead = true; return cwd() } }.cwd
-    process.chdir = { chdir(d) { hidden.moved = true; return chdir(d) } }.chdir
-    this.chdir = chdir
+    process.chdir = {
+      /** @type {(d: string) => void} */
+      chdir(d) { hidden.moved = true; return chdir(d) },
+    }.chdir
     this.files.cwd = () => {
       hidden.cwdRead = true
       return cwd()
@@ -61,12 +80,12 @@ class Hidden {
   }
 
   watchEnviron() {
-    const env = process.env
     const hidden = this
-    this.real = env
-    this.envRead = new Set()
-    this.before = {}
-    const note = (k) => { if (typeof k === 'string' && hidden.active() && k !== 'WATCH_REPORT_DEPENDENCIES') hidden.envRead.add(k) }
+    const env = /** @type {Record<PropertyKey, string | undefined>} */ (this.real)
+    /** @type {(k: PropertyKey) => void} */
+    const note = (k) => {
+      if (typeof k === 'string' && hidden.active() && k !== 'WATCH_REPORT_DEPENDENCIES') hidden.envRead.add(k)
+    }
     process.env = new Proxy(env, {
       get(t, k) { note(k); return t[k] },
       has(t, k) { if (typeof k === 'string' && hidden.active()) hidden.envRead.add('=' + k); return k in t },
@@ -91,7 +110,9 @@ class Hidden {
     for (const s of this.settings) s.start()
   }
 
+  /** @type {() => Record<string, string>} */
   changed() {
+    /** @type {Record<string, string>} */
     const found = {}
     const now = this.state.join()
     if (now !== this.was) found[RANDOM] = now === this.seed.join() ? '' : digestOf(now)
@@ -113,7 +134,9 @@ class Hidden {
     return found
   }
 
+  /** @type {() => Record<string, string | null>} */
   environ() {
+    /** @type {Record<string, string | null>} */
     const found = {}
     for (const k of new Set([...Object.keys(this.before), ...Object.keys(this.real)])) {
       if (this.before[k] !== this.real[k]) found[k] = this.real[k] ?? null
@@ -126,20 +149,24 @@ class Hidden {
     return [...this.envRead].sort()
   }
 
+  /** @type {(key: string) => Buffer} */
   get(key) {
     if (key === RANDOM) return Buffer.from(this.state.join())
     if (key === CWD) return Buffer.from(this.cwd())
     return this.setting(key)?.bytes() ?? Buffer.alloc(0)
   }
 
+  /** @type {(key: string, data: Buffer | null) => Promise<void> | void} */
   put(key, data) {
     if (key === RANDOM) this.state.set(data === null ? this.seed : data.toString().split(',').map(Number))
     if (key === CWD) this.chdir.call(process, data === null ? this.folder : data.toString())
     return this.setting(key)?.put(data)
   }
 
+  /** @type {(key: string) => Setting | Input | undefined} */
   setting(key) { return this.settings.find((s) => s.key === key) }
 
+  /** @type {(set: Record<string, string | null>) => void} */
   setEnviron(set) {
     for (const [k, v] of Object.entries(set)) {
       if (v === null) delete this.real[k]

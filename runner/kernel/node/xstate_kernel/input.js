@@ -1,18 +1,31 @@
 'use strict'
 // The standard input: its position, which the descriptor 0 shares with child processes, and the stream process.stdin.
 
+/** @import {Files} from './files' */
+/** @import {Marks} from './marks' */
+/** @typedef {new (path: null, options: { fd: number, autoClose: boolean }) => fs.ReadStream} Opener */
+
 const fs = require('fs')
 
-const { readFileSync, readSync, openSync, closeSync, statSync, ReadStream } = fs
+const { readFileSync, readSync, openSync, closeSync, statSync } = fs
+const ReadStream = /** @type {Opener} */ (/** @type {unknown} */ (fs.ReadStream))
 
 class Input {
   // files notes reads of the descriptor, marks that a child process was started. file is '' where the input is empty.
+  /** @param {string | undefined} file @param {Files} files @param {Marks} marks */
   constructor(file, files, marks) {
-    Object.assign(this, { key: 'conf:stdin', file: file ?? '', files, marks, stream: null, was: '' })
+    this.key = 'conf:stdin'
+    this.file = file ?? ''
+    this.files = files
+    this.marks = marks
+    /** @type {fs.ReadStream | null} */
+    this.stream = null
+    this.was = ''
     this.size = this.file ? statSync(this.file).size : 0
     this.plain = this.text()
     Object.defineProperty(process, 'stdin', {
-      configurable: true, enumerable: true, get: () => this.stream ??= new ReadStream(null, { fd: 0, autoClose: false }),
+      configurable: true, enumerable: true,
+      get: () => this.stream ??= new ReadStream(null, { fd: 0, autoClose: false }),
     })
   }
 
@@ -32,12 +45,14 @@ class Input {
   // seen returns the part of the input that the node may have read: all of it, with its end.
   seen() {
     if (!this.touched && this.text() === this.was) return null
-    if (this.stream?.bytesRead > 0 && !this.stream.readableEnded) this.marks.add('unobserved standard input')
+    const { stream } = this
+    if (stream !== null && stream.bytesRead > 0 && !stream.readableEnded) this.marks.add('unobserved standard input')
     return [0, this.size, true]
   }
 
   bytes() { return Buffer.from(this.text()) }
 
+  /** @type {(data: Buffer | null) => Promise<void> | undefined} */
   put(data) {
     const [at, used] = (data === null ? this.plain : data.toString()).split(' ')
     this.files.quietly(() => {

@@ -1,22 +1,37 @@
 'use strict'
 // The objects that every program has before it begins, by name: a value that is one of them is written by its name.
 
+/** @typedef {{ keys: PropertyKey[], values: PropertyDescriptor[] }} Picture the properties of an object */
+
+/** @type {Map<object, string>} */
 const nameOf = new Map() // object → name
+/** @type {Map<string, object>} */
 const named = new Map() // name → object
+/** @type {Map<symbol, string>} */
 const symbols = new Map() // well-known symbol → name
+/** @type {Map<object, Picture>} */
 const pictures = new Map() // object → its properties when it was named
+/** @type {Map<string, PropertyDescriptor>} */
 const lazy = new Map() // global name → its property when the program began, of the objects that are named late
 
+// owned is the property of a key that is known to be there.
+const owned = /** @type {(o: object, k: PropertyKey) => PropertyDescriptor} */ (Reflect.getOwnPropertyDescriptor)
+
 for (const k of Object.getOwnPropertyNames(Symbol)) {
-  if (typeof Symbol[k] === 'symbol') symbols.set(Symbol[k], k)
+  const { value } = owned(Symbol, k)
+  if (typeof value === 'symbol') symbols.set(value, k)
 }
 
+/** @type {(v: unknown) => v is object} */
 const isObject = (v) => (typeof v === 'object' && v !== null) || typeof v === 'function'
 
 // scan names an object and what it holds, breadth first: an object has the shortest of its names.
+/** @type {(root: unknown, name: string, depth: number) => void} */
 function scan(root, name, depth) {
+  /** @type {[unknown, string][]} */
   let level = [[root, name]]
   for (let d = 0; d <= depth && level.length; d++) {
+    /** @type {[unknown, string][]} */
     const next = []
     for (const [o, path] of level) {
       if (!isObject(o) || nameOf.has(o)) continue
@@ -52,7 +67,7 @@ function begin() {
   nameOf.set(globalThis, 'globalThis')
   named.set('globalThis', globalThis)
   for (const k of Object.getOwnPropertyNames(globalThis)) {
-    const p = Object.getOwnPropertyDescriptor(globalThis, k)
+    const p = owned(globalThis, k)
     if (k.startsWith('__xs_') || UNNAMED.has(k)) continue
     if (SKIPPED.has(k) || p.get) lazy.set(k, p)
     else if (isObject(p.value)) scan(p.value, k, 3)
@@ -72,6 +87,7 @@ let modulesNamed = 0
 const builtin = new Set(require('module').builtinModules)
 
 // name names what a loaded module of Node or a package holds. It reports whether something was new.
+/** @type {(id: string, exports: unknown) => boolean} */
 function module_(id, exports) {
   if (!isObject(exports) || nameOf.has(exports)) return false
   if (builtin.has(id) && !id.startsWith('node:')) id = `node:${id}` // crypto is also a global name, of another object
@@ -90,6 +106,7 @@ const CORE = ['events', 'util', 'util/types', 'path', 'path/posix', 'path/win32'
 let coreDone = false
 
 // core names the modules of Node that programs use most, if a module is one of them.
+/** @type {(id: string) => void} */
 function core(id) {
   if (coreDone || !CORE.includes(id.replace(/^node:/, ''))) return
   coreDone = true
@@ -98,11 +115,13 @@ function core(id) {
   for (const o of [...nameOf.keys()].slice(before)) if (!isPlainFunction(o)) pictures.set(o, picture(o))
 }
 
+/** @type {(o: object) => boolean} */
 const isPlainFunction = (o) => typeof o === 'function' &&
   Reflect.ownKeys(o).every((k) => k === 'length' || k === 'name' || k === 'prototype')
 
 // late names objects of Node that are made when they are asked for.
 let lateDone = false
+/** @type {() => boolean} */
 function late() {
   if (lateDone) return false
   lateDone = true
@@ -121,7 +140,9 @@ function late() {
     if (now) Object.defineProperty(globalThis, k, now)
     scan(v, k, 3)
   }
-  for (const k of ['stdout', 'stderr', 'env', 'versions', 'hrtime']) scan(process[k], 'process.' + k, 1)
+  for (const k of /** @type {const} */ (['stdout', 'stderr', 'env', 'versions', 'hrtime'])) {
+    scan(process[k], 'process.' + k, 1)
+  }
   return true
 }
 
@@ -133,15 +154,18 @@ function keep() {
   }
 }
 
+/** @type {Set<PropertyKey>} */
 const VOLATILE = new Set(['caller', 'arguments', 'lastMatch', '$_', 'lastParen', '$+', 'leftContext', '$`',
   'rightContext', "$'", 'input', '$&', '$1', '$2', '$3', '$4', '$5', '$6', '$7', '$8', '$9', 'stackTraceLimit'])
 
+/** @type {(o: object) => Picture} */
 function picture(o) {
   const keys = Reflect.ownKeys(o)
-  return { keys, values: keys.map((k) => Reflect.getOwnPropertyDescriptor(o, k)) }
+  return { keys, values: keys.map((k) => owned(o, k)) }
 }
 
 // changed returns the intrinsics whose properties are others than when the program began.
+/** @type {() => object[]} */
 function changed() {
   const found = []
   for (const [o, p] of pictures) {
@@ -151,7 +175,7 @@ function changed() {
       if (keys[i] !== p.keys[i]) same = false
       else if (!VOLATILE.has(keys[i])) {
         const a = p.values[i]
-        const b = Reflect.getOwnPropertyDescriptor(o, keys[i])
+        const b = owned(o, keys[i])
         same = 'value' in a ? Object.is(a.value, b.value) : a.get === b.get && a.set === b.set || isLate(o, p, i, b)
       }
     }
@@ -161,10 +185,12 @@ function changed() {
 }
 
 // isLate reports whether a property is one that Node has put in the place of an accessor of its own.
+/** @type {(o: object, p: Picture, i: number, now: PropertyDescriptor) => boolean} */
 function isLate(o, p, i, now) {
-  if (!('value' in now) || !nameOf.has(p.values[i].get)) return false
+  const { get } = p.values[i]
+  if (!('value' in now) || get === undefined || !nameOf.has(get)) return false
   try {
-    if (!Object.is(p.values[i].get.call(o), now.value)) return false
+    if (!Object.is(get.call(o), now.value)) return false
   } catch {
     return false
   }
@@ -172,19 +198,6 @@ function isLate(o, p, i, now) {
   return true
 }
 
-// restore puts the properties of an intrinsic back.
-function restore(o) {
-  const p = pictures.get(o)
-  for (const k of Reflect.ownKeys(o)) if (!p.keys.includes(k)) Reflect.deleteProperty(o, k)
-  for (const [i, k] of p.keys.entries()) {
-    const now = Reflect.getOwnPropertyDescriptor(o, k)
-    const was = p.values[i]
-    if (now === undefined || ('value' in was ? !Object.is(was.value, now.value) : was.get !== now.get)) {
-      Reflect.defineProperty(o, k, was)
-    }
-  }
-}
-
 module.exports = {
-  begin, core, late, name: module_, nameOf, named, symbols, changed, restore, picture, pictures, isObject,
+  begin, core, late, name: module_, nameOf, named, symbols, changed, picture, pictures, isObject,
 }

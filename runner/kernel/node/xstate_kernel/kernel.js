@@ -1,13 +1,20 @@
 'use strict'
 // The requests of the engine.
 
-const vm = require('vm')
+/** @import {Channel} from './frames' */
+/** @import {Fingerprint} from './groups' */
+/** @import {Bind, Compile, Environ, HiddenState, Load, Options, Run, Sources, Verdict} from './messages' */
+/** @import {Privates, Statics} from './walk' */
+/** @typedef {object | [reply: object, data: Buffer] | void} Reply to a request; void: an empty one */
+/** @typedef {[name: string, value: unknown, print: Fingerprint, constant: boolean]} Parked a name */
+
 const fs = require('fs')
 const path = require('path')
 const { inspect } = require('util')
 const intrinsics = require('./intrinsics')
 const closures = require('./closures')
 const walk = require('./walk')
+const sources = require('./sources')
 const { Names } = require('./names')
 const { Groups, fingerprint } = require('./groups')
 const { Writes } = require('./writes')
@@ -21,21 +28,24 @@ const { Calls } = require('./calls')
 const { texts } = require('./failures')
 const display = require('./display')
 const settings = require('./console')
-const store = require('./store')
+const { dump } = require('./dump')
+const { load, Namespace, Need } = require('./load')
 
 class Kernel {
+  /** @param {Channel} channel @param {Options} options @param {number[]} files @param {number} callsFd */
   constructor(channel, options, files, callsFd) {
     this.channel = channel
     this.options = options
     this.recorder = new Recorder(channel, files)
     this.spool = options.spool
-    this.parked = new Map()
+    /** @type {Map<string, Parked[]>} */
+    this.parked = new Map() // group → what is bound to it
     this.stored = 0
     process.argv = [process.execPath, ...(options.file ? [options.file] : []), ...(options.arguments ?? [])]
     const { emitWarning } = process
-    process.emitWarning = function (w, ...rest) {
-      if (!/VM Modules/.test(String(w))) return emitWarning.call(this, w, ...rest)
-    }
+    process.emitWarning = /** @type {(this: unknown, ...args: unknown[]) => void} */ (function (w, ...rest) {
+      if (!/VM Modules/.test(String(w))) return Reflect.apply(emitWarning, this, [w, ...rest])
+    })
     this.names = new Names()
     this.groups = new Groups()
     this.writes = new Writes(this.names, this.groups)
@@ -57,25 +67,19 @@ class Kernel {
 
   // offer gives the program what transformed texts call.
   offer() {
+    /** @type {(k: string, value: unknown) => unknown} */
     const hide = (k, value) => Object.defineProperty(globalThis, k,
       { value, writable: true, configurable: true, enumerable: false })
-    hide('__xs_private', (c, names, has, get, set, staticNames, getStatic, setStatic) => {
-      walk.privates.set(c.prototype, { names, has, get, set })
-      if (staticNames) walk.statics.set(c, { names: staticNames, get: getStatic, set: setStatic })
-    })
-    hide('__xs_import', (specifier, o) => this.modules.import(String(specifier), o))
+    hide('__xs_private', notePrivates)
+    hide('__xs_import', (/** @type {unknown} */ specifier) => this.modules.import(String(specifier)))
     hide('__xs_meta', this.modules.meta)
-    hide('__xs_need', (ns, names, from) => {
-      for (const k of names) {
-        if (!(k in ns)) {
-          throw new SyntaxError(`The requested module '${from}' does not provide an export named '${k}'`)
-        }
-      }
-      return ns
-    })
+    hide('__xs_need', need)
     const plain = Function.prototype.toString
-    const toString = { toString() { return typeof this === 'function' ? walk.textOf(this) : plain.call(this) } }.toString
-    walk.declared.set(toString, 'function toString() { [native code] }')
+    const { toString } = {
+      /** @type {(this: unknown) => string} */
+      toString() { return typeof this === 'function' ? sources.textOf(this) : Reflect.apply(plain, this, []) },
+    }
+    sources.declared.set(toString, 'function toString() { [native code] }')
     Object.defineProperty(Function.prototype, 'toString',
       { value: toString, writable: true, configurable: true, enumerable: false })
     for (const [k, v] of Object.entries(this.modules.commonjs())) hide(k, v)
@@ -85,24 +89,30 @@ class Kernel {
     for (const [k, v] of Object.entries({ xstate: offered, ...offered })) intrinsics.nameOf.set(v, `xstate.${k}`)
   }
 
+  // serve answers requests until the engine is gone: do_run answers the request run.
   async serve() {
+    const handlers = /** @type {Record<string, (header: object, body: Buffer) => Reply>} */ (
+      /** @type {unknown} */ (this))
     for (;;) {
       const request = this.channel.receive()
       if (request === null) process.reallyExit(0)
+      /** @type {Reply} */
       let reply = {}
+      /** @type {Buffer | undefined} */
       let data
       try {
-        const found = this['do_' + request.header.op](request.header, request.body)
+        const found = handlers['do_' + request.header.op].call(this, request.header, request.body)
         const both = found instanceof Promise ? await found : found
         if (Array.isArray(both)) [reply, data] = both
         else reply = both ?? {}
       } catch (e) {
-        reply = { ok: false, error: String(e), trace: String(e?.stack) }
+        reply = { ok: false, error: String(e), trace: String(/** @type {Error} */ (e)?.stack) }
       }
       this.channel.send('reply', { ok: true, ...reply }, data)
     }
   }
 
+  /** @type {(request: Compile, body: Buffer) => { verdicts: Verdict[] }} */
   do_compile(request, body) {
     const verdicts = []
     let at = 0
@@ -114,19 +124,22 @@ class Kernel {
     return { verdicts }
   }
 
+  /** @type {(request: Sources) => void} */
   do_sources(request) {
     for (const [k, v] of Object.entries(request.texts ?? {})) texts.set(k, v.split('\n'))
     for (const k of request.gone ?? []) texts.delete(k)
   }
 
+  /** @type {(request: Run, body: Buffer) => Promise<object>} */
   do_run(request, body) {
     return this.execution.run(request, body.toString())
   }
 
+  /** @type {(request: Bind) => void} */
   do_bind(request) {
     const kept = new Set()
     for (const [group, names] of request.park ?? []) {
-      this.parked.set(group, names.map((n) => [n, this.names.table.get(n), this.groups.prints.get(n),
+      this.parked.set(group, names.map((n) => [n, this.names.table.get(n), this.groups.print(n),
         this.names.constants.has(n)]))
       for (const n of names) kept.add(n)
     }
@@ -143,21 +156,25 @@ class Kernel {
     }
   }
 
+  /** @type {(name: string) => void} */
   unbind(name) {
     this.names.unbind(name)
     this.groups.drop(name)
   }
 
+  /** @type {() => object} */
   do_forget() {
     this.parked.clear()
     if (this.modules.packages.changed()) return { stale: true }
     return this.unload(this.modules.edited())
   }
 
+  /** @type {(request: { modules: string[] }) => object} */
   do_unload(request) {
     return this.unload(this.modules.importers(request.modules))
   }
 
+  /** @type {(gone: string[]) => object} */
   unload(gone) {
     if (gone.length) this.parked.clear()
     const dropped = this.modules.unload(gone, this.names.table)
@@ -165,8 +182,9 @@ class Kernel {
     return { unloaded: gone, dropped, classes: [] }
   }
 
+  /** @type {(request: { names: string[] }) => Reply} */
   do_store(request) {
-    const prints = request.names.map((n) => this.groups.prints.get(n))
+    const prints = request.names.map((n) => this.groups.print(n))
     const opaque = prints.find((fp) => fp.opaque)
     if (opaque) return { stored: false, why: opaque.opaque }
     if (prints.some((fp) => fp.module)) {
@@ -174,9 +192,9 @@ class Kernel {
     }
     let data, needs
     try {
-      ({ data, needs } = store.dump(request.names, this.names, this.groups))
+      ({ data, needs } = dump(request.names, this.names, this.groups))
     } catch (e) {
-      return { stored: false, why: e.message }
+      return { stored: false, why: /** @type {Error} */ (e).message }
     }
     if (data.length < 1 << 20) return [{ stored: true, path: '', size: data.length, parts: [], needs }, data]
     const file = path.join(this.spool, `value-${++this.stored}`)
@@ -184,15 +202,17 @@ class Kernel {
     return { stored: true, path: file, size: data.length, parts: [], needs }
   }
 
+  /** @type {(request: Load, body: Buffer) => Promise<object>} */
   async do_load(request, body) {
-    const data = request.path ? this.files.quietly(() => fs.readFileSync(request.path)) : body
+    const { path: file } = request
+    const data = file ? this.files.quietly(() => fs.readFileSync(file)) : body
     let found
     while (found === undefined) {
       try {
-        found = store.load(data, this.names, this.groups)
+        found = load(data, this.groups)
       } catch (e) {
-        if (e instanceof store.Need) return { ok: false, need: e.need }
-        if (!(e instanceof store.Namespace)) throw e
+        if (e instanceof Need) return { ok: false, need: e.need }
+        if (!(e instanceof Namespace)) throw e
         await this.modules.import(e.id)
       }
     }
@@ -202,26 +222,31 @@ class Kernel {
       if (constants[i]) this.names.constants.add(n)
       this.groups.put(n, fingerprint(values[i]))
     }
+    /** @type {Record<string, string>} */
     const digests = {}
     for (const n of request.names) {
-      const fp = this.groups.prints.get(n)
+      const fp = this.groups.print(n)
       if (!fp.opaque) digests[n] = fp.digest
     }
     return { digests, shares: this.groups.pairs(request.names), unparked: [] }
   }
 
+  /** @type {(request: { name: string }) => object} */
   do_show(request) {
     return { repr: inspect(this.names.table.get(request.name)) }
   }
 
+  /** @type {(request: HiddenState) => Reply} */
   do_hidden_get(request) {
     return [{}, this.hidden.get(request.key)]
   }
 
+  /** @type {(request: HiddenState, body: Buffer) => Promise<void>} */
   async do_hidden_put(request, body) {
     await this.hidden.put(request.key, request.pristine ? null : body)
   }
 
+  /** @type {(request: Environ) => void} */
   do_environ(request) {
     this.hidden.setEnviron(request.set ?? {})
   }
@@ -233,6 +258,35 @@ class Kernel {
   do_flush() {}
 
   do_close_figures() {}
+}
+
+// notePrivates notes how the private fields of a class are read and set.
+/**
+ * @param {Function} c the class
+ * @param {string} names of the fields of its instances
+ * @param {Privates['has']} has
+ * @param {Privates['get']} get
+ * @param {Privates['set']} set
+ * @param {string} [staticNames] of its own fields
+ * @param {Statics['get']} [getStatic]
+ * @param {Statics['set']} [setStatic]
+ */
+function notePrivates(c, names, has, get, set, staticNames, getStatic, setStatic) {
+  walk.privates.set(c.prototype, { names, has, get, set })
+  if (staticNames && getStatic && setStatic) {
+    walk.statics.set(c, { names: staticNames, get: getStatic, set: setStatic })
+  }
+}
+
+// need returns a namespace that has some names.
+/** @type {(ns: object, names: string[], from: string) => object} */
+function need(ns, names, from) {
+  for (const k of names) {
+    if (!(k in ns)) {
+      throw new SyntaxError(`The requested module '${from}' does not provide an export named '${k}'`)
+    }
+  }
+  return ns
 }
 
 module.exports = { Kernel }

@@ -1,7 +1,7 @@
 'use strict'
 // The driver of Node: one request at a time, each answered by events and one reply.
 
-const fds = process.env.XSTATE_KERNEL_FDS.split(',').map(Number)
+const fds = String(process.env.XSTATE_KERNEL_FDS).split(',').map(Number)
 delete process.env.XSTATE_KERNEL_FDS
 const callsFd = Number(process.env.XSTATE_CALLS_FD)
 delete process.env.XSTATE_CALLS_FD

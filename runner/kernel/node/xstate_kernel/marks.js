@@ -1,17 +1,24 @@
 'use strict'
 // Why the result of a node may vary: the clock, randomness of the system, the network, child processes, threads.
 
+/** @typedef {string | ((...args: any[]) => string)} Mark what a call adds, given the arguments; '': nothing */
+/** @typedef {(file: string | URL, options?: import('worker_threads').WorkerOptions) => void} OnWorker */
+
 const { syncBuiltinESMExports } = require('module')
 const { name, nameOf, named } = require('./intrinsics')
 
 class Marks {
   constructor() {
+    /** @type {Set<string>} */
     this.found = new Set()
     this.active = false
+    this.spawned = false // a child process was started
     this.timeless = 0 // loads of packages: what time it is then does not count
     this.observed = false // the sandbox sees what child processes do
-    this.watched = new Set()
-    this.worker = null // what to call with the arguments of a new worker
+    /** @type {Set<string>} */
+    this.watched = new Set() // modules of Node
+    /** @type {OnWorker} */
+    this.worker = () => {} // what to call with the arguments of a new worker
     this.clocks()
     this.entropy()
     this.network()
@@ -24,16 +31,20 @@ class Marks {
     this.spawned = false
   }
 
+  /** @type {(mark: string) => void} */
   add(mark) {
     if (this.active && !(mark === 'clock' && this.timeless)) this.found.add(mark)
   }
 
   // wrap puts a function that adds a mark in the place of a member.
+  /** @type {(o: object, name: PropertyKey, mark: Mark) => void} */
   wrap(o, name, mark) {
     const p = Object.getOwnPropertyDescriptor(o, name)
     if (p === undefined || typeof p.value !== 'function') return
+    /** @type {Function} */
     const inner = p.value
     const marks = this
+    /** @type {Function} */
     const f = new Proxy(inner, {
       apply(target, self, args) {
         const m = typeof mark === 'function' ? mark() : mark
@@ -56,8 +67,9 @@ class Marks {
   clocks() {
     const marks = this
     const Plain = Date
-    const p = Object.getOwnPropertyDescriptor(globalThis, 'Date')
+    const p = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(globalThis, 'Date'))
     const now = Plain.now
+    /** @type {DateConstructor} */
     const Watched = new Proxy(Plain, {
       construct(target, args, kind) {
         if (args.length === 0) marks.add('clock')
@@ -87,11 +99,12 @@ class Marks {
       this.wrap(crypto, k, 'entropy')
     }
     const p = Object.getOwnPropertyDescriptor(globalThis, 'crypto')
-    if (!p?.get) return
+    const get = p?.get
+    if (!get) return
     let done = false
     Object.defineProperty(globalThis, 'crypto', {
       ...p, get: () => {
-        const c = p.get.call(globalThis)
+        const c = get.call(globalThis)
         if (!done) {
           done = true
           const C = Object.getPrototypeOf(c)
@@ -105,13 +118,20 @@ class Marks {
 
   network() {
     this.wrap(globalThis, 'fetch', 'network')
-    const P = ['WebSocket', 'EventSource']
-    for (const k of P) if (globalThis[k] !== undefined && Object.getOwnPropertyDescriptor(globalThis, k)?.value) {
-      this.wrap(globalThis, k, 'network')
+    for (const k of ['WebSocket', 'EventSource']) {
+      const there = Reflect.get(globalThis, k) !== undefined // the first use replaces an accessor by the value
+      if (there && Object.getOwnPropertyDescriptor(globalThis, k)?.value) this.wrap(globalThis, k, 'network')
     }
   }
 
+  /** @type {(net: typeof import('net')) => void} */
+  sockets(net) {
+    this.wrap(net.Socket.prototype, 'connect', 'network')
+    this.wrap(net.Server.prototype, 'listen', 'network')
+  }
+
   // loaded watches a module of Node that was just loaded.
+  /** @type {(id: string, m: object) => void} */
   loaded(id, m) {
     id = id.replace(/^node:/, '')
     if (this.watched.has(id)) return
@@ -127,8 +147,7 @@ class Marks {
         }
         break
       case 'net':
-        this.wrap(m.Socket.prototype, 'connect', 'network')
-        this.wrap(m.Server.prototype, 'listen', 'network')
+        this.sockets(/** @type {typeof import('net')} */ (m))
         break
       case 'http': case 'https': case 'http2': case 'tls':
         this.loaded('net', require('net'))

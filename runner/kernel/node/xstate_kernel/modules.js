@@ -2,6 +2,21 @@
 // Modules that the program imports: of Node, of packages, and of the workspace. Those of the workspace are compiled by
 // the driver, so that they can be unloaded when their files are edited.
 
+/** @import {Files} from './files' */
+/** @import {Kernel} from './kernel' */
+/** @import {Marks, OnWorker} from './marks' */
+/** @import {Options} from './messages' */
+/** @import {Loader} from './node' */
+/** @typedef {Record<string, unknown>} Namespace */
+/**
+ * @typedef {object} Own a module of the workspace
+ * @property {string} hash of its text
+ * @property {Set<string>} uses files of modules that it imports
+ * @property {unknown} exports of a CommonJS module
+ * @property {vm.Module | null} module
+ * @property {string} [state] digest of what it holds, since it was loaded
+ */
+
 const fs = require('fs')
 const path = require('path')
 const vm = require('vm')
@@ -13,33 +28,50 @@ const { getDefaultHighWaterMark } = require('stream')
 const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
 const { Packages } = require('./packages')
+const { Resolver, coded } = require('./resolver')
 const { moduleTexts, parts, untracked, walked } = require('./walk')
 
-const { readFileSync, statSync } = fs
-const ENDINGS = ['', '.js', '.json', '.node', '.mjs', '.cjs', '.ts', '/index.js', '/index.ts']
-const PACKAGES = Module.globalPaths.map((p) => path.normalize(p)) // where packages are that belong to the machine
+const loader = /** @type {Loader} */ (/** @type {unknown} */ (Module))
+// owned is the property of a key that is known to be there.
+const owned = /** @type {(o: object, k: PropertyKey) => PropertyDescriptor} */ (Reflect.getOwnPropertyDescriptor)
+const { readFileSync } = fs
+const PACKAGES = loader.globalPaths.map((p) => path.normalize(p)) // where packages are that belong to the machine
 const NAMED = /\b(?:require|import)\s*\(\s*['"`]([^'"`]+)|\b(?:from|import)\s*['"]([^'"]+)/g // modules, in a text
+/** @type {(p: string) => boolean} */
 const isTyped = (p) => /\.[cm]?tsx?$/.test(p)
 
 class Modules {
+  /** @param {Options} options @param {Marks} marks @param {Files} files */
   constructor(options, marks, files) {
     this.marks = marks
     this.files = files
     this.folder = fs.realpathSync(options.imports || options.folder)
     this.file = options.file || path.join(this.folder, '[program]')
-    this.own = new Map() // path of a workspace module → { hash, uses, made, values }
+    /** @type {Map<string, Own>} */
+    this.own = new Map() // path of a workspace module → what is known of it
     this.loading = 0 // loads of CommonJS modules that have begun and not ended
+    /** @type {Map<string, string[]>} */
     this.libraries = new Map() // package → files that tell its version, and those of the packages that it needs
     this.packages = new Packages(files)
+    this.resolver = new Resolver(files)
+    /** @type {Set<string>} */
     this.used = new Set() // files of the workspace that the node imported
+    /** @type {Set<string>} */
     this.usedLibraries = new Set()
-    this.pollution = new Set()
+    /** @type {Set<string>} */
+    this.loadedNow = new Set() // modules of the workspace that the node has loaded
+    /** @type {string[]} */
+    this.changedNow = [] // and those that it has changed
+    /** @type {Set<string | undefined>} */
+    this.pollution = new Set() // names of intrinsics that are not as they were
+    this.pollutionDigest = ''
+    /** @type {Set<string>} */
     this.accessors = new Set() // names of accessors that the program has put on the global object
     this.plainState = this.nodeState()
     this.require = Module.createRequire(this.file)
     this.meta = Object.assign(Object.create(null), {
       url: pathToFileURL(this.file).href, filename: this.file, dirname: path.dirname(this.file),
-      resolve: (s) => this.url(String(s), this.file),
+      resolve: (/** @type {unknown} */ s) => this.resolver.url(String(s), this.file),
     })
     this.hook()
     marks.worker = (file, o) => this.worker(file, o)
@@ -49,21 +81,29 @@ class Modules {
   commonjs() {
     const inner = this.require
     const modules = this
+    /** @type {(id: string) => unknown} */
     const require = function require(id) { return modules.required(inner, id) }
-    for (const k of ['resolve', 'cache', 'main', 'extensions']) require[k] = inner[k]
-    const module_ = { exports: {}, id: '.', filename: this.file, loaded: false, children: [], paths: [], require }
-    for (const o of [require, module_, this.meta]) intrinsics.nameOf.set(o, 'module.' + [require, module_, this.meta].indexOf(o))
-    for (const o of [require, module_, this.meta]) intrinsics.named.set(intrinsics.nameOf.get(o), o)
-    return { require, module: module_, exports: module_.exports, __filename: this.file, __dirname: path.dirname(this.file) }
+    const { resolve, cache, main, extensions } = inner
+    Object.assign(require, { resolve, cache, main, extensions })
+    const filename = this.file
+    const module_ = { exports: {}, id: '.', filename, loaded: false, children: [], paths: [], require }
+    for (const [i, o] of [require, module_, this.meta].entries()) {
+      intrinsics.nameOf.set(o, `module.${i}`)
+      intrinsics.named.set(`module.${i}`, o)
+    }
+    const { exports } = module_
+    return { require, module: module_, exports, __filename: filename, __dirname: path.dirname(filename) }
   }
 
+  /** @type {(inner: NodeRequire, id: string) => unknown} */
   required(inner, id) {
     const found = inner(id)
-    if (Module.isBuiltin(id)) this.marks.loaded(id, found)
+    if (Module.isBuiltin(id)) this.marks.loaded(id, /** @type {object} */ (found))
     else this.noteRequired(inner, id)
     return found
   }
 
+  /** @type {(inner: NodeRequire, id: string) => void} */
   noteRequired(inner, id) {
     try {
       this.note(inner.resolve(id))
@@ -72,20 +112,14 @@ class Modules {
 
   // hook sees what CommonJS loads, however it is asked for.
   hook() {
-    const load = Module._load
+    const load = loader._load
     const modules = this
-    const stack = this.stack = []
-    Module._load = function (request, parent, isMain) {
-      let file = null
-      try {
-        file = Module._resolveFilename(request, parent, isMain)
-      } catch {
-        modules.missing(request, parent?.filename ?? modules.file)
-      }
+    loader._load = function (request, parent, isMain) {
+      const file = modules.located(request, parent, isMain)
       const own = file !== null && path.isAbsolute(file) && modules.isOwn(file)
       if (own) {
         const from = parent?.filename
-        if (from && modules.own.has(from)) modules.own.get(from).uses.add(file)
+        if (from) modules.own.get(from)?.uses.add(file)
         if (!modules.own.has(file) || !require.cache[file]) modules.begun(file)
       }
       if (file !== null && Module.isBuiltin(file)) modules.files.quietly(() => intrinsics.core(file))
@@ -94,14 +128,14 @@ class Modules {
       if (begins) modules.marks.timeless++
       let found
       try {
-        found = load.apply(this, arguments)
+        found = Reflect.apply(load, this, arguments)
       } finally {
         modules.loading--
         if (begins) modules.marks.timeless--
       }
       if (file !== null) {
-        if (Module.isBuiltin(file)) modules.marks.loaded(file, found)
-        else if (own) modules.own.get(file).exports = found
+        if (Module.isBuiltin(file)) modules.marks.loaded(file, /** @type {object} */ (found))
+        else if (own) modules.known(file).exports = found
         else if (path.isAbsolute(file)) modules.library(file, found)
       }
       if (own) modules.settled()
@@ -109,23 +143,38 @@ class Modules {
     }
   }
 
+  // located returns the file of a module that CommonJS is to load; null: there is none.
+  /** @type {(...args: Parameters<Loader['_resolveFilename']>) => string | null} */
+  located(request, parent, isMain) {
+    try {
+      return loader._resolveFilename(request, parent, isMain)
+    } catch {
+      this.resolver.missing(request, parent?.filename ?? this.file)
+      return null
+    }
+  }
+
   // worker notes the file of a worker as read, and the modules that it names: what another thread reads, only the
   // sandbox sees.
+  /** @type {OnWorker} */
   worker(file, o) {
+    /** @type {Set<string>} */
     const todo = new Set()
+    /** @type {(text: string, from: string) => void} */
     const add = (text, from) => {
       for (const [, called, from_] of text.matchAll(NAMED)) {
         const id = called ?? from_
         if (Module.isBuiltin(id)) continue
         try {
-          const found = this.resolve(id, from)
+          const found = this.resolver.resolve(id, from)
           if (this.isOwn(found)) todo.add(found)
           else this.library(found)
         } catch {} // it was noted as missing
       }
     }
     if (o?.eval) add(String(file), path.resolve('[worker]'))
-    else if (!/^data:/.test(file)) todo.add(/^file:/.test(file) ? fileURLToPath(file) : path.resolve(String(file)))
+    else if (/^file:/.test(String(file))) todo.add(fileURLToPath(file))
+    else if (!/^data:/.test(String(file))) todo.add(path.resolve(String(file)))
     for (const at of todo) {
       this.files.read(at)
       try {
@@ -141,27 +190,39 @@ class Modules {
   }
 
   // isOwn reports whether a file is a module that its author edits: in the folder of the program, or beside it.
+  /** @type {(file: string) => boolean} */
   isOwn(file) {
+    /** @type {(folder: string) => boolean} */
     const within = (folder) => (file + path.sep).startsWith(folder + path.sep)
     return !file.includes('/node_modules/') && (within(this.folder) || !PACKAGES.some(within))
   }
 
+  // known returns what is known of a module that was loaded.
+  /** @type {(file: string) => Own} */
+  known(file) {
+    return /** @type {Own} */ (this.own.get(file))
+  }
+
+  /** @type {(file: string) => void} */
   begun(file) {
+    /** @type {string | Buffer} */
     let text = ''
     try {
       text = this.files.quietly(() => readFileSync(file))
     } catch {}
     moduleTexts.set(file, String(text))
     this.own.set(file, { hash: hashOf(text), uses: new Set(), exports: undefined, module: null, state: undefined })
-    this.loadedNow?.add(file)
+    this.loadedNow.add(file)
   }
 
+  /** @type {(file: string) => void} */
   note(file) {
     if (path.isAbsolute(file) && this.isOwn(file)) this.uses(file)
     else if (path.isAbsolute(file)) this.library(file)
   }
 
   // library notes the package that a file belongs to, and names what it exports.
+  /** @type {(file: string, found?: unknown) => string} */
   library(file, found) {
     const at = file.lastIndexOf('/node_modules/')
     let name = path.basename(file)
@@ -179,76 +240,9 @@ class Modules {
     return prefix
   }
 
-  url(specifier, from) {
-    if (/^(node|data|https?|file):/.test(specifier)) return specifier
-    if (Module.isBuiltin(specifier)) return 'node:' + specifier
-    return pathToFileURL(this.resolve(specifier, from)).href
-  }
-
-  // resolve finds the file of an import.
-  resolve(specifier, from) {
-    if (specifier.startsWith('file:')) return fileURLToPath(specifier)
-    specifier = specifier.replace(/^npm:\/?((?:@[^/@]+\/)?[^/@]+)(@[^/]*)?/, '$1') // as Deno names packages
-    if (/^\.{0,2}\//.test(specifier) || specifier === '.' || specifier === '..') {
-      const p = path.resolve(path.dirname(from), specifier)
-      for (const e of ENDINGS) if (this.isFile(p + e)) return this.files.quietly(() => fs.realpathSync(p + e))
-      if (/\.[cm]?js$/.test(p) && this.isFile(p.replace(/js$/, 'ts'))) return p.replace(/js$/, 'ts')
-      this.missing(specifier, from)
-      throw coded(`Cannot find module '${p}' imported from ${from}`, 'ERR_MODULE_NOT_FOUND')
-    }
-    return this.files.quietly(() => this.packaged(specifier, from))
-  }
-
-  isFile(p) {
-    try {
-      return this.files.quietly(() => statSync(p).isFile())
-    } catch {
-      return false
-    }
-  }
-
-  // packaged finds the file of a package as import does.
-  packaged(specifier, from) {
-    const parts = specifier.split('/')
-    const name = parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
-    const sub = '.' + specifier.slice(name.length)
-    for (let d = path.dirname(from); ; d = path.dirname(d)) {
-      const folder = path.join(d, 'node_modules', name)
-      if (this.isFile(path.join(folder, 'package.json')) || fs.existsSync(folder)) {
-        let p = {}
-        try {
-          p = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
-        } catch {}
-        if (p.exports !== undefined) {
-          const found = exported(p.exports, sub)
-          if (!found) throw coded(`Package subpath '${sub}' is not defined by "exports" in ${folder}/package.json`,
-            'ERR_PACKAGE_PATH_NOT_EXPORTED')
-          return fs.realpathSync(path.join(folder, found))
-        }
-        const start = sub === '.' ? path.join(folder, p.main ?? 'index.js') : path.join(folder, sub)
-        for (const e of ENDINGS) if (this.isFile(start + e)) return fs.realpathSync(start + e)
-      }
-      if (d === path.dirname(d)) break
-    }
-    this.missing(specifier, from)
-    throw coded(`Cannot find package '${name}' imported from ${from}`, 'ERR_MODULE_NOT_FOUND')
-  }
-
-  // missing notes where a module would have been found.
-  missing(specifier, from) {
-    const folder = path.dirname(from)
-    if (/^(\.{0,2}\/|\.{1,2}$)/.test(specifier)) {
-      const p = path.resolve(folder, specifier)
-      for (const e of ENDINGS) this.files.missed(p + e)
-      this.files.missed(p.replace(/js$/, 'ts'))
-      return
-    }
-    const name = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
-    for (const d of Module._nodeModulePaths(folder)) this.files.missed(path.join(d, name))
-  }
-
   // import is the import of the program's texts.
-  async import(specifier, o) {
+  /** @type {(specifier: string) => Promise<any>} */
+  async import(specifier) {
     if (Module.isBuiltin(specifier)) {
       this.files.quietly(() => intrinsics.core(specifier))
       const found = await import(specifier)
@@ -256,10 +250,10 @@ class Modules {
       return this.named('esm:node:' + specifier.replace(/^node:/, ''), found)
     }
     if (/^(data|https?):/.test(specifier)) return import(specifier)
-    const file = this.resolve(specifier, this.file)
+    const file = this.resolver.resolve(specifier, this.file)
     this.note(file)
     if (!this.isOwn(file)) {
-      const found = await this.foreign(file, o)
+      const found = await this.foreign(file)
       return this.named('esm:' + this.library(file, found.default ?? found), found)
     }
     if (file.endsWith('.json')) return { default: this.require(file) }
@@ -271,12 +265,14 @@ class Modules {
     return m.namespace
   }
 
+  /** @type {<T>(name: string, namespace: T) => T} */
   named(name, namespace) {
     intrinsics.name(name, namespace)
     return namespace
   }
 
-  async foreign(file, o) {
+  /** @type {(file: string) => Promise<Namespace>} */
+  async foreign(file) {
     if (file.endsWith('.json')) return { default: require(file) }
     this.marks.timeless++
     try {
@@ -286,13 +282,14 @@ class Modules {
     }
   }
 
+  /** @type {(file: string) => 'esm' | 'cjs'} */
   kind(file) {
     if (/\.(mjs|mts)$/.test(file)) return 'esm'
     if (/\.(cjs|cts)$/.test(file)) return 'cjs'
     if (isTyped(file)) return 'esm'
     for (let d = path.dirname(file); ; d = path.dirname(d)) {
       const p = path.join(d, 'package.json')
-      if (this.isFile(p)) {
+      if (this.resolver.isFile(p)) {
         this.used.add(p)
         try {
           if (JSON.parse(this.files.quietly(() => readFileSync(p, 'utf8'))).type === 'module') return 'esm'
@@ -306,12 +303,14 @@ class Modules {
   }
 
   // linked returns the module of a workspace file with all that it imports.
+  /** @type {(file: string) => Promise<vm.Module>} */
   async linked(file) {
     const m = this.module(file)
     if (m.status === 'unlinked') await m.link((s, from) => this.dependency(s, fileOf(from)))
     return m
   }
 
+  /** @type {(file: string) => vm.Module} */
   module(file) {
     const known = this.own.get(file)
     if (known?.module) {
@@ -327,7 +326,7 @@ class Modules {
       identifier: pathToFileURL(file).href,
       initializeImportMeta: (meta) => Object.assign(meta, {
         url: pathToFileURL(file).href, filename: file, dirname: path.dirname(file),
-        resolve: (s) => this.url(s, file),
+        resolve: (/** @type {string} */ s) => this.resolver.url(s, file),
       }),
       importModuleDynamically: async (s) => {
         const d = await this.dependency(s, file)
@@ -336,17 +335,19 @@ class Modules {
         return d
       },
     })
-    this.own.get(file).module = m
+    this.known(file).module = m
     return m
   }
 
   // uses notes a module and all that it imports as used by the node.
+  /** @type {(file: string) => void} */
   uses(file) {
     if (this.used.has(file)) return
     this.used.add(file)
     for (const f of this.own.get(file)?.uses ?? []) this.uses(f)
   }
 
+  /** @type {(file: string, source: string) => string} */
   stripped(file, source) {
     if (typeof Module.stripTypeScriptTypes !== 'function') {
       throw coded(`${file} has types, which Node ${process.version} cannot import; Node 22.13 and later can`,
@@ -355,20 +356,23 @@ class Modules {
     return Module.stripTypeScriptTypes(source)
   }
 
+  /** @type {(file: string, load: () => unknown) => vm.SyntheticModule} */
   wrapped(file, load) {
     const made = load()
-    const names = [...new Set(['default', ...(made && /object|function/.test(typeof made) ? Object.keys(made) : [])])]
+    const members = /** @type {Namespace} */ (intrinsics.isObject(made) ? made : {})
+    const names = [...new Set(['default', ...Object.keys(members)])]
     const m = new vm.SyntheticModule(names, function () {
-      for (const n of names) this.setExport(n, n === 'default' ? made : made[n])
+      for (const n of names) this.setExport(n, n === 'default' ? made : members[n])
     }, { identifier: pathToFileURL(file).href })
-    this.own.get(file).module = m
+    this.known(file).module = m
     this.used.add(file)
     return m
   }
 
+  /** @type {(specifier: string, from: string) => Promise<vm.Module>} */
   async dependency(specifier, from) {
     if (Module.isBuiltin(specifier)) return synthetic(await this.import(specifier), specifier)
-    const file = this.resolve(specifier, from)
+    const file = this.resolver.resolve(specifier, from)
     if (!this.isOwn(file)) {
       const found = await this.foreign(file)
       this.library(file, found.default ?? found)
@@ -384,6 +388,7 @@ class Modules {
   }
 
   // edited returns the modules whose files have changed, and those that import them.
+  /** @type {() => string[]} */
   edited() {
     const gone = []
     for (const [file, m] of this.own) {
@@ -396,6 +401,7 @@ class Modules {
     return this.importers(gone)
   }
 
+  /** @type {(files: string[]) => string[]} */
   importers(files) {
     const found = new Set(files.filter((f) => this.own.has(f)))
     for (let before = -1; before !== found.size;) {
@@ -406,6 +412,7 @@ class Modules {
   }
 
   // unload forgets modules. It returns the names whose values may come from one.
+  /** @type {(gone: string[], table: Map<string, unknown>) => string[]} */
   unload(gone, table) {
     if (!gone.length) return []
     for (const f of gone) {
@@ -420,22 +427,26 @@ class Modules {
     return dropped.sort()
   }
 
+  /** @type {(kernel: Kernel) => string[]} */
   failed(kernel) {
-    const gone = this.importers([...(this.loadedNow ?? [])])
+    const gone = this.importers([...this.loadedNow])
     for (const n of this.unload(gone, kernel.names.table)) kernel.unbind(n)
     return gone
   }
 
   // imports tells what the node imported, or what its values come from.
-  imports(request, node, groups) {
+  imports() {
+    /** @type {Record<string, string[] | undefined>} */
     const libraries = {}
     for (const n of this.usedLibraries) libraries[n] = this.libraries.get(n)
-    for (const f of this.loadedNow ?? []) this.uses(f)
+    for (const f of this.loadedNow) this.uses(f)
     return { libraries, loads: {}, files: [...this.used].sort(), held: [] }
   }
 
   // nodeState describes the accessors that the program has put on the global object, and what it has set in CORE.
+  /** @type {() => string} */
   nodeState() {
+    /** @type {Record<string, string[]>} */
     const accessors = { '': [String(events.defaultMaxListeners), String(getDefaultHighWaterMark?.(false))] }
     for (const n of this.accessors) {
       const p = Object.getOwnPropertyDescriptor(globalThis, n)
@@ -445,13 +456,15 @@ class Modules {
   }
 
   // changed says which intrinsics, and which workspace modules, are others than when they were loaded.
+  /** @type {(intrinsic: object[]) => { names: string[], pristine: boolean, planted: string[] }} */
   changed(intrinsic) {
     const now = new Set(intrinsic.map((o) => intrinsics.nameOf.get(o)))
+    /** @type {Set<string>} */
     const planted = new Set()
     for (const o of intrinsic) {
       const w = walked((w) => {
         for (const k of Reflect.ownKeys(o)) {
-          const p = Reflect.getOwnPropertyDescriptor(o, k)
+          const p = owned(o, k)
           for (const v of [p.value, p.get, p.set]) if (typeof v === 'function' && !intrinsics.nameOf.has(v)) w.value(v)
         }
       })
@@ -462,7 +475,7 @@ class Modules {
     const other_ = state === this.plainState ? '' : state
     if (other_) now.add('console')
     const digest = (intrinsic.length ? pollutionOf(intrinsic) : '') + other_
-    const other = digest !== (this.pollutionDigest ?? '')
+    const other = digest !== this.pollutionDigest
     this.pollutionDigest = digest
     this.pollution = now
     const names = other ? ['process'] : []
@@ -474,13 +487,14 @@ class Modules {
   // change. Within the load of another module they may not be complete.
   settled() {
     if (this.loading) return
-    for (const file of this.loadedNow ?? []) {
+    for (const file of this.loadedNow) {
       const m = this.own.get(file)
       if (m) m.state ??= this.files.quietly(() => stateOf(m, path.relative(this.folder, file)))
     }
   }
 
   // look finds which workspace modules the node changed. What a node that reaches none can see of them is as it was.
+  /** @type {(reaches: boolean) => void} */
   look(reaches) {
     this.changedNow = []
     if (!reaches && !this.used.size && !this.pollution.size) return
@@ -493,6 +507,7 @@ class Modules {
 }
 
 // stateOf returns a digest of what a module exports, with the variables of its functions, and notes its parts.
+/** @type {(m: Own, name: string) => string} */
 function stateOf(m, name) {
   const root = m.module?.status === 'evaluated' ? { ...m.module.namespace } : m.exports
   if (!intrinsics.isObject(root)) return ''
@@ -506,13 +521,14 @@ function stateOf(m, name) {
   return w.end()
 }
 
+/** @type {(list: object[]) => string} */
 function pollutionOf(list) {
   return walked((w) => {
     for (const o of list) {
-      w.string(intrinsics.nameOf.get(o))
+      w.string(/** @type {string} */ (intrinsics.nameOf.get(o)))
       for (const k of Reflect.ownKeys(o)) {
         if (k === 'caller' || k === 'arguments') continue
-        const p = Reflect.getOwnPropertyDescriptor(o, k)
+        const p = owned(o, k)
         w.string(String(k))
         w.value(p.value)
         w.value(p.get)
@@ -522,6 +538,7 @@ function pollutionOf(list) {
   }).end()
 }
 
+/** @type {(namespace: Namespace, identifier: string) => vm.SyntheticModule} */
 function synthetic(namespace, identifier) {
   const names = Object.keys(namespace)
   return new vm.SyntheticModule(names, function () {
@@ -529,42 +546,9 @@ function synthetic(namespace, identifier) {
   }, { identifier: String(identifier) })
 }
 
-const CONDITIONS = new Set(['node', 'import', 'module-sync', 'default'])
-
-// exported returns the file that a package gives for a subpath.
-function exported(exports, sub) {
-  const target = (t, star) => {
-    if (typeof t === 'string') return t.replaceAll('*', star)
-    if (Array.isArray(t)) return t.map((x) => target(x, star)).find(Boolean)
-    for (const [k, v] of Object.entries(t ?? {})) {
-      if (CONDITIONS.has(k)) {
-        const found = target(v, star)
-        if (found) return found
-      }
-    }
-    return undefined
-  }
-  const keyed = typeof exports === 'object' && !Array.isArray(exports) && Object.keys(exports).some((k) => k[0] === '.')
-  if (!keyed) return sub === '.' ? target(exports, '') : undefined
-  if (sub in exports) return target(exports[sub], '')
-  let best
-  for (const k of Object.keys(exports)) {
-    const [head, tail] = k.split('*')
-    if (tail === undefined || !sub.startsWith(head) || !sub.endsWith(tail) || sub.length < head.length + tail.length) continue
-    if (best === undefined || k.length > best.length) best = k
-  }
-  if (best === undefined) return undefined
-  const [head, tail] = best.split('*')
-  return target(exports[best], sub.slice(head.length, sub.length - tail.length))
-}
-
+/** @type {(text: string | Buffer) => string} */
 const hashOf = (text) => createHash('sha256').update(text).digest('hex')
+/** @type {(m: vm.Module) => string} */
 const fileOf = (m) => fileURLToPath(m.identifier)
-
-function coded(message, code) {
-  const e = new Error(message)
-  e.code = code
-  return e
-}
 
 module.exports = { Modules }

@@ -2,21 +2,29 @@
 // Versions of packages. A value of a package is named by the version of the package and of all that it needs. So an
 // upgrade of any of them is another value.
 
+/** @import {Files} from './files' */
+/** @import {Loader} from './node' */
+
 const fs = require('fs')
 const path = require('path')
-const Module = require('module')
+const Module = /** @type {Loader} */ (/** @type {unknown} */ (require('module')))
 const { createHash } = require('crypto')
 
 const { readFileSync, existsSync } = fs
 
 class Packages {
+  /** @param {Files} files */
   constructor(files) {
     this.files = files
+    /** @type {Map<string, string>} */
     this.texts = new Map() // package.json → its content when it was read first
+    /** @type {Map<string, string[]>} */
     this.found = new Map() // folder of a package → the package.json of all that it needs, its own first
+    /** @type {Map<string, string>} */
     this.versions = new Map() // folder of a package → digest of those
   }
 
+  /** @type {(file: string) => string} */
   read(file) {
     try {
       return this.files.quietly(() => readFileSync(file, 'utf8'))
@@ -26,20 +34,23 @@ class Packages {
   }
 
   // needed returns the package.json of a package in a folder, and of the packages that it needs.
+  /** @type {(folder: string) => string[]} */
   needed(folder) {
     const known = this.found.get(folder)
     if (known) return known
+    /** @type {Set<string>} */
     const found = new Set()
     const next = [folder]
-    while (next.length) {
-      const d = next.pop()
+    for (let d = next.pop(); d !== undefined; d = next.pop()) {
       const file = path.join(d, 'package.json')
       if (found.has(file)) continue
       found.add(file)
-      if (!this.texts.has(file)) this.texts.set(file, this.read(file))
+      const text = this.texts.get(file) ?? this.read(file)
+      this.texts.set(file, text)
+      /** @type {Record<string, object>} */
       let p = {}
       try {
-        p = JSON.parse(this.texts.get(file))
+        p = JSON.parse(text)
       } catch {}
       for (const name of Object.keys({ ...p.dependencies, ...p.optionalDependencies, ...p.peerDependencies })) {
         const at = Module._nodeModulePaths(d).find((m) => this.files.quietly(() => existsSync(path.join(m, name))))
@@ -52,6 +63,7 @@ class Packages {
   }
 
   // version returns a digest of the versions of a package and of what it needs.
+  /** @type {(folder: string) => string} */
   version(folder) {
     let d = this.versions.get(folder)
     if (d === undefined) {
@@ -64,6 +76,7 @@ class Packages {
   }
 
   // changed reports whether a package is no more what it was when it was loaded.
+  /** @type {() => boolean} */
   changed() {
     for (const [file, text] of this.texts) if (this.read(file) !== text) return true
     return false

@@ -3,11 +3,17 @@
 // written there at once, so that it survives a crash. It is sent, in order, when the other stream gets text and at the
 // end of a node.
 
-const { readSync, fstatSync, ftruncateSync, writeSync } = require('fs')
+/** @import {Channel} from './frames' */
+/** @import {Bundle} from './display' */
+/** @typedef {(this: NodeJS.WriteStream, chunk: string, encoding?: unknown, callback?: unknown) => boolean} Write */
+
+const { readSync, fstatSync, ftruncateSync } = require('fs')
+/** @type {('stdout' | 'stderr')[]} */
 const NAMES = ['stdout', 'stderr']
 const PIECE = 1 << 20
 
 class Recorder {
+  /** @param {Channel} channel @param {number[]} files */
   constructor(channel, files) {
     this.channel = channel
     this.files = files
@@ -16,26 +22,30 @@ class Recorder {
     this.last = -1
     this.node = ''
     this.muted = false // the program has ended
-    this.cited = new Set()
+    /** @type {Set<string>} */
+    this.cited = new Set() // places in blocks that what is printed names
     for (const i of [0, 1]) this.wrap(i)
   }
 
+  /** @type {(i: number) => void} */
   wrap(i) {
     const property = Object.getOwnPropertyDescriptor(process, NAMES[i])
     const recorder = this
+    /** @type {NodeJS.WriteStream | undefined} */
     let stream
     Object.defineProperty(process, NAMES[i], {
       configurable: true, enumerable: true,
       get() {
         if (stream === undefined) {
-          stream = property.get.call(process)
-          const { write } = stream
-          stream.write = function (chunk, encoding, callback) {
+          const made = /** @type {NodeJS.WriteStream} */ (property?.get?.call(process))
+          stream = made
+          const write = /** @type {Write} */ (made.write)
+          made.write = /** @type {Write} */ (function (chunk, encoding, callback) {
             if (recorder.muted) return true
             if (recorder.last !== i) recorder.turn(i)
             return write.call(this, chunk, encoding, callback)
-          }
-          Object.defineProperty(stream, 'write', { enumerable: false })
+          })
+          Object.defineProperty(made, 'write', { enumerable: false })
         }
         return stream
       },
@@ -43,6 +53,7 @@ class Recorder {
     })
   }
 
+  /** @type {(node: string) => void} */
   begin(node) {
     this.node = node
     this.sent = [0, 0]
@@ -52,12 +63,14 @@ class Recorder {
   }
 
   // turn makes a stream the one that is written to.
+  /** @type {(i: number) => void} */
   turn(i) {
     if (this.last !== -1) this.take(this.last)
     this.last = i
   }
 
   // take sends what is new in a file.
+  /** @type {(i: number) => void} */
   take(i) {
     const size = fstatSync(this.files[i]).size
     if (size < this.sent[i]) this.sent[i] = size // the engine has truncated it
@@ -79,6 +92,7 @@ class Recorder {
     this.take(1 - first)
   }
 
+  /** @type {(kind: string, bundle: Bundle) => void} */
   rich(kind, bundle) {
     if (this.muted) return
     this.flush()
@@ -90,9 +104,6 @@ class Recorder {
     for (const i of [0, 1]) if (this.sent[i]) ftruncateSync(this.files[i], 0)
   }
 
-  warn(text) {
-    writeSync(2, text)
-  }
 }
 
 module.exports = { Recorder }

@@ -1,20 +1,48 @@
 'use strict'
 // Finds what a node wrote: names that it bound or deleted, values that it changed in place, and their new aliases.
 
+/** @import {Fingerprint, Groups, Pair} from './groups' */
+/** @import {Identity} from './walk' */
+/** @import {Names, NodeNames} from './names' */
+/** @typedef {Map<string, unknown>} Values name → value */
+/** @typedef {{ type: string, shape?: string, repr?: string }} Info what a value is, for people */
+/**
+ * @typedef {object} Step what a node may have changed
+ * @property {Values} start before it
+ * @property {Values} now
+ * @property {Map<string, Fingerprint>} old fingerprints before it
+ * @property {Set<string>} reads names that it read, of those in start
+ * @property {Set<string>} rebound names that it bound
+ */
+/**
+ * @typedef {object} Observed
+ * @property {string[]} reads
+ * @property {string[]} comembers names that it changed without reading them
+ * @property {string[]} [altered] classes whose functions it may have changed
+ * @property {object[]} writes
+ * @property {string[]} touched names whose values it changed, or from which it took an alias
+ * @property {Pair[]} after
+ * @property {string[]} [born] names that are new, if they are not in order
+ * @property {string[]} [dropped] names that it leaves unbound, as it failed
+ */
+
 const { inspect } = require('util')
 const { fingerprint, differs, shared } = require('./groups')
 const { isObject } = require('./intrinsics')
-const { sourceOf } = require('./walk')
+const { sourceOf } = require('./sources')
 
 class Writes {
+  /** @param {Names} names @param {Groups} groups */
   constructor(names, groups) {
     this.names = names
     this.groups = groups
-    this.altered = new Set()
+    /** @type {Set<string>} */
+    this.altered = new Set() // classes whose functions the node may have changed
   }
 
-  // observe fingerprints what the node bound or may have changed. start and now: name → value; moved: it has changed
-  // a module of the workspace, and with it perhaps what names share with the module.
+  // observe fingerprints what the node bound or may have changed. moved: it has changed a module of the workspace, and
+  // with it perhaps what names share with the module.
+  /** @type {(start: Values, now: Values, node: NodeNames, certain: string[], moved: boolean) => Observed} */
   observe(start, now, node, certain, moved) {
     const { groups } = this
     const old = new Map(groups.prints)
@@ -23,45 +51,16 @@ class Writes {
     for (const [n, v] of now) if (!start.has(n) || !Object.is(start.get(n), v) || node.writes.has(n)) rebound.add(n)
     const deleted = [...start.keys()].filter((n) => !now.has(n))
     const reads = new Set([...node.reads].filter((n) => start.has(n)))
-    const gone = new Set([...rebound, ...deleted])
-    const near = new Set()
-    const changed = new Set()
-    for (const n of reads) {
-      const was = old.get(n)
-      if (!gone.has(n) || was === undefined || was.atom) continue
-      if (was.unsettled || differs(fingerprint(start.get(n)), was)) { // it was changed, and then replaced
-        this.alter(was)
-        changed.add(n)
-        for (const o of groups.neighbours(n, true)) near.add(o)
-      }
-    }
+    const step = { start, now, old, reads, rebound }
+    const { changed, near } = this.replaced(step, new Set([...rebound, ...deleted]))
     for (const n of deleted) groups.drop(n)
-    for (const n of rebound) {
-      let fp = fingerprint(now.get(n))
-      const kept = fp.definition?.name === n ? groups.same(fp.digest) : undefined
-      if (kept !== undefined && kept !== now.get(n)) { // instances of the class before stay instances
-        now.set(n, kept)
-        this.names.bind(n, kept)
-        fp = fingerprint(kept)
-      }
-      groups.put(n, fp)
-    }
-    const within = [...reads, ...rebound]
-    for (const n of rebound) {
-      const fp = groups.prints.get(n)
-      if (fp.unsettled && !fp.module) groups.put(n, this.held(fp, undefined, within))
-    }
+    this.rebind(step)
     const candidates = new Set([...near, ...[...reads].filter((n) => !rebound.has(n))])
     if (moved) for (const [n, fp] of old) if (fp.module) candidates.add(n)
-    const mutated = this.rehash(candidates, old, now, rebound, reads)
+    const mutated = this.rehash(candidates, step)
     const written = new Set([...rebound, ...mutated, ...deleted])
     const after = groups.pairs(written)
-    let touched = new Set([...mutated, ...changed])
-    for (const n of rebound) {
-      if (start.has(n) && Object.is(start.get(n), now.get(n)) && old.get(n)?.ids.size) touched.add(n)
-    }
-    for (const n of this.sources(after, written, touched, reads, old)) touched.add(n)
-    touched = new Set([...touched].filter((n) => start.has(n) && old.has(n)))
+    const touched = this.touched(step, new Set([...mutated, ...changed]), written, after)
     const all = new Map([...after, ...groups.pairs(touched)].map((p) => [p[0] + '\0' + p[1], p]))
     const fresh = [...now.keys()].filter((n) => !start.has(n))
     return {
@@ -75,21 +74,76 @@ class Writes {
     }
   }
 
+  // replaced finds the values that the node changed before it replaced them, and the names that shared with those.
+  // gone: names that are rebound or deleted.
+  /** @type {(step: Step, gone: Set<string>) => { changed: Set<string>, near: Set<string> }} */
+  replaced({ start, old, reads }, gone) {
+    /** @type {Set<string>} */
+    const near = new Set()
+    /** @type {Set<string>} */
+    const changed = new Set()
+    for (const n of reads) {
+      const was = old.get(n)
+      if (!gone.has(n) || was === undefined || was.atom) continue
+      if (was.unsettled || differs(fingerprint(start.get(n)), was)) {
+        this.alter(was)
+        changed.add(n)
+        for (const o of this.groups.neighbours(n, true)) near.add(o)
+      }
+    }
+    return { changed, near }
+  }
+
+  // rebind fingerprints the names that the node bound.
+  /** @type {(step: Step) => void} */
+  rebind({ now, reads, rebound }) {
+    const { groups } = this
+    for (const n of rebound) {
+      let fp = fingerprint(now.get(n))
+      const kept = fp.definition?.name === n ? groups.same(fp.digest) : undefined
+      if (kept !== undefined && kept !== now.get(n)) { // instances of the class before stay instances
+        now.set(n, kept)
+        this.names.bind(n, kept)
+        fp = fingerprint(kept)
+      }
+      groups.put(n, fp)
+    }
+    const within = [...reads, ...rebound]
+    for (const n of rebound) {
+      const fp = groups.print(n)
+      if (fp.unsettled && !fp.module) groups.put(n, this.held(fp, undefined, within))
+    }
+  }
+
+  // touched returns the names whose values the node changed, or from which it took an alias. It adds them to changed.
+  /** @type {(step: Step, changed: Set<string>, written: Set<string>, after: Pair[]) => Set<string>} */
+  touched(step, changed, written, after) {
+    const { start, now, old, rebound } = step
+    for (const n of rebound) {
+      if (start.has(n) && Object.is(start.get(n), now.get(n)) && old.get(n)?.ids.size) changed.add(n)
+    }
+    for (const n of this.sources(after, written, changed, step)) changed.add(n)
+    return new Set([...changed].filter((n) => start.has(n) && old.has(n)))
+  }
+
+  /** @type {(fp: Fingerprint) => void} */
   alter(fp) {
     for (const c of fp.code) this.altered.add(c)
   }
 
-  rehash(candidates, old, now, rebound, reads) {
+  // rehash finds the names whose values the node changed in place: among candidates, and those that share with one.
+  /** @type {(candidates: Set<string>, step: Omit<Step, 'start'>) => Set<string>} */
+  rehash(candidates, { old, now, rebound, reads }) {
     const { groups } = this
+    /** @type {Set<string>} */
     const mutated = new Set()
     const done = new Set()
     const todo = [...candidates]
     const hit = new Set() // names that share with a changed value
-    while (todo.length) {
-      const n = todo.pop()
-      if (done.has(n) || rebound.has(n) || !now.has(n) || !old.has(n)) continue
-      done.add(n)
+    for (let n = todo.pop(); n !== undefined; n = todo.pop()) {
       const was = old.get(n)
+      if (done.has(n) || rebound.has(n) || !now.has(n) || was === undefined) continue
+      done.add(n)
       if (was.atom) continue
       const near = groups.neighbours(n, true)
       const fp = this.held(fingerprint(now.get(n)), was, reads.has(n) ? reads : [])
@@ -108,19 +162,22 @@ class Writes {
   }
 
   // held lets a value that cannot be looked into share with all that the node read or bound: it may hold any of that.
+  /** @type {(fp: Fingerprint, was: Fingerprint | undefined, reads: Iterable<string>) => Fingerprint} */
   held(fp, was, reads) {
     if (!fp.unsettled) return fp
-    fp.extra = new Map(was?.extra)
+    const extra = fp.extra = new Map(was?.extra)
     for (const r of reads) {
       const print = this.groups.prints.get(r)
-      if (print && print !== was && print !== fp) for (const [o, i] of print.ids) fp.extra.set(o, i)
+      if (print && print !== was && print !== fp) for (const [o, i] of print.ids) extra.set(o, i)
     }
-    for (const [o] of fp.extra) if (!fp.ids.has(o)) fp.ids.set(o, -1)
+    for (const [o] of extra) if (!fp.ids.has(o)) fp.ids.set(o, -1)
     return fp
   }
 
   // sources returns the names from which written names got the objects that they newly share with unwritten names.
-  sources(after, written, touched, reads, old) {
+  /** @type {(after: Pair[], written: Set<string>, touched: Set<string>, step: Step) => Set<string>} */
+  sources(after, written, touched, { reads, old }) {
+    /** @type {Set<string>} */
     const found = new Set()
     const { prints } = this.groups
     for (const [a, b] of after) {
@@ -147,6 +204,7 @@ class Writes {
     return found
   }
 
+  /** @type {(name: string, now: Values) => object} */
   write(name, now) {
     const fp = this.groups.prints.get(name)
     if (fp === undefined || !now.has(name)) return { name, deleted: true }
@@ -158,13 +216,14 @@ class Writes {
   }
 
   // undo undoes a failed node: it restores bindings, and unbinds values that the node changed in place.
+  /** @type {(start: Values, node: NodeNames) => Observed & { dropped: string[] }} */
   undo(start, node) {
     const { groups, names } = this
     const old = new Map(groups.prints)
     const near = new Set([...node.reads].filter((n) => start.has(n)))
     for (const n of node.reads) for (const o of groups.neighbours(n, true)) near.add(o)
     const reads = new Set([...node.reads].filter((n) => start.has(n)))
-    const mutated = this.rehash(near, old, start, new Set(), reads)
+    const mutated = this.rehash(near, { old, now: start, rebound: new Set(), reads })
     for (const n of Object.getOwnPropertyNames(globalThis)) {
       if (!start.has(n) && !names.builtin.has(n) && !n.startsWith('__xs_')) Reflect.deleteProperty(globalThis, n)
     }
@@ -183,7 +242,9 @@ class Writes {
 const SHOWN = 200
 
 // describe says for people what a value is.
+/** @type {(v: unknown) => Info} */
 function describe(v) {
+  /** @type {Info} */
   const info = { type: typeof v }
   if (v === null) info.type = 'null'
   else if (typeof v === 'object') {
@@ -191,7 +252,7 @@ function describe(v) {
     info.type = typeof c === 'function' && typeof c.name === 'string' && c.name ? c.name : 'object'
   } else if (typeof v === 'function' && sourceOf(v).isClass) info.type = 'class'
   if (Array.isArray(v)) info.shape = `(${v.length})`
-  else if (ArrayBuffer.isView(v)) info.shape = `(${v.length ?? v.byteLength})`
+  else if (ArrayBuffer.isView(v)) info.shape = `(${/** @type {Uint8Array} */ (v).length ?? v.byteLength})`
   else if (v instanceof Map || v instanceof Set) info.shape = `(${v.size})`
   if (!isObject(v) || typeof v === 'function' || info.shape === undefined) {
     try {

@@ -1,0 +1,123 @@
+'use strict'
+// What an object holds that is no property, as a walk writes it: elements of a collection, bytes, the state of a
+// promise.
+
+/** @import {Walk} from './walk' */
+
+const { types } = require('util')
+const { nameOf } = require('./intrinsics')
+const { sourceOf } = require('./sources')
+
+const { getOwnPropertyDescriptor: property, getPrototypeOf: prototype } = Reflect
+const getter = /** @type {(o: object, k: PropertyKey) => () => unknown} */ ((o, k) => property(o, k)?.get)
+const MAP = Map.prototype.entries
+const SET = Set.prototype.values
+const URL_ = require('url').URL
+const href = getter(URL_.prototype, 'href')
+const views = getter(/** @type {object} */ (prototype(Uint8Array.prototype)), Symbol.toStringTag)
+const PRIVATE = /#[A-Za-z_$]/ // a private field, in the text of a class
+
+// writeInside writes what is inside of an object with the prototype p.
+/** @type {(w: Walk, v: object, p: object | null, todo: unknown[]) => void} */
+function writeInside(w, v, p, todo) {
+  if (!writeData(w, v, todo) && !writeUnread(w, v, p, todo)) writeOther(w, v, p)
+}
+
+// writeData writes the inside of an object of the language that holds data. It reports whether the object is one.
+/** @type {(w: Walk, v: object, todo: unknown[]) => boolean} */
+function writeData(w, v, todo) {
+  if (types.isMap(v)) {
+    w.tag(33)
+    const all = [...MAP.call(v)]
+    w.int(all.length)
+    for (let i = all.length - 1; i >= 0; i--) todo.push(all[i][1], all[i][0])
+  } else if (types.isSet(v)) {
+    w.tag(34)
+    const all = [...SET.call(v)]
+    w.int(all.length)
+    for (let i = all.length - 1; i >= 0; i--) todo.push(all[i])
+  } else if (types.isDate(v)) {
+    w.tag(35)
+    w.float(Date.prototype.getTime.call(v))
+  } else if (types.isRegExp(v)) {
+    w.tag(36)
+    w.string(v.source)
+    w.string(v.flags)
+    todo.push(v.lastIndex)
+  } else if (types.isAnyArrayBuffer(v)) {
+    w.tag(types.isSharedArrayBuffer(v) ? 38 : 37)
+    w.int(v.byteLength)
+    const grows = /** @type {ArrayBuffer} */ (v).resizable || /** @type {SharedArrayBuffer} */ (v).growable
+    w.int(grows ? /** @type {number} */ (v.maxByteLength) : -1)
+    w.bytes(new Uint8Array(v))
+  } else if (ArrayBuffer.isView(v)) {
+    w.tag(39)
+    w.string(/** @type {string} */ (views.call(v) ?? 'DataView'))
+    w.int(v.byteOffset)
+    w.int(/** @type {Uint8Array} */ (v).length ?? v.byteLength)
+    todo.push(v.buffer)
+  } else if (types.isNativeError(v)) {
+    w.tag(40)
+  } else if (types.isBoxedPrimitive(v)) {
+    w.tag(41)
+    todo.push(types.isSymbolObject(v) ? Symbol.prototype.valueOf.call(v) : v.valueOf())
+  } else if (types.isArgumentsObject(v)) {
+    w.tag(43)
+  } else return false
+  return true
+}
+
+// writeUnread writes an object whose inside a program cannot read, or not without changing it. It reports whether the
+// object is one.
+/** @type {(w: Walk, v: object, p: object | null, todo: unknown[]) => boolean} */
+function writeUnread(w, v, p, todo) {
+  let why
+  if (types.isPromise(v)) {
+    w.tag(98)
+    const [state, result] = w.slots(v, '[[PromiseState]]', '[[PromiseResult]]') ?? ['pending']
+    w.string(/** @type {string} */ (state))
+    if (state === 'pending') w.hide('a Promise')
+    else todo.push(result)
+    return true
+  }
+  if (types.isWeakMap(v) || types.isWeakSet(v) || v instanceof WeakRef || v instanceof FinalizationRegistry) {
+    why = 'a weak reference or collection'
+  } else if (types.isGeneratorObject(v)) why = 'a generator'
+  else if (types.isMapIterator(v) || types.isSetIterator(v) || isIterator(p)) why = 'an iterator'
+  else if (types.isExternal(v)) why = 'a native object'
+  else if (types.isModuleNamespaceObject(v)) why = 'a module'
+  else return false
+  w.tag(98)
+  w.hide(why)
+  return true
+}
+
+// isIterator reports whether an object is the prototype of iterators of the language.
+/** @type {(p: object | null) => boolean} */
+function isIterator(p) {
+  return p !== null && (nameOf.get(p) ?? '').startsWith('%Iterator')
+}
+
+// writeOther writes an object of a class. One that extends a class of Node may hold what cannot be read.
+/** @type {(w: Walk, v: object, p: object | null) => void} */
+function writeOther(w, v, p) {
+  if (p === URL_.prototype) {
+    w.tag(47)
+    w.string(String(href.call(v)))
+    return
+  }
+  w.tag(44)
+  for (let q = p; q !== null; q = prototype(q)) {
+    const from = nameOf.get(q)
+    if (from === undefined || from === 'Object.prototype') continue
+    if (/^(node:events|npm:)/.test(from)) {
+      const c = property(q, 'constructor')?.value
+      if (typeof c !== 'function' || !PRIVATE.test(sourceOf(c).text)) continue
+    }
+    if (/^(Object|Function|Iterator)\b/.test(from)) continue
+    w.hide(`an object of ${from.replace(/\.prototype$/, '')}`)
+    break
+  }
+}
+
+module.exports = { writeInside, views, PRIVATE }

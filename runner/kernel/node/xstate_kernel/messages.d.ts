@@ -1,0 +1,90 @@
+// What the engine sends to the kernel, and the plans of texts. The Go half is messages.go of package kernel, and
+// transform.go.
+
+// Options are the first message.
+export interface Options {
+  folder: string
+  file?: string // of the program
+  arguments?: string[] // of the program
+  imports: string // the folder in which modules are looked for first
+  spool: string // folder for files that pass between kernel and engine
+  store: string
+  stdin?: string // file that descriptor 0 is opened from; missing: the input is empty
+  seed: string
+}
+
+// Run is the request to execute a node.
+export interface Run {
+  node: string
+  filename: string // what tracebacks call the block
+  line: number
+  dialect?: string
+  expr?: boolean // the value of its last expression is its result
+  quiet?: boolean // the result is not shown
+  certain?: string[] // names that it binds on every path
+  unbound?: string[] // names that have a value and that the kernel was not given
+  observed?: number // the sandbox sees what the node does, under this number
+}
+
+// Plan is what a text is executed by.
+export interface Plan {
+  code: string
+  prefix: number // UTF-16 units that the first line has in front of the text's own
+  async?: boolean // the script is a promise of its value
+  strict?: boolean
+  functions?: PlannedFunction[]
+  lexical?: string[] // names of let, const and class
+  constants?: string[]
+  vars?: string[]
+  assigned?: string[] // names that an assignment or update has as its target
+  returns?: boolean // a return stands outside of functions
+  dialect?: string
+  error?: { message: string, line: number, column: number } // the text does not parse
+}
+
+export interface PlannedFunction {
+  name: string
+  code: string
+  text: string // the declaration itself
+  line: number // 0-based, of the text
+  column: number
+}
+
+// Verdict says whether a block is valid.
+export interface Verdict {
+  valid: boolean
+  type: string
+  message: string
+  line: number
+  column: number
+}
+
+export interface Compile {
+  blocks: { filename: string, bytes: number }[]
+}
+
+export interface Sources {
+  texts?: Record<string, string>
+  gone?: string[]
+}
+
+export interface Bind {
+  park?: [group: string, names: string[]][]
+  unbind?: string[]
+  drop?: string[]
+  unpark?: string[]
+}
+
+export interface Load {
+  names: string[]
+  path?: string // of a file that holds the bytes; '' or missing: the body does
+}
+
+export interface HiddenState {
+  key: string
+  pristine?: boolean
+}
+
+export interface Environ {
+  set?: Record<string, string | null> // null: unset
+}
