@@ -141,7 +141,8 @@ func reportSessions(t *testing.T) {
 			confirmed().WriteGolden(t)
 		}
 		text := fmt.Sprintf(
-			"%s: %d outcomes were confirmed before, %d judged live, by %d runs from scratch (%d shared)\n%s", t.Name(), judgements.confirmed.Swap(0), judgements.live.Swap(0), judgements.scratch.Swap(0),
+			"%s: %d outcomes were confirmed before, %d judged live, by %d runs from scratch (%d shared)\n%s",
+			t.Name(), judgements.confirmed.Swap(0), judgements.live.Swap(0), judgements.scratch.Swap(0),
 			judgements.shared.Swap(0), spentText())
 		t.Log(text)
 		xstatetest.Report(t, text)
