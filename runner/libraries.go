@@ -67,7 +67,7 @@ func (w *walk) nextLoad(p *programState, at int) int {
 		for _, a := range w.outcomes[e.writer].t.Reads {
 			switch a.Key.Space() {
 			case "env", "isset", "file", "stat":
-				if p.get(a.Key).digest != a.Digest && !p.ownChange(a, e.writer) {
+				if p.get(a.Key).digest != a.Digest && !p.ownChange(a, e.writer) && !p.ownChanges(a, e.writer) {
 					return e.writer
 				}
 			case "conf":
@@ -98,6 +98,23 @@ func (p *programState) ownChange(read state.Access, i int) bool {
 	}
 	e := p.get(depgraph.Key("env:" + name))
 	return e.writer == i && e.info != nil && e.info.Type == setByImport
+}
+
+// ownChanges reports whether the whole environment, which node i read, differs at p only by what libraries set when
+// node i and later ones imported them. A library reads it that starts a child process, as matplotlib does to list fonts.
+func (p *programState) ownChanges(read state.Access, i int) bool {
+	_, plain := read.Key.Cut()
+	if plain != envChanged && plain != envAll {
+		return false
+	}
+	base := state.Absent
+	if plain == envAll {
+		base = p.base(envAll)
+	}
+	of, _ := read.Key.Cut()
+	return p.environment(of, base, func(e entry) bool {
+		return e.writer >= i && e.info != nil && e.info.Type == setByImport
+	}) == read.Digest
 }
 
 // loads returns the keys of the libraries that were imported before p, sorted.

@@ -127,9 +127,9 @@ func (p *programState) get(k depgraph.Key) entry {
 	case "env":
 		switch space, plain := k.Cut(); plain {
 		case envAll:
-			return entry{digest: p.environment(space, p.base(envAll)), writer: -1}
+			return entry{digest: p.environment(space, p.base(envAll), nil), writer: -1}
 		case envChanged:
-			return entry{digest: p.environment(space, state.Absent), writer: -1}
+			return entry{digest: p.environment(space, state.Absent, nil), writer: -1}
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
@@ -280,11 +280,11 @@ func (p *programState) files() state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
 }
 
-// environment digests the changes that the program made to the environment of a language. base covers the rest.
-func (p *programState) environment(space string, base state.Digest) state.Digest {
+// environment digests the program's changes to the environment of a language, save those of but. base covers the rest.
+func (p *programState) environment(space string, base state.Digest, but func(entry) bool) state.Digest {
 	lines := []string{string(base)}
 	for k, e := range p.keys {
-		if of, plain := k.Cut(); k.Space() == "env" && of == space {
+		if of, plain := k.Cut(); k.Space() == "env" && of == space && (but == nil || !but(e)) {
 			lines = append(lines, fmt.Sprintf("%s=%s", plain.Name(), e.digest))
 		}
 	}

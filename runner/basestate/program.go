@@ -1,6 +1,7 @@
 package basestate
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path"
@@ -77,6 +78,8 @@ func identity(name string) string {
 		return "absent"
 	case info.IsDir() && !strings.HasSuffix(name, "/"):
 		return "folder"
+	case info.IsDir() && holdsPython(name):
+		return identityOfList(name)
 	}
 	inode := uint64(0)
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -87,4 +90,27 @@ func identity(name string) string {
 		size = 0 // it depends on the file system
 	}
 	return fmt.Sprintf("%d %d %d", size, info.ModTime().UnixNano(), inode)
+}
+
+// holdsPython reports whether a folder is one of modules of Python. The first import of a module makes __pycache__ in
+// it, which changes the time of the folder.
+func holdsPython(folder string) bool {
+	return strings.Contains(folder, "/site-packages/") || strings.Contains(folder, "/dist-packages/") ||
+		strings.Contains(folder, "/lib/python") || strings.Contains(folder, "/lib64/python")
+}
+
+// identityOfList returns a text that changes when a folder lists something else, or one of its files becomes another.
+// Compiled Python does not count.
+func identityOfList(folder string) string {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "unreadable"
+	}
+	h := sha256.New()
+	for _, e := range entries {
+		if e.Name() != "__pycache__" {
+			fmt.Fprintf(h, "%q %s\n", e.Name(), identity(path.Join(folder, e.Name())))
+		}
+	}
+	return fmt.Sprintf("list %x", h.Sum(nil)[:12])
 }

@@ -55,6 +55,53 @@ func TestProgramKey(t *testing.T) {
 	}
 }
 
+// TestCompiledPython: the first import of a module makes a folder beside it, which makes no other program of the one
+// that lists the modules. A module that was replaced, added or removed does.
+func TestCompiledPython(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "site-packages", "library")
+	write := func(name string) error {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(name), 0o644)
+	}
+	if err := write("a.py"); err != nil {
+		t.Fatal(err)
+	}
+	k, list := ProgramKey("python3", []string{folder + "/"})
+	w := New(Options{Workspace: t.TempDir(), Records: map[string]state.FileRecord{}})
+	w.Learn(map[depgraph.Key]string{k: list})
+	was := w.Get(k)
+	for _, c := range []struct {
+		name   string
+		change func() error
+		same   bool
+	}{
+		{"compiled", func() error { return write("__pycache__/a.pyc") }, true},
+		{"compiled again", func() error { return write("__pycache__/b.pyc") }, true},
+		{"no longer compiled", func() error { return os.RemoveAll(filepath.Join(folder, "__pycache__")) }, true},
+		{"another module", func() error { return write("b.py") }, false},
+		{"replaced", func() error {
+			if err := write("new"); err != nil {
+				return err
+			}
+			return os.Rename(filepath.Join(folder, "new"), filepath.Join(folder, "a.py"))
+		}, false},
+		{"removed", func() error { return os.Remove(filepath.Join(folder, "b.py")) }, false},
+	} {
+		if err := c.change(); err != nil {
+			t.Fatal(err)
+		}
+		w.Begin()
+		if now := w.Get(k); (now == was) != c.same {
+			t.Errorf("%s: the digest is the same: %v, want %v", c.name, now == was, c.same)
+		} else {
+			was = now
+		}
+	}
+}
+
 // TestFoldedProgram: the list of a program with thousands of files stays short.
 func TestFoldedProgram(t *testing.T) {
 	files := []string{"/usr/bin/python3", "/usr/lib/few/a.py"}

@@ -108,7 +108,7 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 		err = d.report(seen.Files.Marked, &seen)
 	case errors.Is(err, ErrDied) && d.reporting != nil: // a limit may have ended it
 		r, _ := d.box.Take(ctx, d.nodes)
-		seen.Denied = denied(r)
+		seen.Denied = d.reporting.denied(r)
 	}
 	return seen, err
 }
@@ -156,7 +156,7 @@ func (d *Driven) report(node int, seen *Observation) error {
 		return fmt.Errorf("%w: %w", ErrDied, err)
 	}
 	d.reporting.join(r, seen)
-	seen.Denied = denied(r)
+	seen.Denied = d.reporting.denied(r)
 	return nil
 }
 
@@ -171,16 +171,17 @@ func (d *Driven) ReportEnd(ctx context.Context, seen *Observation) error {
 		return fmt.Errorf("%w: %w", ErrDied, err)
 	}
 	d.reporting.join(r, seen)
-	seen.Denied = denied(r)
+	seen.Denied = d.reporting.denied(r)
 	return nil
 }
 
-// denied returns what the bounds denied to the program. That a library is not compiled to disk, and that a shell has no
-// terminal, is no matter of the program's: they try, and go on.
-func denied(r sandbox.Report) []sandbox.Denial {
-	return slices.DeleteFunc(slices.Clone(r.Denied), func(d sandbox.Denial) bool {
+// denied returns what the bounds denied to the program. That a library is not compiled to disk or does not fill its
+// cache, and that a shell has no terminal, is no matter of the program's: they try, and go on.
+func (r *reporting) denied(report sandbox.Report) []sandbox.Denial {
+	owns := r.owners(report)
+	return slices.DeleteFunc(slices.Clone(report.Denied), func(d sandbox.Denial) bool {
 		return d.Action == "write" && (d.Target == "/dev/tty" || strings.Contains(d.Target, "__pycache__") ||
-			strings.HasSuffix(d.Target, ".pyc"))
+			strings.HasSuffix(d.Target, ".pyc") || r.caches.Hold(d.Target, owns))
 	})
 }
 

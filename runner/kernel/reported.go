@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/kernel/caches"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
@@ -19,6 +20,7 @@ import (
 //   - Of other processes the report is all that there is. What they read, looked up, listed and wrote counts.
 //   - What they read in folders of the system are tools, not data. A tool is compared by its identity (size, time,
 //     inode) and not by its content. All tools of a node make one key, see Programs.
+//   - Caches of libraries and tools are nobody's, see package caches.
 //   - A file that was made and removed within the node leaves no trace, such as the assembler file of a compiler.
 //   - An image of the report comes before one of the hooks, for it is the earlier one: the supervisor makes none after
 //     the hooks have announced theirs.
@@ -26,7 +28,7 @@ import (
 type reporting struct {
 	folder string          // the workspace
 	system []string        // folders of tools
-	cache  string          // a folder that tools write for themselves alone; "" when there is none
+	caches caches.Folders  // of libraries and tools
 	alive  bool            // child processes were alive at the end of the last node
 	left   bool            // of these, some were no helpers
 	bound  map[string]bool // addresses of sockets that the box listens at
@@ -38,20 +40,17 @@ type reporting struct {
 
 // newReporting returns the reporting of a box.
 func newReporting(s *sandbox.Spec, environ []string) *reporting {
-	cache := Getenv(environ, "XDG_CACHE_HOME")
-	if home := Getenv(environ, "HOME"); cache == "" && filepath.IsAbs(home) {
-		cache = filepath.Join(home, ".cache")
-	}
 	return &reporting{records: s.Record != nil, folder: s.Folder,
 		system: slices.Concat(sandbox.SystemFolders, s.System),
-		cache:  real(cache), bound: map[string]bool{}}
+		caches: CacheFolders(s, environ), bound: map[string]bool{}}
 }
 
-func real(path string) string {
-	if found, err := filepath.EvalSymlinks(path); err == nil {
-		return found
+// CacheFolders returns the folders of caches of a program with such an environment.
+func CacheFolders(s *sandbox.Spec, environ []string) caches.Folders {
+	if s != nil {
+		environ = s.Environ(environ)
 	}
-	return path
+	return caches.Of(func(name string) string { return Getenv(environ, name) })
 }
 
 // kind says what a file is to a program.
@@ -61,6 +60,7 @@ const (
 	kindData   kind = iota
 	kindTool        // it belongs to the system, the language or an installed package
 	kindNobody      // it is no file of anybody's: a device, a process, compiled Python, a folder that is always there
+	kindCache       // a library or a tool keeps there what it can compute again
 )
 
 // kind classifies a path. Of the workspace and the folders of the system that it lies in, the innermost decides.
@@ -108,14 +108,21 @@ func (r *reporting) join(report sandbox.Report, seen *Observation) {
 	if r.unhooked {
 		report = withMain(report)
 	}
+	owns := r.owners(report)
+	kindOf := func(path string, a *sandbox.Access) kind {
+		if r.caches.Hold(path, owns) || r.caches.Base(path) && a.Use&sandbox.UseList == 0 && path != r.folder {
+			return kindCache
+		}
+		return r.kind(path)
+	}
 	for path, a := range report.Main {
-		if r.kind(path) == kindData && !slices.Contains(f.Disregarded, path) {
+		if kindOf(path, a) == kindData && !slices.Contains(f.Disregarded, path) {
 			r.main(path, a, report.Child[path], f)
 		}
 	}
 	installs := false
 	for path, a := range report.Child {
-		switch r.kind(path) {
+		switch kindOf(path, a) {
 		case kindData:
 			r.child(path, a, report.Main[path], f)
 		case kindTool:
@@ -131,6 +138,29 @@ func (r *reporting) join(report sandbox.Report, seen *Observation) {
 	}
 	r.mark(report, installs, seen)
 }
+
+// owners returns a function that reports whether a library or a tool with a name is in use: child processes looked into
+// its package, or executed a program of the system that has its name.
+func (r *reporting) owners(report sandbox.Report) func(plain string) bool {
+	names := map[string]bool{}
+	for _, program := range report.Programs {
+		if r.kind(program) == kindTool {
+			names[caches.Plain(filepath.Base(program))] = true
+		}
+	}
+	for path := range report.Child {
+		for _, folder := range packageFolders {
+			if _, rest, ok := strings.Cut(path, folder); ok {
+				name, _, _ := strings.Cut(rest, "/")
+				names[caches.Plain(strings.TrimSuffix(name, ".py"))] = true
+			}
+		}
+	}
+	return func(plain string) bool { return names[plain] }
+}
+
+// packageFolders are what paths of the files of a package have before its name.
+var packageFolders = []string{"/site-packages/", "/dist-packages/", "/node_modules/"}
 
 // withMain returns a report that has what the interpreter itself did as done by a child process.
 func withMain(report sandbox.Report) sandbox.Report {
@@ -186,7 +216,8 @@ func (r *reporting) child(path string, a, main *sandbox.Access, f *Files) {
 		}
 		return
 	}
-	if a.Use&changes != 0 && r.cache != "" && within(path, r.cache) {
+	inRoot := func(root string) bool { return within(path, root) }
+	if a.Use&changes != 0 && slices.ContainsFunc(r.caches.Roots, inRoot) {
 		return
 	}
 	switch {

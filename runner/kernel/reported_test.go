@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xstate-engine/xstate/runner/kernel/caches"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
@@ -138,6 +139,40 @@ func TestJoinOfChild(t *testing.T) {
 	}
 	if f.Program != "gcc" || len(j.seen.Marks) > 0 {
 		t.Errorf("program %q, marks %q; want gcc and none", f.Program, j.seen.Marks)
+	}
+}
+
+// TestJoinOfCaches: caches of libraries and tools are no inputs, whoever fills them. Files of the program's own are.
+func TestJoinOfCaches(t *testing.T) {
+	j := newJoined(t)
+	j.r.caches.Roots, j.r.caches.Bases = []string{"/root/caches"}, []string{"/root/caches", "/root/config"}
+	j.r.caches.Known = []caches.Known{{Patterns: []string{"/var/known"}}}
+	j.r.caches.Settings = []string{"/root/caches/tool/token"}
+	j.child("/usr/bin/tool", read, nil)
+	j.child("/opt/site-packages/lib_rary/x.py", read, nil)
+	for _, name := range []string{"tool", "library", "lib-rary"} {
+		j.child("/root/caches/"+name, asked|absent, nil)
+		j.child("/root/caches/"+name+"/list", list, nil)
+		j.child("/root/caches/"+name+"/x", read|asked, nil)
+		j.child("/root/caches/"+name+"/new", asked|absent, nil)
+	}
+	j.child("/root/caches", asked, nil)
+	j.child("/root/config", asked|absent, nil)
+	j.child("/root/caches/tool/token", read, nil)
+	j.child("/root/caches/mine/x", read, nil)
+	j.child("/root/caches/tool.json", read, nil)
+	j.child("/var/known/a", read, nil)
+	j.child("/var/known/b", write|absent, nil)
+	j.child("/var/known/c", write, &sandbox.Image{Copy: "copy-of-c"})
+	j.main("/var/known/d", read, nil)
+	j.main("/var/data", read, nil)
+	j.report.Programs = []string{"/usr/bin/tool"}
+	j.want(texts{
+		"/root/caches/tool/token": "content", "/root/caches/mine/x": "content", "/root/caches/tool.json": "content",
+		"/var/data": "content",
+	}, texts{})
+	if f := j.seen.Files; len(f.Listings) > 0 || len(f.Looks) > 0 {
+		t.Errorf("listings %q, looks %q; want none", f.Listings, f.Looks)
 	}
 }
 

@@ -36,8 +36,8 @@ type allowed struct {
 	secret []string
 }
 
-// allowing works out what the bounds of a box allow.
-func allowing(s Spec, offers Offers, temp string) allowed {
+// allowing works out what the bounds of a box allow. own are folders that only this box uses.
+func allowing(s Spec, offers Offers, own ...string) allowed {
 	b := s.Bounds
 	a := allowed{deny: slices.Clone(b.Deny), again: []string{s.Spool}}
 	if s.Store != "" {
@@ -46,7 +46,7 @@ func allowing(s Spec, offers Offers, temp string) allowed {
 	if within(s.Folder, s.Store) { // a private folder
 		a.again = append(a.again, s.Folder)
 	}
-	a.write = append(append([]string{s.Folder, temp}, b.Write...), devices...)
+	a.write = slices.Concat([]string{s.Folder}, own, b.Write, devices)
 	if offers.Namespaces {
 		a.write = append(a.write, terminals...)
 	}

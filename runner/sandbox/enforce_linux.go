@@ -43,7 +43,7 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 	if err := refuse(s, offers, level, &e); err != nil {
 		return e, err
 	}
-	temp, err := temporary(s.Folder)
+	temp, caches, err := temporary(s.Folder)
 	if err != nil {
 		return e, err
 	}
@@ -51,7 +51,7 @@ func enforce(s Spec, level Level) (e enforcement, err error) {
 		offers = launchOffers(offers)
 		e.launch = &launch{program: offers.Bubblewrap, filter: alone(refusals(offers, level != LevelHooks))}
 	}
-	e.guard = newGuard(s, offers, temp)
+	e.guard = newGuard(s, offers, temp, caches)
 	e.guard.launching.Store(e.launch != nil)
 	e.guard.covered = offers.Namespaces || e.launch != nil
 	if e.filter = aboutProcesses(offers, askOf[level]); e.launch == nil {
@@ -206,12 +206,13 @@ func (e *enforcement) setup() []byte {
 	return e.bounds.Encode()
 }
 
-// environ is the environment of the program: its folder for temporary files is its own, and its proxy is ours.
+// environ is the environment of the program: its folders for temporary files and caches are its own, and its proxy is
+// ours.
 func (e *enforcement) environ(own []string, s Spec) []string {
 	if e.guard == nil {
 		return own
 	}
-	own = with(own, "TMPDIR", e.guard.temp)
+	own = s.environ(own, e.guard.temp, e.guard.caches)
 	if e.proxy != nil {
 		own = proxied(own, proxy.Address, s.Record)
 	}

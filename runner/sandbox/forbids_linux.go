@@ -17,7 +17,7 @@ func Forbidding(s Spec) func(action, target string) string {
 		return func(string, string) string { return "" }
 	}
 	const denied = "denied"
-	files := sync.OnceValue(func() allowed { return allowing(s, offersNow(), "") })
+	files := sync.OnceValue(func() allowed { return allowing(s, offersNow()) })
 	return func(action, target string) string {
 		forbids := false
 		switch v := verb(action); v {

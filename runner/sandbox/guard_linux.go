@@ -22,7 +22,8 @@ type guard struct {
 	spec      Spec
 	offers    Offers
 	allowed   allowed
-	temp      string
+	temp      string      // the folder for temporary files
+	caches    string      // the folder for caches of libraries
 	covered   bool        // what is denied is empty in the view of the box
 	executed  bool        // a program was started
 	launching atomic.Bool // bubblewrap is not done: its calls are no program's
@@ -44,8 +45,11 @@ type guard struct {
 // inode is a file, whatever its name.
 type inode struct{ device, number uint64 }
 
-func newGuard(s Spec, offers Offers, temp string) *guard {
-	g := &guard{spec: s, offers: offers, allowed: allowing(s, offers, temp), temp: temp, sockets: map[inode]int{}}
+func newGuard(s Spec, offers Offers, temp, caches string) *guard {
+	g := &guard{
+		spec: s, offers: offers, allowed: allowing(s, offers, temp, caches), temp: temp, caches: caches,
+		sockets: map[inode]int{},
+	}
 	g.watch.limits = s.Bounds.Limits
 	return g
 }

@@ -85,6 +85,7 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 	if s.cfg.Bounds != nil {
 		launch.Sandbox = &sandbox.Spec{Folder: s.cfg.Workspace, Store: store, Spool: spool, Bounds: s.cfg.Bounds}
 	}
+	options["caches"] = kernel.CacheFolders(launch.Sandbox, environ)
 	p.k, err = s.cfg.Language.StartTests(ctx, launch)
 	if err != nil {
 		return false, err

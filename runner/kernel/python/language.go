@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/kernel/caches"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -25,7 +26,7 @@ const Name = "python"
 // Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
 // user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
 // program.
-const Semantics = 3
+const Semantics = 4
 
 var dialects = []depgraph.Dialect{source.Plain, source.IPython}
 
@@ -156,8 +157,10 @@ type options struct {
 	Observe   string        `json:"observe,omitempty"`
 	IPython   bool          `json:"ipython,omitempty"`
 	Guard     *kernel.Guard `json:"guard,omitempty"`
-	Engines   []int         `json:"engines,omitempty"`  // processes that the program may not signal
-	Recorded  bool          `json:"recorded,omitempty"` // requests to the proxy of the environment are calls
+	Engines   []int         `json:"engines,omitempty"` // processes that the program may not signal
+	// Caches are the folders of caches that libraries may fill.
+	Caches   caches.Folders `json:"caches"`
+	Recorded bool           `json:"recorded,omitempty"` // requests to the proxy of the environment are calls
 }
 
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
@@ -172,6 +175,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 			Engines: []int{os.Getpid()}, Recorded: l.Recording != nil,
+			Caches: kernel.CacheFolders(l.Sandbox, environList(l.Environ)),
 		},
 	}
 	p, err := i.start(ctx, "main", l.Driver, c)

@@ -2,9 +2,11 @@
 
 from . import original as __builtins__
 import marshal
+import sys
+import threading
 from operator import is_
 
-from . import blake2b
+from . import blake2b, code_owner
 
 PLAIN = frozenset((int, str, float, bool, type(None)))
 marks = set()  # marks of the running node, because of its output; the run clears them
@@ -76,9 +78,23 @@ class Counter:
         self.next, self._variable = first, variable
 
     def number(self):
+        if _sets_timer(sys._getframe(1)) and code_owner.importing():
+            return self.next  # it warns that a cache is filled, and is not there where the cache is full
         self._variable.touched = True
         self.next += 1
         return self.next - 1
+
+
+def _sets_timer(frame):
+    """Reports whether a thread gets its number because a library sets a timer."""
+    for _ in range(4):
+        if frame is None:
+            return False
+        if frame.f_code is threading.Timer.__init__.__code__:
+            caller = frame.f_back
+            return caller is not None and code_owner.is_library_path(caller.f_code.co_filename)
+        frame = frame.f_back
+    return False
 
 
 def watch_generator(module, variable, names):

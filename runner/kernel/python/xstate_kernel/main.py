@@ -31,6 +31,7 @@ from . import (
     hidden,
     layout,
     libraries,
+    library_caches,
     lines,
     magic,
     modules,
@@ -105,6 +106,7 @@ class Kernel:
         sys.path.insert(0, options["imports"])
         guard.engines.update(options.get("engines") or ())
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
+        library_caches.start(options["caches"])
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)

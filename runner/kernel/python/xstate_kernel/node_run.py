@@ -351,7 +351,7 @@ class NodeRun:
             "modes": sorted(f.modes),
             "chmods": f.chmods,
             "times": sorted(f.times),
-            "disregarded": sorted(f.caches),
+            "disregarded": sorted(f.caches | f.cached),
             "observed": f.observed,
         }
         see.environ = _environ_changes(self.environ, os.environ._data, f.put)

@@ -5,7 +5,7 @@ import _thread
 import os
 import sys
 
-from . import code_owner, descriptors, libraries, observe_environ
+from . import code_owner, descriptors, libraries, library_caches, observe_environ
 from .observe import named
 
 
@@ -170,6 +170,8 @@ def _lookup(files, original, follow):
                     files.packages_listed(path)
                 p = files.path_of(path, None, follow and kwargs.get("follow_symlinks", True))
                 how = None if p is None else _question(sys._getframe(1))
+                if how == _IS_THERE and library_caches.base(p):
+                    p = None
                 if p is not None and (how == _WHEN or p not in files.above):
                     if how != _IS_THERE:
                         files.modes.add(p)

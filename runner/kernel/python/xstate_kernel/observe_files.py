@@ -23,6 +23,7 @@ from . import (
     guard,
     handles,
     libraries,
+    library_caches,
     observe,
     observe_calls,
     observe_clocks,
@@ -101,6 +102,7 @@ class Files:
         self.writes = {}  # absolute path → what was there before, see _before; None: nothing
         # files outside the workspace that a library creates once, when it is imported, for its own use
         self.caches = set()
+        self.cached = set()  # files of caches that libraries used; the program's own code may have used them as well
         self.modes = set()  # paths whose permissions the node read
         self.chmods = {}  # path → its permissions before the node set them
         self.times = set()  # paths whose times the node read
@@ -181,16 +183,23 @@ class Files:
             self.cwd_read = True
             p = os.path.join(self.getcwd(), p)
         p = os.path.normpath(p)
-        if self._other(p):
+        if self._other(p) or self._cache(p):
             return None
         head, tail = (p, "") if follow else os.path.split(p)
         real = os.path.realpath(head)
         if real != head:
             self._links(head, 40)
             p = os.path.join(real, tail) if tail else real
-            if self._other(p):
+            if self._other(p) or self._cache(p):
                 return None
         return p
+
+    def _cache(self, p):
+        """Reports whether a library uses a path of its cache, which is no file of the program's then."""
+        if not library_caches.use(p):
+            return False
+        self.cached.update((p, os.path.realpath(p)))
+        return True
 
     def _other(self, p):
         """Reports whether a path does not belong to the program."""
@@ -478,7 +487,8 @@ class Files:
                 self.read(name)
                 for more in ("", "-journal", "-wal", "-shm"):
                     self.written(name + more)
-                self._logs.setdefault(os.path.realpath(name) + "-wal")
+                if self.path_of(name) is not None:
+                    self._logs.setdefault(os.path.realpath(name) + "-wal")
         elif event in _ALL_OBJECTS:
             if not code_owner.is_library_path(sys._getframe(3).f_code.co_filename):  # above the hook
                 self.marks.add("unobserved " + event)

@@ -10,7 +10,7 @@ import random
 import sys
 import threading
 
-from . import code_owner, frames, suite
+from . import code_owner, frames, library_caches, suite
 
 
 def start():
@@ -18,6 +18,7 @@ def start():
     channel = frames.Channel(read_fd, write_fd)
     options, _ = channel.receive()
     options["args"] = options["args"] or []
+    library_caches.start(options["caches"])
     os.chdir(options["folder"])
     sys.path.insert(0, options["folder"])
     sys.argv = ["pytest", *options["args"]]
