@@ -101,6 +101,7 @@ func runPlain(t *testing.T, python string, files map[string][]byte) (dir, stdout
 	cmd.Env = append(os.Environ(), "PYTHONHASHSEED=0", "MPLBACKEND=agg")
 	var outs, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &outs, &errs
+	cmd.WaitDelay = time.Minute // a child that outlives it may keep its output open
 	err = cmd.Run()
 	return dir, outs.String(), errs.String(), cmd.ProcessState.ExitCode(), err
 }
