@@ -65,6 +65,7 @@ _UNINTERRUPTED = frozenset(
         "frames",
         "observe",
         "observe_files",
+        "audit_events",
         "observe_calls",
         "observe_clocks",
         "observe_environ",

@@ -216,11 +216,13 @@ class Walk(Containers, Unordered, Code):
             self.put(("N%s.%s;" % (module, name)).encode())
             self.origin_of(module, code_owner.LIBRARY)
             return
+        self.instance(o, t, adapter)
+
+    def instance(self, o, t, adapter):
+        """Writes an object by its parts."""
         # Which of equal constants it is does not count, as with numbers.
-        constant, named = (
-            t in IMMUTABLE_TYPES or (adapter is not None and adapter.constant(t)),
-            issubclass(t, enum.Enum),
-        )
+        constant = t in IMMUTABLE_TYPES or (adapter is not None and adapter.constant(t))
+        named = issubclass(t, enum.Enum)
         if not constant and self.mark(o):
             return
         if named:
@@ -228,7 +230,7 @@ class Walk(Containers, Unordered, Code):
             if more:  # which the program gave to a member
                 self.own(o)
                 self.stack.append(self.temporary(more))
-        if not constant and not named:
+        elif not constant:
             self.own(o)
             if weakref.getweakrefcount(o):
                 self.watched(o)
@@ -236,18 +238,7 @@ class Walk(Containers, Unordered, Code):
             if memory is not None:
                 memory.note_memory(self, o)
         if instances.simple(t):
-            self.put(b"T")
-            *parts, own = instances.parts(o, t)
-            if issubclass(t, (set, frozenset)):
-                self.set(o, b"S", False)
-                parts[0] = None
-            self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
-            if instances.bare(t) and not constant and not named:
-                self.fp.ids[~id(o)] = ~self.seen[id(o)]
-                if own:
-                    self.dicts[id(parts[1])] = ~self.seen[id(o)]
-            self.keep.append(parts)
-            self.stack.extend((*reversed(parts), t))
+            self.simple(o, t, not constant and not named)
             return
         parts = adapter and adapter.parts(o, t)
         if parts:
@@ -256,6 +247,25 @@ class Walk(Containers, Unordered, Code):
             return
         if issubclass(t, BaseException):
             self.raised(o)
+        self.reduced(o, t, adapter)
+
+    def simple(self, o, t, placed):
+        """Writes an instance of a class of the user's, see instances.simple. placed: it has a place of its own."""
+        self.put(b"T")
+        *parts, own = instances.parts(o, t)
+        if issubclass(t, (set, frozenset)):
+            self.set(o, b"S", False)
+            parts[0] = None
+        self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
+        if instances.bare(t) and placed:
+            self.fp.ids[~id(o)] = ~self.seen[id(o)]
+            if own:
+                self.dicts[id(parts[1])] = ~self.seen[id(o)]
+        self.keep.append(parts)
+        self.stack.extend((*reversed(parts), t))
+
+    def reduced(self, o, t, adapter):
+        """Writes an object by what pickling makes of it."""
         scratch = _scratch(o, adapter.scratch_attributes) if adapter else {}
         reduce = copyreg.dispatch_table.get(t)
         rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
@@ -282,7 +292,7 @@ class Walk(Containers, Unordered, Code):
         if scratch and type(rest[1]) is dict:
             rest[1] = self.temporary({**rest[1], **scratch})
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
-        self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
+        self.stack.extend(reversed([rv[0], rest[0], rest[1], *items]))
 
     def named(self, o, t):
         """Writes the parts of an object that pickling stores only as a name of the program.

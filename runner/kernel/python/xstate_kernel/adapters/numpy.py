@@ -144,12 +144,7 @@ class NumPy(Adapter):
             walk.put(o.tobytes())
             return True
         if isinstance(o, np.dtype):
-            if o.names is not None:  # the program can assign the names
-                if walk.mark(o):
-                    return True
-                walk.own(o)
-            walk.put(b"y")
-            walk.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
+            _fingerprint_dtype(walk, o)
             return True
         if t is np.flatiter:
             walk.put(b"i%d;" % o.index)
@@ -266,6 +261,15 @@ def _put_options(value):
     np.seterr(**value.pop("err"))
     value.pop("override_repr", None)
     np.set_printoptions(**{**value, "formatter": np.get_printoptions()["formatter"]})
+
+
+def _fingerprint_dtype(walk, o):
+    if o.names is not None:  # the program can assign the names
+        if walk.mark(o):
+            return
+        walk.own(o)
+    walk.put(b"y")
+    walk.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
 
 
 def _fingerprint_generator(walk, o, t):
