@@ -55,7 +55,7 @@ class FunctionPart:
             self._compile_statements(body, filename, request)
 
     def name(self, local):
-        return "%s.%s" % (self.function, local)
+        return f"{self.function}.{local}"
 
     # compiling
 
@@ -193,7 +193,7 @@ class FunctionPart:
         scratch = {_LOCALS: builtins.locals}
         exec(compile(ast.fix_missing_locations(tree), __file__, "exec", dont_inherit=True), scratch)
         for n, value in scratch[function.name](*args, **kwargs).items():
-            name = "%s.%s" % (self.call, n)
+            name = f"{self.call}.{n}"
             self.ns[name] = value
             self.names.store(name)
 

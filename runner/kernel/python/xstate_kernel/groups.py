@@ -149,7 +149,7 @@ class Groups:
         for p, q in _ways(x, y):
             both = p.keys() & q.keys()
             found.update(zip(map(p.__getitem__, both), map(q.__getitem__, both)))
-        places = {"%s %s" % pair for pair in found}
+        places = {f"{a} {b}" for a, b in found}
         return blake2b("\n".join(sorted(places)).encode(), digest_size=10).hexdigest() if places else ""
 
 

@@ -193,7 +193,7 @@ class Kernel:
                 reply, data = (
                     {
                         "ok": False,
-                        "error": "%s: %s" % (type(e).__name__, e),
+                        "error": f"{type(e).__name__}: {e!s}",
                         "trace": traceback.format_exc(),
                     },
                     b"",

@@ -297,7 +297,7 @@ class Files:
         try:
             os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
         except OSError as e:
-            disk.check(e, "note that the program writes %s" % p)
+            disk.check(e, f"note that the program writes {p}")
             raise
 
     def _before(self, p):
@@ -326,7 +326,7 @@ class Files:
                         return copy
                     dst.write(chunk)
         except OSError as e:
-            disk.check(e, "copy %s before the program writes it" % p)
+            disk.check(e, f"copy {p} before the program writes it")
             raise
 
     def _audit(self, event, args):

@@ -174,12 +174,12 @@ class _Reducing:
         if code_owner.kind_of(c.__module__) != code_owner.PROGRAM:
             return NotImplemented
         if c.__module__ != "__main__":
-            raise Unstorable("class %s of an unknown module" % c.__qualname__)
+            raise Unstorable(f"class {c.__qualname__} of an unknown module")
         if "." in c.__qualname__:
-            raise Unstorable("class %s is not defined at top level" % c.__qualname__)
+            raise Unstorable(f"class {c.__qualname__} is not defined at top level")
         fp = self._fingerprinter.of(c)
         if fp.opaque:
-            raise Unstorable("class %s: %s" % (c.__qualname__, fp.opaque))
+            raise Unstorable(f"class {c.__qualname__}: {fp.opaque}")
         self._fingerprinter.classes[fp.digest] = c
         self.needs[c.__qualname__] = fp.digest
         return _class, (c.__qualname__, fp.digest)
@@ -377,7 +377,7 @@ def dump(values, prints, fingerprinter, out):
     except RecursionError:
         raise Unstorable("too deep") from None
     except Exception as e:
-        raise Unstorable("%s: %s" % (type(e).__name__, e)) from None
+        raise Unstorable(f"{type(e).__name__}: {e!s}") from None
 
 
 def _parts(buffers, arrays):

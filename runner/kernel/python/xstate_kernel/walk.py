@@ -180,8 +180,8 @@ class Walk(Containers, Unordered, Code):
             self.fp.in_modules[module].add((self.owner.shared[module][i] or "").partition(" ")[0])
             self.fp.files.add(module)
             if self.owner.shared[module][i] is None:
-                raise Opaque("a part of what module %s holds" % module)
-            lines.append("H%s=%s:%s;" % (self.fp.ids[i], module, self.owner.shared[module][i]))
+                raise Opaque(f"a part of what module {module} holds")
+            lines.append(f"H{self.fp.ids[i]}={module}:{self.owner.shared[module][i]};")
         self.put("".join(sorted(lines)).encode())
 
     def temporary(self, o):
@@ -208,12 +208,12 @@ class Walk(Containers, Unordered, Code):
             self.ctypes(o)
         if adapter is not None:
             if adapter.opaque and not adapter.plain(o, t):
-                raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
+                raise Opaque(f"{t.__module__}.{t.__qualname__}")
             if adapter.fingerprint(self, o, t):
                 return
         name = sentinel(o, t)
         if name is not None:
-            self.put(("N%s.%s;" % (module, name)).encode())
+            self.put(f"N{module}.{name};".encode())
             self.origin_of(module, code_owner.LIBRARY)
             return
         self.instance(o, t, adapter)
@@ -272,7 +272,7 @@ class Walk(Containers, Unordered, Code):
         self.put(b"O")
         if isinstance(rv, str):
             module = _module_of(o, rv)
-            self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
+            self.put(f"{t.__name__}:{module}:{rv};".encode())
             if code_owner.kind_of(module) != code_owner.PROGRAM:
                 self.origin_of(module, code_owner.kind_of(module))
             if code_owner.kind_of(module) == code_owner.PROGRAM or (
@@ -351,7 +351,7 @@ class Walk(Containers, Unordered, Code):
         sub = type(self)(self.owner, self)
         sub.run(o)
         for i, place in sub.fp.ids.items():
-            ids.setdefault(i, "p%s" % place)
+            ids.setdefault(i, f"p{place}")
         sub.fp.ids = {}
         self.put(sub.h.digest())
         self.absorb(sub.fp)

@@ -140,7 +140,7 @@ class NumPy(Adapter):
             return True
         if isinstance(o, np.generic) and t.__module__ == "numpy":
             walk.put(b"n")
-            walk.put(("%s;" % o.dtype.str).encode())
+            walk.put(f"{o.dtype.str};".encode())
             walk.put(o.tobytes())
             return True
         if isinstance(o, np.dtype):
@@ -308,10 +308,10 @@ def shares(walk, o, ordinal):
     root, address = memory_of(o)
     place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
     if id(root) not in walk.temps:
-        walk.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
+        walk.fp.ids[~id(root)] = f"{ordinal}+{place}"
     inner = getattr(root.base, "obj", root.base)
     if inner is not None and type(inner) is not bytes:
-        walk.fp.ids[id(inner)] = "%s+%s" % (ordinal, place)
+        walk.fp.ids[id(inner)] = f"{ordinal}+{place}"
     known = walk.memory.get(id(root))
     if known is None:
         walk.memory[id(root)] = (len(walk.memory), address)

@@ -86,19 +86,19 @@ class Pandas(Adapter):
                 walk.stack.extend(parts + (o.dtype,))
             return True
         if t is getattr(pd, "StringDtype", None):  # it never changes, and has one NaN: that of numpy
-            walk.put(("s%s%s;" % (o.storage, o.na_value)).encode())
+            walk.put(f"s{o.storage}{o.na_value};".encode())
             return True
         if t.__name__ == "ArrowDtype":  # neither does it change
             walk.put(b"a")
             walk.stack.append(o.pyarrow_dtype)
             return True
         if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # pandas looks up options by it
-            walk.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
+            walk.put(f"o{object.__getattribute__(o, 'prefix')};".encode())
             return True
         if isinstance(o, pd.Index):
             if walk.mark(o):
                 return True
-            walk.put(("I%s%s;" % (t.__name__, getattr(o, "dtype", ""))).encode())
+            walk.put(f"I{t.__name__}{getattr(o, 'dtype', '')};".encode())
             names = walk.temporary(list(o.names))
             if t is pd.RangeIndex:
                 parts = [names, o.start, o.stop, o.step]
@@ -205,10 +205,10 @@ def _fingerprint_column(walk, c):
         ids.setdefault(~id(root), place)
         if row is not None and values.ndim == 2:
             values = values[row]
-        walk.put(("%s%r;" % (values.dtype.str, values.shape)).encode())
+        walk.put(f"{values.dtype.str}{values.shape!r};".encode())
         numpy.elements(walk, values)
     else:
-        walk.put(("%s;" % getattr(values, "dtype", "")).encode())
+        walk.put(f"{getattr(values, 'dtype', '')};".encode())
         walk.apart(values, ids)
 
 

@@ -133,7 +133,7 @@ class _Hash:
 def _type(h, t):
     lib = sys.modules["pyarrow.lib"]
     if isinstance(t, lib.BaseExtensionType):
-        h.put(("%s.%s " % (type(t).__module__, type(t).__qualname__)).encode())
+        h.put(f"{type(t).__module__}.{type(t).__qualname__} ".encode())
     _schema(h, lib.schema([lib.field("", t)]))
 
 
