@@ -76,7 +76,7 @@ class Alone(unittest.TestCase):
 
     def test_copy(self):
         for path, text in generate.files().items():
-            self.assertEqual(path.read_text("utf-8"), text, "%s is old: run generate.py" % path)
+            self.assertEqual(path.read_text("utf-8"), text, f"{path} is old: run generate.py")
 
     def test_tools(self):
         @xstate.provide("search")
@@ -94,7 +94,7 @@ class Alone(unittest.TestCase):
         with self.assertRaisesRegex(xstate.NotPlain, r"query\[0\] is of type set"):
             tools.search(query=[{1}])
         with self.assertRaises(AttributeError):
-            tools._repr_html_
+            _ = tools._repr_html_
 
     def test_tasks(self):
         async def slow(n):
@@ -129,7 +129,7 @@ class Alone(unittest.TestCase):
         self.assertEqual(load.__name__, "load")
         self.assertEqual(xstate.step("x", lambda: (1,)), [1])
         with self.assertRaises(xstate.NotPlain):
-            xstate.step("x", lambda: object())
+            xstate.step("x", object)
 
     def test_ask(self):
         with mock.patch("sys.stdin", io.StringIO("maybe\nyes\n")), mock.patch("sys.stdout", io.StringIO()) as out:
@@ -202,7 +202,7 @@ class Documented(unittest.TestCase):
         self.assertEqual((sent, space["rows"], space["pages"]), (["me@example.com"], [5, 2], [["a"], ["b"], ["c"]]))
         self.assertEqual(repr(space["weather"]), "Weather(place='Oslo', degrees=3.0)")
         printed = re.search(r"print\(e\) +# (.*)", section).group(1)
-        self.assertEqual(out.getvalue(), "Send it? [yes/no] %s\n" % printed)
+        self.assertEqual(out.getvalue(), f"Send it? [yes/no] {printed}\n")
 
 
 if __name__ == "__main__":

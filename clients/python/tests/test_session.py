@@ -84,7 +84,9 @@ class TestExec(Folder):
         code = """import base64
 class Picture:
     def _repr_png_(self):
-        return base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+        return base64.b64decode(
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        )
 Picture()"""
         (image,) = self.engine.session().exec(code).images
         self.assertEqual((image.media, image.data[:4]), ("image/png", b"\x89PNG"))

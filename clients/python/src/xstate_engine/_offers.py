@@ -70,7 +70,7 @@ class Tool:
         return {key: value for key, value in found.items() if value not in ("", None, 0)}
 
 
-Offered = Union[Tool, Callable[..., Any]]
+Offered = Union[Tool, Callable[..., Any]]  # noqa: UP007 - Python 3.10 has no | for a class in quotes
 Offers = Mapping[str, Offered]
 
 

@@ -92,7 +92,7 @@ class ExecResult:
 
     @property
     def status(self) -> str:
-        """Of the block: ran, reused, failed, waiting, blocked, not-reached; new if the run was interrupted before it."""
+        """Of the block: ran, reused, failed, waiting, blocked, not-reached; new if the run was interrupted first."""
         return self.document["status"]
 
     @property

@@ -20,6 +20,7 @@ except ImportError:
     except ImportError:
         from hashlib import sha256
 
+TYPE_CHECKING = False  # linters take it for true; to ask typing would load typing
 original = dict(vars(builtins))  # each file of the kernel takes these for its builtins: the program may replace some
 original["id"] = (
     object.__hash__

@@ -80,7 +80,7 @@ class Baseline:
             try:
                 reply = getattr(self, "do_" + request["op"])(request, body)
             except Exception as e:
-                reply = {"ok": False, "error": "%s: %s" % (type(e).__name__, e), "trace": traceback.format_exc()}
+                reply = {"ok": False, "error": f"{type(e).__name__}: {e!s}", "trace": traceback.format_exc()}
             self.channel.send({"ev": "reply", "ok": True, **reply})
 
     def do_run(self, request, body):
@@ -104,7 +104,7 @@ class Baseline:
             try:
                 error = {"type": type(e).__name__, "message": str(e).partition(". Did you mean: ")[0][:10000]}
             except BaseException as broken:
-                error = {"type": type(e).__name__, "message": "<%s in __str__>" % type(broken).__name__}
+                error = {"type": type(e).__name__, "message": f"<{type(broken).__name__} in __str__>"}
         self.recorder.end()
         return {"failure": error}
 

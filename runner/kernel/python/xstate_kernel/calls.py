@@ -138,10 +138,10 @@ def _version_of(function, shape):
             value, fp = space[name], prints.get(name)
             if fp is None or not printer.unchanged(value, fp):
                 fp = printer.of(value)
-            lines.append("%s %s" % (name, _text(value, fp)))
+            lines.append(f"{name} {_text(value, fp)}")
             todo.extend(fp.deps)
             used |= fp.deps | fp.imports
-        lines += ["module %s %s" % (name, _kernel.workspace.digest(name)) for name in _modules(used)]
+        lines += [f"module {name} {_kernel.workspace.digest(name)}" for name in _modules(used)]
     finally:
         observe.watch_main(watched)
     digest = blake2b("\n".join([lines[0], shape, *sorted(lines[1:])]).encode(), digest_size=20).hexdigest()
@@ -158,7 +158,7 @@ def _modules(used):
 
 
 def _text(value, fp):
-    return "opaque %s" % type(value).__qualname__ if fp.opaque else fp.digest
+    return f"opaque {type(value).__qualname__}" if fp.opaque else fp.digest
 
 
 # Marks of what a step may do: the journal keeps what came of it.

@@ -55,9 +55,7 @@ def bundle(value, text=repr):
 def describe(value):
     """Returns type, repr, shape and size of a value in bounded time, running none of the program's code."""
     t = type(value)
-    info = {
-        "type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else "%s.%s" % (t.__module__, t.__qualname__)
-    }
+    info = {"type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else f"{t.__module__}.{t.__qualname__}"}
     try:
         adapter = adapters.of_type(t)
         own = adapter and adapter.describe(value, t, _small.repr)
@@ -74,7 +72,7 @@ def describe(value):
         elif own is not None:
             info.update(own)
         elif callable(value) and hasattr(value, "__qualname__"):
-            info["repr"] = "<%s %s>" % (t.__name__, value.__qualname__)
+            info["repr"] = f"<{t.__name__} {value.__qualname__}>"
     except Exception:
         pass
     return info

@@ -159,7 +159,7 @@ class Execution:
             frames = [line[:10000] for part in shown.format() for line in part.rstrip("\n").split("\n")]
             message = str(e)
         except BaseException as broken:  # the exception's own __str__ failed
-            frames, message = [], "<%s in __str__>" % type(broken).__name__
+            frames, message = [], f"<{type(broken).__name__} in __str__>"
         line = 0
         while tb is not None:
             if tb.tb_frame.f_code.co_filename == name:

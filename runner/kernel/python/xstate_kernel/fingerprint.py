@@ -101,7 +101,7 @@ class Fingerprinter:
             except Opaque as e:
                 fp.opaque = str(e) or "opaque"
             except BaseException as e:  # the value's own code failed
-                fp.opaque = "%s while hashing" % type(e).__name__
+                fp.opaque = f"{type(e).__name__} while hashing"
         if fp.opaque:
             Reach(self, fp).run(value)
         elif code_owner.is_a(value, type) and code_owner.kind_of(value.__module__) == code_owner.PROGRAM:

@@ -55,7 +55,7 @@ class FunctionPart:
             self._compile_statements(body, filename, request)
 
     def name(self, local):
-        return "%s.%s" % (self.function, local)
+        return f"{self.function}.{local}"
 
     # compiling
 
@@ -94,8 +94,13 @@ class FunctionPart:
 
     def _compile_function(self, body, filename, declared):
         place = body[0] if body else ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
-        at = lambda node: ast.fix_missing_locations(ast.copy_location(node, place))
-        load = lambda name: ast.Name(name, ast.Load())
+
+        def at(node):
+            return ast.fix_missing_locations(ast.copy_location(node, place))
+
+        def load(name):
+            return ast.Name(name, ast.Load())
+
         begin = [ast.Global(list(declared))] if declared else []
         for n in self.locals:
             pop = ast.Call(ast.Attribute(load(_VALUES), "pop", ast.Load()), [ast.Constant(n)], [])
@@ -193,7 +198,7 @@ class FunctionPart:
         scratch = {_LOCALS: builtins.locals}
         exec(compile(ast.fix_missing_locations(tree), __file__, "exec", dont_inherit=True), scratch)
         for n, value in scratch[function.name](*args, **kwargs).items():
-            name = "%s.%s" % (self.call, n)
+            name = f"{self.call}.{n}"
             self.ns[name] = value
             self.names.store(name)
 

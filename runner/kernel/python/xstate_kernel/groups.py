@@ -149,7 +149,7 @@ class Groups:
         for p, q in _ways(x, y):
             both = p.keys() & q.keys()
             found.update(zip(map(p.__getitem__, both), map(q.__getitem__, both)))
-        places = {"%s %s" % pair for pair in found}
+        places = {f"{a} {b}" for a, b in found}
         return blake2b("\n".join(sorted(places)).encode(), digest_size=10).hexdigest() if places else ""
 
 
@@ -179,7 +179,7 @@ def _body(o):
     return members, o.__module__, tuple(map(id, o.__bases__)), len(_abc_dump(o)[0]) if isinstance(o, abc.ABCMeta) else 0
 
 
-class _Constant:
+class _Constant:  # noqa: PLW1641 - it is no key
     __slots__ = ("value",)
 
     def __init__(self, value):

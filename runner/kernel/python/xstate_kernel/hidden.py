@@ -90,7 +90,7 @@ class Hidden:
         """Sets the variables that waited for a module, without counting the running node as their reader or writer."""
         for v in [self.by_key[key] for key in self._waiting]:
             if v.module == module and v.loaded():
-                self.quietly(lambda: self._set_waiting(v))
+                self.quietly(lambda v=v: self._set_waiting(v))
 
     def _set_waiting(self, v):
         flags = v.touched, v.set_by_node, v.fresh, v.unseeded

@@ -152,7 +152,7 @@ def loaded(top):
         if was is not None
     )
     how = "printed" if top in _printed else "loaded"
-    return "%s %s" % (how, blake2b(repr(saw).encode(), digest_size=8).hexdigest()) if saw else how
+    return f"{how} {blake2b(repr(saw).encode(), digest_size=8).hexdigest()}" if saw else how
 
 
 def _resting(top):

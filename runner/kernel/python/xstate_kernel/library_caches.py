@@ -1,6 +1,5 @@
 """Decides by the code that uses a file whether it is in the cache of a library. Package caches gives the reasons."""
 
-from . import original as __builtins__
 import os
 import re
 import sys
@@ -44,7 +43,7 @@ def plain(name):
 
 def use(path):
     """Reports whether the code that uses a file now is a library's that keeps the file as a cache."""
-    if not path.startswith(_prefixes) or _settings is not None and _settings.fullmatch(path):
+    if not path.startswith(_prefixes) or (_settings is not None and _settings.fullmatch(path)):
         return False
     names = [o for o, pattern in _known if pattern is not None and pattern.fullmatch(path)]
     for root in _roots:
@@ -56,7 +55,7 @@ def use(path):
     libraries, called = _callers()
     if libraries is None:
         return False
-    return called is None or not libraries.isdisjoint(set().union(*names)) and not _named(called, path)
+    return called is None or (not libraries.isdisjoint(set().union(*names)) and not _named(called, path))
 
 
 def base(path):

@@ -142,7 +142,7 @@ class LibraryContainers:
             title = (
                 owner.__name__
                 if code_owner.is_a(owner, types.ModuleType)
-                else "%s.%s" % (owner.__module__, owner.__qualname__)
+                else f"{owner.__module__}.{owner.__qualname__}"
             )
             self._known[id(container)] = container, title, name, _flat(container)
 

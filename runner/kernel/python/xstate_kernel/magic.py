@@ -78,7 +78,7 @@ class Magic:
                 self._namespace,
             )
         elif name not in _FRONT_END:
-            raise UsageError("Line magic function `%%%s` not found." % name)
+            raise UsageError(f"Line magic function `%{name}` not found.")
 
     def load_extension(self, name):
         """%load_ext: there is no shell that an extension could extend. One that is not installed is an error."""
@@ -108,11 +108,11 @@ class Magic:
             "SVG": "image/svg+xml",
         }.get(name)
         if media is not None:
-            self._recorder.rich("display", {"text/plain": "<%s>" % name, media: body})
+            self._recorder.rich("display", {"text/plain": f"<{name}>", media: body})
         elif name in ("perl", "ruby", "script"):
             self._run((args.split() if name == "script" else [name]) + ["-e" if name != "script" else "-c", body])
         else:
-            raise UsageError("Cell magic `%%%%%s` not found." % name)
+            raise UsageError(f"Cell magic `%%{name}` not found.")
 
     def clock(self):
         return time.perf_counter(), time.process_time()
@@ -183,7 +183,7 @@ class Magic:
         existed = os.path.exists(path)
         with open(path, "a" if append else "w") as f:
             f.write(text)
-        print("%s %s" % ("Appending to" if append else "Overwriting" if existed else "Writing", path))
+        print(f"{'Appending to' if append else 'Overwriting' if existed else 'Writing'} {path}")
 
     def html(self, text):
         self._recorder.rich("display", {"text/plain": "<HTML>", "text/html": text})
@@ -198,7 +198,7 @@ class Magic:
             if not value:
                 return os.environ[name]
         os.environ[name.strip()] = value.strip()
-        print("env: %s=%s" % (name.strip(), value.strip()))
+        print(f"env: {name.strip()}={value.strip()}")
 
     def cd(self, folder=""):
         folder = folder.strip().strip("'\"")
@@ -228,12 +228,12 @@ class Magic:
             raise UsageError("%%run needs the name of a file: %run " + args)
         unknown = options - {"-i", "-n", "-e", "-t", "-G"}
         if unknown:
-            raise UsageError("%%run does not take %s here" % " ".join(sorted(unknown)))
+            raise UsageError(f"%run does not take {' '.join(sorted(unknown))} here")
         path = words[0]
         if not os.path.exists(path) and os.path.exists(path + ".py"):
             path += ".py"
         if not os.path.exists(path):
-            raise OSError("File `%r` not found." % path)
+            raise OSError(f"File `{path!r}` not found.")
         names = {k: v for k, v in self._namespace.items() if not k.startswith("__")} if "-i" in options else None
         own_name = os.path.splitext(os.path.basename(path))[0] if "-n" in options else "__main__"
         began, before = self.clock(), sys.argv
@@ -277,9 +277,9 @@ class Magic:
         try:
             value = get()
         except (NameError, AttributeError):
-            print("Object `%s` not found." % text)
+            print(f"Object `{text}` not found.")
             return
-        print("Type: %s\nDocstring: %s" % (type(value).__name__, getattr(value, "__doc__", None) or "<no docstring>"))
+        print(f"Type: {type(value).__name__}\nDocstring: {getattr(value, '__doc__', None) or '<no docstring>'}")
 
 
 class Captured:
@@ -310,11 +310,8 @@ class Captured:
 def _with_interpreter(command):
     """Returns a shell command in which python and pip are those of the session, whatever PATH holds."""
     python, pip = ('%s() { "$__python" "$@"; }; ', '%s() { "$__python" -m pip "$@"; }; ')
-    return "__python=%s; %s%s" % (
-        shlex.quote(sys.executable),
-        "".join([python % "python", python % "python3", pip % "pip", pip % "pip3"]),
-        command,
-    )
+    functions = python % "python" + python % "python3" + pip % "pip" + pip % "pip3"
+    return f"__python={shlex.quote(sys.executable)}; {functions}{command}"
 
 
 def _option(options, name):
@@ -325,7 +322,7 @@ def _option(options, name):
 
 
 def _report(wall, cpu):
-    print("CPU times: %.3g s\nWall time: %.3g s" % (time.process_time() - cpu, time.perf_counter() - wall))
+    print(f"CPU times: {time.process_time() - cpu:.3g} s\nWall time: {time.perf_counter() - wall:.3g} s")
 
 
 class _Timer:

@@ -66,6 +66,7 @@ _UNINTERRUPTED = frozenset(
         "frames",
         "observe",
         "observe_files",
+        "audit_events",
         "observe_calls",
         "observe_clocks",
         "observe_environ",
@@ -100,7 +101,11 @@ class Kernel:
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
         if options.get("script"):
             adapters.begin_script(self.recorder)
-        builtins.__xstate__ = magic.Magic(self.recorder, namespace, lambda mark: self.files.marks.add(mark))
+        builtins.__xstate__ = magic.Magic(
+            self.recorder,
+            namespace,
+            lambda mark: self.files.marks.add(mark),  # noqa: PLW0108 - there are no files yet
+        )
         if options.get("ipython"):
             builtins.display = self.display
         # before the first snapshot of hidden state
@@ -194,7 +199,7 @@ class Kernel:
                 reply, data = (
                     {
                         "ok": False,
-                        "error": "%s: %s" % (type(e).__name__, e),
+                        "error": f"{type(e).__name__}: {e!s}",
                         "trace": traceback.format_exc(),
                     },
                     b"",

@@ -52,9 +52,9 @@ class ModuleState:
         if was is None or before == (now.digest, now.parts, now.bound, places):
             return False
         different = {*before[1].items(), *before[2]} ^ {*now.parts.items(), *now.bound}
-        self.altered.update("%s.%s" % (name, k) for k, _ in different)
+        self.altered.update(f"{name}.{k}" for k, _ in different)
         self.altered.update(
-            "%s.%s" % (name, (place or "").partition(" ")[0]) for _, place in (before[3] or {}).items() ^ places.items()
+            f"{name}.{(place or '').partition(' ')[0]}" for _, place in (before[3] or {}).items() ^ places.items()
         )
         return True
 
@@ -89,7 +89,7 @@ class ModuleState:
                 inner = v.values() if type(v) is dict else v if type(v) in (list, tuple) else ()
                 found = dict.fromkeys(map(id, walk.mutable([v, *inner])))
             else:
-                found = {i: "%s %s" % (k, place) for i, place in fp.ids.items()}
+                found = {i: f"{k} {place}" for i, place in fp.ids.items()}
             found.pop(id(made), None)
             lines += sorted((str(places[i]), str(found[i])) for i in found.keys() & places.keys())
             places = {**found, **places}
@@ -110,7 +110,7 @@ class _Content:
         self.living = []
         lines = []
         for k, v in sorted(space.items()):
-            if k in _MACHINERY or sys.modules.get("%s.%s" % (name, k), space) is v:
+            if k in _MACHINERY or sys.modules.get(f"{name}.{k}", space) is v:
                 continue  # other code imported this submodule
             if type(v) in atoms.ATOMS:
                 lines.append((k, v))

@@ -192,7 +192,7 @@ class Modules:
             and value.__flags__ & _HEAP
             and code_owner.kind_of(value.__module__) == code_owner.LIBRARY
         ):
-            self._before[id(value)] = (value, "%s.%s" % (value.__module__, value.__qualname__), dict(vars(value)))
+            self._before[id(value)] = (value, f"{value.__module__}.{value.__qualname__}", dict(vars(value)))
 
     def _take_targets(self, name):
         for first, *rest in self._targets[name]:
@@ -226,7 +226,7 @@ class Modules:
         self._active = False
 
     def state(self, name):
-        return "%s %s" % (self.module_state.digest(name), self._workspace.text(name))
+        return f"{self.module_state.digest(name)} {self._workspace.text(name)}"
 
     def changed(self):
         """Returns what the node changed in libraries and in sys.modules."""

@@ -256,7 +256,10 @@ class NodeRun:
             self.reached = self.imports.modules_of(self.imports_read, self.reads)
         self.changed, self.quiet, self.loud = self.modules.end(self.reached)
         again = self.unbound_reads()
-        outdated = lambda: self.imports_read | kernel.workspace.imported()
+
+        def outdated():
+            return self.imports_read | kernel.workspace.imported()
+
         stale = not self.fresh and (
             (self.files.objects and kernel.dropped_earlier) or libraries.outdated(outdated, self.imported)
         )
@@ -417,7 +420,10 @@ def _environ_changes(before, after, put):
     """Returns the variables that the node set, even to the same value, with their values; None for a removed one."""
     if before == after and not put:
         return {}
-    text = lambda raw: os.fsdecode(raw) if isinstance(raw, bytes) else raw  # bytes on POSIX
+
+    def text(raw):
+        return os.fsdecode(raw) if isinstance(raw, bytes) else raw  # bytes on POSIX
+
     return {
         text(k): text(after.get(k))
         for k in before.keys() | after.keys() | put.keys()

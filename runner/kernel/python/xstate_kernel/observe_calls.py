@@ -79,57 +79,6 @@ def _watch_descriptors(files):
 
     A program's descriptor for a file on disk is separate state. The kernel marks a node that leaves another descriptor
     open, or uses one that another node opened. Libraries keep their descriptors in objects."""
-
-    def by_program(original):
-        frame = sys._getframe(2)
-        while frame.f_code.co_filename == __file__:  # dup is wrapped twice
-            frame = frame.f_back
-        if original.__name__ == "dup" and "dup" not in frame.f_code.co_names:
-            return False  # native code calls dup, for example NumPy's to read and write elements of a file
-        return not code_owner.is_library_path(frame.f_code.co_filename)
-
-    def opens(original):
-        def wrapper(*args, **kwargs):
-            found = original(*args, **kwargs)
-            if files.active:
-                mine = by_program(original)
-                if (
-                    mine
-                    and files.numbers
-                    and original is opens_file
-                    and len(args) > 1
-                    and kwargs.get("dir_fd") is None
-                    and not isinstance(args[0], int)
-                ):
-                    files.active = False
-                    found = descriptors.place(found, os.fsdecode(args[0]), args[1])
-                    files.active = True
-                    if descriptors.use(found):
-                        return found
-                files.descriptors.update(dict.fromkeys(found if type(found) is tuple else (found,), mine))
-            return found
-
-        return named(wrapper, original)
-
-    def uses(original):
-        def wrapper(fd, *args, **kwargs):
-            if files.active and isinstance(fd, int) and fd > 2:
-                path = descriptors.use(fd)
-                if path is not None:
-                    files.use_open_file(path, original in writes)
-                    if original in ends:
-                        descriptors.lend(fd)
-                elif fd not in files.descriptors and by_program(original):
-                    files.marks.add("unobserved descriptor")
-                if original in ends:
-                    files.descriptors.pop(fd, None)
-            found = original(fd, *args, **kwargs)
-            if original is replaces and files.active:
-                files.on_descriptor(found)
-            return found
-
-        return named(wrapper, original)
-
     opens_file, replaces, ends, writes = (
         os.open,
         os.dup2,
@@ -138,7 +87,8 @@ def _watch_descriptors(files):
     )
     for name in ("open", "pipe", "dup", "memfd_create"):
         if hasattr(os, name):
-            setattr(os, name, opens(getattr(os, name)))
+            original = getattr(os, name)
+            setattr(os, name, _opens(files, original, original is opens_file))
     for name in (
         "close",
         "fdopen",
@@ -157,7 +107,66 @@ def _watch_descriptors(files):
         "dup",
         "dup2",
     ):
-        setattr(os, name, uses(getattr(os, name)))
+        original = getattr(os, name)
+        setattr(os, name, _uses(files, original, original in writes, original in ends, original is replaces))
+
+
+def _by_program(original):
+    """Reports whether the program, and no library, called the wrapper of a function that calls this."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename == __file__:  # dup is wrapped twice
+        frame = frame.f_back
+    if original.__name__ == "dup" and "dup" not in frame.f_code.co_names:
+        return False  # native code calls dup, for example NumPy's to read and write elements of a file
+    return not code_owner.is_library_path(frame.f_code.co_filename)
+
+
+def _opens(files, original, is_open):
+    """Wraps a function that opens descriptors. is_open: it is os.open."""
+
+    def wrapper(*args, **kwargs):
+        found = original(*args, **kwargs)
+        if files.active:
+            mine = _by_program(original)
+            if (
+                is_open
+                and mine
+                and files.numbers
+                and len(args) > 1
+                and kwargs.get("dir_fd") is None
+                and not isinstance(args[0], int)
+            ):
+                files.active = False
+                found = descriptors.place(found, os.fsdecode(args[0]), args[1])
+                files.active = True
+                if descriptors.use(found):
+                    return found
+            files.descriptors.update(dict.fromkeys(found if type(found) is tuple else (found,), mine))
+        return found
+
+    return named(wrapper, original)
+
+
+def _uses(files, original, writes, ends, replaces):
+    """Wraps a function that uses a descriptor: whether it writes to it, ends its use, or puts another file there."""
+
+    def wrapper(fd, *args, **kwargs):
+        if files.active and isinstance(fd, int) and fd > 2:
+            path = descriptors.use(fd)
+            if path is not None:
+                files.use_open_file(path, writes)
+                if ends:
+                    descriptors.lend(fd)
+            elif fd not in files.descriptors and _by_program(original):
+                files.marks.add("unobserved descriptor")
+            if ends:
+                files.descriptors.pop(fd, None)
+        found = original(fd, *args, **kwargs)
+        if replaces and files.active:
+            files.on_descriptor(found)
+        return found
+
+    return named(wrapper, original)
 
 
 def _lookup(files, original, follow):

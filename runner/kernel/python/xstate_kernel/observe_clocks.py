@@ -127,7 +127,7 @@ def _stopwatch(files, original):
 
 
 def _has_cookies(variables):
-    """Reports whether a function of http.cookiejar has cookies, which may expire. It reads the clock before it looks."""
+    """Reports whether a function of http.cookiejar has cookies, which may expire. It reads the clock first."""
     response = variables.get("response")
     return bool(getattr(variables.get("self"), "_cookies", True)) or (
         response is not None and bool(response.info().get_all("Set-Cookie"))

@@ -16,6 +16,7 @@ from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
+    audit_events,
     bytecode,
     calls,
     code_owner,
@@ -59,19 +60,19 @@ class Files:
         self._home = threading.get_ident()
         self._spool = spool  # folder for copies of files before their first write
         self.store = os.path.realpath(store) + os.sep
-        self._folder = os.path.realpath(folder) + os.sep
+        self.folder = os.path.realpath(folder) + os.sep
         # A folder in the store is a private one, whose files are the program's.
-        self._private = self._folder if self._folder.startswith(self.store) else None
-        descriptors.folder = self._folder
+        self._private = self.folder if self.folder.startswith(self.store) else None
+        descriptors.folder = self.folder
         self.above = code_owner.folders_above(
-            self._folder
+            self.folder
         )  # libraries check these folders for links in the paths of their own files
-        self._on_code = on_code  # called with each code object that is executed at run time
+        self.on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
         self._count = 0
         self._known = set()  # every path that the program read or wrote
         self._wrote = set()  # every path that it wrote
-        self._logs = {}  # write-ahead log that a connection of SQLite may write → its state when the node began
+        self.logs = {}  # write-ahead log that a connection of SQLite may write → its state when the node began
         self._prepare(os.path.realpath(store))
         self.handles = handles.Handles()
         self.proxy = None  # its host and port, where it records what the program requests
@@ -95,7 +96,7 @@ class Files:
         sys.addaudithook(hook)
 
     def _prepare(self, store):
-        self._scan = scan.Scan(self._folder.rstrip(os.sep), store, self._copy)
+        self.scan = scan.Scan(self.folder.rstrip(os.sep), store, self._copy)
         self._journal = os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def reset(self):
@@ -132,10 +133,10 @@ class Files:
         if observed:
             sandbox.mark("begin", observed)
         descriptors.begin()
-        self._scan.begin()
+        self.scan.begin()
         for p in self._wrote.intersection((*self.handles.paths.values(), *logs)):
             self._announce(p, None)
-        self._logs = {p: _state(p) for p in self._logs}
+        self.logs = {p: _state(p) for p in self.logs}
         self._thread = threading.get_ident()
         self.active = True
 
@@ -145,14 +146,14 @@ class Files:
             sandbox.mark("end", self.observed)
         if descriptors.end():
             self.marks.add("unobserved descriptor")
-        if self.chance or any(now and now != was for p, was in self._logs.items() for now in (_state(p),)):
+        if self.chance or any(now and now != was for p, was in self.logs.items() for now in (_state(p),)):
             self.marks.add("entropy")  # SQLite draws the salt of a log
         if any(self.descriptors.values()):
             self.marks.add("unobserved descriptor")
         if any(os.environ._data.get(k) != v for k, v in self.put.items()):
             self.marks.add("unobserved os.putenv")
         self.modes -= self.caches
-        for path, before in self._scan.changes():
+        for path, before in self.scan.changes():
             if path in self.writes:
                 continue
             if before is not None:
@@ -166,7 +167,7 @@ class Files:
 
     def folder_in(self, text):
         """Reports whether a text holds the path of the workspace."""
-        return self._folder in text
+        return self.folder in text
 
     def path_of(self, path, dir_fd=None, follow=True):
         """Returns the absolute path without symbolic links if it is relevant, else None.
@@ -212,7 +213,7 @@ class Files:
             )
             or "__pycache__" in p
             or p.endswith(".pyc")
-            or (self._library(p) and (".dist-info/" not in p or _library_imports()))
+            or (self._library(p) and (".dist-info/" not in p or audit_events.library_imports()))
         )
 
     def _links(self, p, depth):
@@ -229,13 +230,11 @@ class Files:
                 )
                 return
 
-    _library_folders = {}
-
     def _library(self, p):
         folder = os.path.dirname(p)
-        known = self._library_folders.get(folder)
+        known = _library_folders.get(folder)
         if known is None:
-            known = self._library_folders[folder] = code_owner.is_library_path(os.path.join(folder, "x"))
+            known = _library_folders[folder] = code_owner.is_library_path(os.path.join(folder, "x"))
         return known
 
     def read(self, path, dir_fd=None, follow=True):
@@ -256,9 +255,9 @@ class Files:
     def packages_listed(self, path):
         """Counts what a folder lists of installed packages as read: importlib.metadata looks at no other names, and
         lists the folder again only after a change."""
-        self._listed(_packages_in(os.path.realpath(path)))
+        self.note_listing(_packages_in(os.path.realpath(path)))
 
-    def _listed(self, name):
+    def note_listing(self, name):
         libraries.looked("dir", name)
         self.listings.add(name)
 
@@ -280,7 +279,7 @@ class Files:
         """Records what a library reads if a restore imports it."""
         self.restoring = False
         try:
-            p = self.path_of(path) if frame is None else self._listing(path, frame)
+            p = self.path_of(path) if frame is None else self.listing(path, frame)
             if p is not None:
                 libraries.looked(kind, p)
         finally:
@@ -290,12 +289,12 @@ class Files:
         p = self.path_of(path, dir_fd, follow)
         if p is None or p in self.writes or p in self.caches:
             return
-        if not p.startswith(self._folder) and _library_imports():
+        if not p.startswith(self.folder) and audit_events.library_imports():
             self.caches.add(p)
             self.reads.pop(p, None)
         else:
             folder = os.path.dirname(p)
-            if folder.startswith(self._folder) and folder not in self.writes:
+            if folder.startswith(self.folder) and folder not in self.writes:
                 self.reads.setdefault(folder, "presence")  # without the folder, the write fails
             self.writes[p] = before = self._before(p)
             self._announce(p, before)
@@ -307,7 +306,7 @@ class Files:
         try:
             os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
         except OSError as e:
-            disk.check(e, "note that the program writes %s" % p)
+            disk.check(e, f"note that the program writes {p}")
             raise
 
     def _before(self, p):
@@ -336,7 +335,7 @@ class Files:
                         return copy
                     dst.write(chunk)
         except OSError as e:
-            disk.check(e, "copy %s before the program writes it" % p)
+            disk.check(e, f"copy {p} before the program writes it")
             raise
 
     def _audit(self, event, args):
@@ -351,7 +350,7 @@ class Files:
             ):
                 self._code_asked(f, sys._getframe(2))
             return
-        seen = event in _EVENTS or event[:7] in _PREFIXES
+        seen = event in audit_events.HANDLERS or event[:7] in _PREFIXES
         if not seen and event not in guard.EVENTS:
             self._passed.add(event)
             return
@@ -366,7 +365,7 @@ class Files:
         if self.restoring and event in ("os.listdir", "os.scandir"):
             self.look_aside("dir", args[0], sys._getframe(2))
         if self.restoring and event == "exec":
-            self._on_code(args[0])
+            self.on_code(args[0])
         if (self.restoring or self.active) and event in ("os.putenv", "os.unsetenv"):
             if libraries.set_variable(args[0], args[1] if len(args) > 1 else None) is None:
                 self.put_by_program.add(args[0])
@@ -403,107 +402,17 @@ class Files:
             what = guard.effect(event, args, self._guard)
         finally:
             self.active = active
-        if what is not None and not (what.startswith("file") and _library_imports()):
+        if what is not None and not (what.startswith("file") and audit_events.library_imports()):
             if ".pyc" not in what:  # Python works without compiled files
                 self.marks.add("refused " + what)
             raise PermissionError("xstate refused an effect outside the workspace: " + what)
 
     def _event(self, event, args):
-        if event == "open":
-            self._open(*args)
-        elif event == "exec":
-            code = args[0]
-            if isinstance(code, types.CodeType):
-                self._on_code(code)
-        elif event == "pickle.find_class":
-            if args[0] == "__main__":
-                self.names.add(args[1].partition(".")[0])
-            else:
-                self.unpickled.add(args[0])
-        elif event in ("os.listdir", "os.scandir"):
-            name = self._listing(args[0], sys._getframe(3))  # above the hook
-            if name is not None:
-                self._listed(name)
-                if name == self.path_of(args[0]) and os.path.basename(name) == libraries.PACKAGES:
-                    self.marks.add("unobserved " + event)  # it has the name of another key
-        elif event in ("os.remove", "os.rmdir", "os.mkdir"):
-            self.seen(args[0], args[-1])
-            self.written(args[0], args[-1], False)
-        elif event == "os.chdir":
-            self.seen(args[0], follow=True)  # without the folder, chdir fails
-            self.moved = True
-        elif event in ("os.putenv", "os.unsetenv"):
-            self.put[args[0]] = args[1] if len(args) > 1 else None
-        elif event in ("os.truncate", "os.utime"):
-            self.read(args[0])
-            self.written(args[0])
-        elif event == "os.chmod":
-            p = self.path_of(args[0], args[2])
-            if p is not None:
-                self.seen(p)
-                self.chmods.setdefault(p, stat.S_IMODE(os.stat(p).st_mode))
-        elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
-            if not code_owner.importing():
-                self.marks.add("entropy")  # the file name is random
-        elif event == "os.rename":
-            self.read(args[0], args[2], False)
-            self.seen(args[1], args[3])
-            self.written(args[0], args[2], False)
-            self.written(args[1], args[3], False)
-            if not isinstance(args[0], int) and os.path.isdir(args[0]):
-                self._moved(os.path.abspath(os.fsdecode(args[0])), os.path.abspath(os.fsdecode(args[1])))
-        elif event == "os.symlink":
-            self.seen(args[1], args[2])
-            self.written(args[1], args[2], False)
-        elif event == "os.link":
-            self.read(args[0], args[2])
-            self.seen(args[1], args[3])
-            self.written(args[0], args[2])
-            self.written(args[1], args[3], False)
-        elif event in (
-            "subprocess.Popen",
-            "os.system",
-            "os.exec",
-            "os.posix_spawn",
-            "os.fork",
-            "os.forkpty",
-            "pty.spawn",
-        ):
-            if not self.observed:
-                if not _library_imports():
-                    self.marks.add("subprocess")
-                self._scan.before()
-                self._command(args)
-            self.on_child()
-            self.forked = self.forked or event in ("os.fork", "os.forkpty")
-            if len(args) < 4 or args[3] is None:
-                self.environ.add("+")
-        elif event in ("sqlite3.connect",):
-            name = os.fsdecode(args[0]) if isinstance(args[0], (str, bytes, os.PathLike)) else ""
-            if name.startswith("file:"):
-                name = name[5:].partition("?")[0]
-            if name not in (":memory:", ""):
-                self.read(name)
-                for more in ("", "-journal", "-wal", "-shm"):
-                    self.written(name + more)
-                if self.path_of(name) is not None:
-                    self._logs.setdefault(os.path.realpath(name) + "-wal")
-        elif event in _ALL_OBJECTS:
-            if not code_owner.is_library_path(sys._getframe(3).f_code.co_filename):  # above the hook
-                self.marks.add("unobserved " + event)
-                self.objects = True
-                if observe.watching is not None:
-                    observe.watching.everything = True
-        elif event.startswith("socket.") and event in (
-            "socket.connect",
-            "socket.getaddrinfo",
-            "socket.sendto",
-            "socket.bind",
-        ):
-            if self.proxy is None or not proxy.meant(self.proxy, event, args):
-                self.marks.add("network")
+        handler = audit_events.HANDLERS.get(event)
+        if handler is not None:
+            handler(self, event, args)
 
-    def _listing(self, path, frame):
+    def listing(self, path, frame):
         """Returns the name under which a listing of a folder counts, or None."""
         path = self.path_of("." if path is None else path)
         if path is None or frame.f_code.co_filename == "<frozen importlib._bootstrap_external>":
@@ -512,30 +421,6 @@ class Files:
             frame = frame.f_back
         packages = frame.f_code.co_name == "children" and frame.f_globals.get("__name__") == "importlib.metadata"
         return _packages_in(path) if packages else path
-
-    def _moved(self, old, new):
-        """Records a renamed directory: its files disappear from the old path and appear at the new one."""
-        for folder, folders, files in os.walk(old):
-            self.listings.add(folder)
-            for name in folders + files:
-                path = os.path.join(folder, name)
-                self.read(path, follow=False)
-                self.written(path, follow=False)
-                self.written(os.path.join(new, os.path.relpath(path, old)), follow=False)
-
-    def _command(self, args):
-        """Counts the workspace files that a command names as read."""
-        folder = args[2] if len(args) > 2 and isinstance(args[2], (str, bytes, os.PathLike)) else "."
-        todo = list(args[:2])
-        while todo:
-            word = todo.pop()
-            if isinstance(word, (list, tuple)):
-                todo.extend(word)
-            elif isinstance(word, (str, bytes, os.PathLike)):
-                for part in os.fsdecode(word).split():
-                    p = self.path_of(os.path.join(os.fsdecode(folder), part.strip("'\"")))
-                    if p is not None and p.startswith(self._folder) and os.path.isfile(p):
-                        self.read(p)
 
     def look_at_handles(self, opaque, apart):
         """Finds the program's files that are open or mapped, except those in apart.
@@ -570,7 +455,7 @@ class Files:
         if self.observed:
             return
         self.active = False
-        self._scan.before()
+        self.scan.before()
         self.active = True
         for attach, name in {m for c in codes for k in c.co_consts if type(k) is str for m in SQL.findall(k)}:
             if attach and name:
@@ -590,25 +475,6 @@ class Files:
             if self.listings and not self.looks:
                 self.marks.add("clock")  # a directory entry may have shown a time
 
-    def _open(self, path, mode, flags):
-        if isinstance(path, int):
-            number, path = path, descriptors.use(path)
-            if path is not None:
-                self.use_open_file(path, True)
-                descriptors.lend(number)
-                self.active = False  # in the hook
-            return
-        if not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND):
-            self.read(path)
-            return
-        if flags & os.O_EXCL:
-            self.seen(path)
-            if os.path.lexists(path):
-                return  # opening it fails
-        elif not flags & os.O_TRUNC:
-            self.read(path)
-        self.written(path)
-
     def use_open_file(self, path, written):
         """Records the use of a file that another node may have opened."""
         self.active = False
@@ -627,56 +493,11 @@ def _state(path):
     return (st.st_ino, st.st_size, st.st_mtime_ns) if st.st_size else None
 
 
-def _library_imports():
-    """Reports whether a library that is being imported causes the present event."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if name == "<frozen importlib._bootstrap>":
-            return True
-        if not name.startswith("<frozen ") and not code_owner.is_library_path(name):
-            return False
-        frame = frame.f_back
-    return False
+_library_folders = {}  # folder → whether its files are a library's
 
 
 def _packages_in(folder):
     return folder if folder.lower().endswith(".egg") else os.path.join(folder, libraries.PACKAGES)
 
 
-_ALL_OBJECTS = frozenset(("gc.get_objects", "gc.get_referrers"))
-_EVENTS = (
-    frozenset(
-        (
-            "open",
-            "exec",
-            "os.chdir",
-            "os.listdir",
-            "os.scandir",
-            "os.remove",
-            "os.truncate",
-            "os.rename",
-            "os.link",
-            "os.symlink",
-            "os.mkdir",
-            "os.rmdir",
-            "os.chmod",
-            "os.utime",
-            "os.putenv",
-            "os.unsetenv",
-            "pickle.find_class",
-            "tempfile.mkstemp",
-            "tempfile.mkdtemp",
-            "subprocess.Popen",
-            "os.system",
-            "os.exec",
-            "os.posix_spawn",
-            "os.fork",
-            "os.forkpty",
-            "pty.spawn",
-            "sqlite3.connect",
-        )
-    )
-    | _ALL_OBJECTS
-)
 _PREFIXES = frozenset(("socket.",))

@@ -193,7 +193,7 @@ def _key(form):
 def give(names):
     """Returns the text of a node that gives values to another language."""
     names = json.loads(names)
-    return "__xstate__.give({%s})" % ", ".join(f"{n!r}: {n}" for n in names)
+    return f"__xstate__.give({{{', '.join(f'{n!r}: {n}' for n in names)}}})"
 
 
 def take(text):

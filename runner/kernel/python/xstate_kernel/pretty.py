@@ -196,7 +196,7 @@ def _class(p, value, cycle):
 
 def _qualified(value, name):
     module = getattr(value, "__module__", None)
-    return name if module in (None, "builtins") else "%s.%s" % (module, name)
+    return name if module in (None, "builtins") else f"{module}.{name}"
 
 
 def _function(p, value, cycle):
@@ -205,7 +205,7 @@ def _function(p, value, cycle):
         name += str(inspect.signature(value))
     except Exception:
         pass
-    p.text("<function %s>" % name)
+    p.text(f"<function {name}>")
 
 
 def _exception(p, value, cycle):

@@ -28,69 +28,15 @@ class Reach:
 
     def run(self, root):
         fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
-        seen, level, keep = (
-            {id(root), id(None), id(self.owner.namespace), id(vars(builtins))},
-            [root],
-            [],
-        )  # frames have the builtins
+        # frames have the builtins
+        seen, level, keep = {id(root), id(None), id(self.owner.namespace), id(vars(builtins))}, [root], []
         owned = adapters.shared_internals()
         while level and len(seen) < self.LIMIT:
-            kinds = {}
+            kinds, inner = {}, []
             for o in level:
                 kinds.setdefault(type(o), []).append(o)
-            inner = []
             for kind, group in kinds.items():
-                adapter = adapters.of_type(kind)
-                if issubclass(kind, types.ModuleType):
-                    group = [m for m in group if code_owner.made_by_hand(m)]
-                    if not group:
-                        continue
-                elif (
-                    kind.__module__ == "pybind11_builtins"
-                    or (isinstance(kind, enum.EnumMeta) and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY)
-                    or (adapter is not None and adapter.unchanging(kind))
-                ):
-                    continue  # these never change
-                if (
-                    level[0] is root
-                    or issubclass(kind, types.ModuleType)
-                    or (not issubclass(kind, NO_ALIAS) and kind is not object and kind not in IMMUTABLE_TYPES)
-                ):
-                    fp.ids.update(dict.fromkeys(map(id, group), "x"))
-                handles.note(fp, kind, group)
-                if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
-                    fp.ids[id(_CONNECTED)] = "n"
-                if kind is types.FunctionType:
-                    for f in group:
-                        if f.__globals__ is self.owner.namespace:
-                            self.code(f.__code__)
-                            fp.soft[id(f)] = f
-                        elif code_owner.kind_of(f.__module__) == code_owner.WORKSPACE:
-                            fp.files.add(f.__module__)
-                        elif own_globals(f):
-                            inner.append(f.__globals__)
-                        inner += (f.__closure__, f.__defaults__, f.__dict__ or None)
-                elif issubclass(kind, type):
-                    for c in group:
-                        if code_owner.kind_of(c.__module__) == code_owner.WORKSPACE:
-                            fp.files.add(c.__module__)
-                        if code_owner.kind_of(c.__module__) == code_owner.PROGRAM:
-                            fp.soft[id(c)] = c
-                            inner += [*vars(c).values(), c.__bases__]
-                else:
-                    for o in group if kind in (types.GeneratorType, types.CoroutineType) else ():
-                        frame = getattr(o, "gi_frame", None) or getattr(o, "cr_frame", None)
-                        if frame is not None:
-                            self.code(frame.f_code)
-                    inner += gc.get_referents(*group)
-                    inner.append(kind)
-                    if adapter is not None:
-                        inner += adapter.referents(fp, kind, group, owned)
-                    if issubclass(kind, weakref.ref):
-                        fp.weak = fp.lifetime_sensitive = True
-                        inner += [r() for r in group]
-                    if kind is _Variable:
-                        inner += [o.get(None) for o in group]  # its value in this context
+                inner += self.met(kind, group, owned, level[0] is root)
             inner = [o for o in inner if type(o) not in ATOMS]
             keep.append(inner)
             found = dict(zip(map(id, inner), inner))
@@ -106,6 +52,69 @@ class Reach:
             fp.handles.add(handles.ANY)
         if not fp.partial and not issubclass(type(root), NO_ALIAS):
             known[id(root)] = fp
+
+    def met(self, kind, group, owned, outermost):
+        """Notes objects of one type, and returns what they refer to."""
+        adapter = adapters.of_type(kind)
+        if issubclass(kind, types.ModuleType):
+            group = [m for m in group if code_owner.made_by_hand(m)]
+            if not group:
+                return []
+        elif _unchanging(kind, adapter):
+            return []
+        if (
+            outermost
+            or issubclass(kind, types.ModuleType)
+            or (not issubclass(kind, NO_ALIAS) and kind is not object and kind not in IMMUTABLE_TYPES)
+        ):
+            self.fp.ids.update(dict.fromkeys(map(id, group), "x"))
+        handles.note(self.fp, kind, group)
+        if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
+            self.fp.ids[id(_CONNECTED)] = "n"
+        if kind is types.FunctionType:
+            return self.functions(group)
+        if issubclass(kind, type):
+            return self.classes(group)
+        return self.others(kind, group, adapter, owned)
+
+    def functions(self, group):
+        inner = []
+        for f in group:
+            if f.__globals__ is self.owner.namespace:
+                self.code(f.__code__)
+                self.fp.soft[id(f)] = f
+            elif code_owner.kind_of(f.__module__) == code_owner.WORKSPACE:
+                self.fp.files.add(f.__module__)
+            elif own_globals(f):
+                inner.append(f.__globals__)
+            inner += (f.__closure__, f.__defaults__, f.__dict__ or None)
+        return inner
+
+    def classes(self, group):
+        inner = []
+        for c in group:
+            if code_owner.kind_of(c.__module__) == code_owner.WORKSPACE:
+                self.fp.files.add(c.__module__)
+            if code_owner.kind_of(c.__module__) == code_owner.PROGRAM:
+                self.fp.soft[id(c)] = c
+                inner += [*vars(c).values(), c.__bases__]
+        return inner
+
+    def others(self, kind, group, adapter, owned):
+        fp = self.fp
+        for o in group if kind in (types.GeneratorType, types.CoroutineType) else ():
+            frame = getattr(o, "gi_frame", None) or getattr(o, "cr_frame", None)
+            if frame is not None:
+                self.code(frame.f_code)
+        inner = [*gc.get_referents(*group), kind]
+        if adapter is not None:
+            inner += adapter.referents(fp, kind, group, owned)
+        if issubclass(kind, weakref.ref):
+            fp.weak = fp.lifetime_sensitive = True
+            inner += [r() for r in group]
+        if kind is _Variable:
+            inner += [o.get(None) for o in group]  # its value in this context
+        return inner
 
     def absorb(self, other):
         """Reuses the earlier result for an object that the walk reaches: a figure refers to all of its axes, and an
@@ -124,6 +133,15 @@ class Reach:
         names, imports = bytecode.code_facts(code)
         self.fp.deps |= names
         self.fp.imports |= imports
+
+
+def _unchanging(kind, adapter):
+    """Reports whether objects of a type never change, and refer to nothing that changes."""
+    return (
+        kind.__module__ == "pybind11_builtins"
+        or (isinstance(kind, enum.EnumMeta) and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY)
+        or (adapter is not None and adapter.unchanging(kind))
+    )
 
 
 def _hides(t):

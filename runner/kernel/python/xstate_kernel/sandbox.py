@@ -14,4 +14,4 @@ _access = os.access  # as it is before the hooks wrap it
 def mark(what, name):
     """Sends a message: "begin" or "end" with the number of a node, or "wrote" with the path of a file whose former
     content the hooks have kept."""
-    _access("/.xstate/%s/%s" % (what, name), os.F_OK)
+    _access(f"/.xstate/{what}/{name}", os.F_OK)

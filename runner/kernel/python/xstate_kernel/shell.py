@@ -39,7 +39,7 @@ class ZMQInteractiveShell:
         if name in ("sx", "system"):
             return kernel.getoutput(line)
         if name in _SHELL:
-            return kernel.system("%s %s" % (name, line))
+            return kernel.system(f"{name} {line}")
         if name in _DYNAMIC:
             kernel.mark("unobserved %" + name)
         return kernel.magic(name, line)
@@ -126,11 +126,11 @@ def _plain(code):
 def _call(line):
     indent, target, mark, text = line[1], line[2], line[3], line[4]
     if mark == "!":
-        call = "%s(%r)" % ("getoutput" if target or text.startswith("!") else "system", text.lstrip("!").strip())
+        call = f"{'getoutput' if target or text.startswith('!') else 'system'}({text.lstrip('!').strip()!r})"
     else:
         name, _, rest = text.partition(" ")
-        call = "run_line_magic(%r, %r)" % (name, rest.strip())
-    return "%s%s get_ipython().%s" % (indent, target, call) if target else "%sget_ipython().%s" % (indent, call)
+        call = f"run_line_magic({name!r}, {rest.strip()!r})"
+    return f"{indent}{target} get_ipython().{call}" if target else f"{indent}get_ipython().{call}"
 
 
 def _evaluated(code):

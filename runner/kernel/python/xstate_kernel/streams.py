@@ -315,7 +315,7 @@ class Stream(io.TextIOBase):
 
     @property
     def name(self):
-        return "<%s>" % _STREAMS[self._number]
+        return f"<{_STREAMS[self._number]}>"
 
     @property
     def errors(self):
@@ -341,7 +341,7 @@ class Stream(io.TextIOBase):
             except ValueError:  # it does not fit, or cannot be encoded
                 pass
         if not isinstance(text, str):
-            raise TypeError("write() argument must be str, not %s" % type(text).__name__)
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         if text:
             _recorder.write(self._number, text.encode("utf-8", _ERRORS[self._number]))
         return len(text)
@@ -382,7 +382,7 @@ def _end_characters():
 
 # The bytes of a character may come in several writes: programs copy files in pieces. What waits for the rest is no
 # attribute of a stream, for it is no part of a value that holds the stream.
-_begun = {"<%s>" % name: codecs.getincrementaldecoder("utf-8")("replace") for name in _STREAMS}
+_begun = {f"<{name}>": codecs.getincrementaldecoder("utf-8")("replace") for name in _STREAMS}
 STREAMS = Stream(0), Stream(1)  # sys.stdout and sys.stderr of the program
 # What the streams write to. It is no attribute of theirs: who holds a stream would share it with all who hold one.
 _recorder = _put = _home = None

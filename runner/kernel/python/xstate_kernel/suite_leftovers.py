@@ -121,7 +121,9 @@ def stayed(was, files):
 
 
 def moved(was, now):
-    decode = lambda k: os.fsdecode(k) if isinstance(k, bytes) else k
+    def decode(k):
+        return os.fsdecode(k) if isinstance(k, bytes) else k
+
     left = {"env:" + decode(k) for k in was[0].keys() | now[0].keys() if was[0].get(k) != now[0].get(k)}
     left -= {"env:PYTEST_CURRENT_TEST"}
     if was[1] != now[1]:

@@ -74,7 +74,7 @@ def _load(path):
         sys.path.insert(0, folder)
     module = importlib.import_module(name)
     if os.path.realpath(module.__file__ or "") != os.path.realpath(path):
-        raise ImportError("%s is another module than %s: give test files names of their own" % (module.__file__, path))
+        raise ImportError(f"{module.__file__} is another module than {path}: give test files names of their own")
     return module
 
 
@@ -90,12 +90,10 @@ def _collect(path, wanted, module):
             add(name, "function", value)
         elif isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == module.__name__:
             for method in unittest.TestLoader().getTestCaseNames(value):
-                add("%s::%s" % (name, method), "unittest", _case(value, method))
+                add(f"{name}::{method}", "unittest", _case(value, method))
         elif name.startswith("Test") and isinstance(value, type):
             for method in [m for m in dir(value) if m.startswith("test")]:
-                add(
-                    "%s::%s" % (name, method), "function", lambda value=value, method=method: getattr(value(), method)()
-                )
+                add(f"{name}::{method}", "function", lambda value=value, method=method: getattr(value(), method)())
     for test in doctest.DocTestFinder(exclude_empty=True).find(module):
         if test.examples:
             add(test.name, "doctest", _doctest(test))

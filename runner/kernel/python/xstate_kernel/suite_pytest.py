@@ -50,7 +50,7 @@ class Plugin:
 
     def configuration(self, config):
         """Returns a digest of pytest's configuration and of its plugins."""
-        plugins = sorted("%s %s" % (d.project_name, d.version) for _, d in config.pluginmanager.list_plugin_distinfo())
+        plugins = sorted(f"{d.project_name} {d.version}" for _, d in config.pluginmanager.list_plugin_distinfo())
         inicfg = (
             config._inicfg if hasattr(config, "_inicfg") else config.inicfg
         )  # the latter warns from pytest 9 on, and warnings may be errors
@@ -192,7 +192,7 @@ def _outcome(reports):
             now = "failed" if r.when == "call" else "error"
             outcome = "failed" if "failed" in (now, outcome) else "error"
             texts.append(r.longreprtext)
-            texts += ["%s\n%s" % (title.center(60, "-"), text) for title, text in r.sections if text.strip()]
+            texts += [f"{title.center(60, '-')}\n{text}" for title, text in r.sections if text.strip()]
             crash = getattr(r.longrepr, "reprcrash", None)
             message = message or (crash.message if crash else r.longreprtext.strip().rpartition("\n")[2])
         elif outcome in ("failed", "error"):

@@ -47,7 +47,7 @@ class SuiteReads(observe_files.Files):
         self._passed.add("object.__getattr__")
 
     def _prepare(self, store):
-        self._scan = _NoScan()
+        self.scan = _NoScan()
 
     def _announce(self, p, before):
         if self.loose:

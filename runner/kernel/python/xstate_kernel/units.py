@@ -123,7 +123,7 @@ def _generates(f):
         node = todo.pop()
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             return True
-        if not isinstance(node, _FUNCTIONS + (ast.Lambda, ast.ClassDef)):
+        if not isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef)):
             todo.extend(ast.iter_child_nodes(node))
     return False
 
@@ -136,7 +136,7 @@ def _is_docstring(statement, within):
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
-        and isinstance(within, _FUNCTIONS + (ast.ClassDef, ast.Module))
+        and isinstance(within, (*_FUNCTIONS, ast.ClassDef, ast.Module))
         and statement is within.body[0]
     )
 

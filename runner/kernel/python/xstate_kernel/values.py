@@ -63,26 +63,13 @@ class _Reducing:
         t = type(o)
         if t in self._plain and self._without_dict(t):
             return instances.reduce(o, t)
-        if t is types.FunctionType:
-            return self._function(o)
+        reduce = _REDUCED_BY.get(t)
+        if reduce is not None:
+            return reduce(self, o)
         if issubclass(t, type):
             return self._class(o)
         if issubclass(t, types.ModuleType):
-            if code_owner.made_by_hand(o):
-                raise Unstorable("a module that the program made")
-            return _module, (o.__name__, self._submodules(o))
-        if t is types.CellType:
-            return self._cell(o)
-        if t is memoryview:
-            return self._memory(o)
-        if t is weakref.ref:
-            return (weakref.ref, (o(), o.__callback__)) if o() is not None else (_dead, ())
-        if t is types.CodeType:
-            return marshal.loads, (_marshalled(o),)
-        if t is _Nan:
-            return _nan, (adapters.nan_name(o.value),)
-        if t is _Table:
-            return sets.lay, (o.set, *sets.table(o.set), sets.listed(o.set))
+            return self._module(o)
         adapter = adapters.of_type(t)
         if adapter is not None:
             found = adapter.reduce(self, o, t)
@@ -101,6 +88,9 @@ class _Reducing:
         key = adapters.state_key(o)
         if key is not None:
             return adapters.state_object, (key,)
+        return self._instance(o, t)
+
+    def _instance(self, o, t):
         if instances.simple(t) and (instances.custom(t) or self._without_dict(t)):
             if instances.bare(t) and not instances.custom(t):
                 self._plain.add(t)
@@ -117,6 +107,11 @@ class _Reducing:
     def _without_dict(self, t):
         self._instances += 1
         return self._instances <= attributes.MANY and instances.bare(t)
+
+    def _module(self, m):
+        if code_owner.made_by_hand(m):
+            raise Unstorable("a module that the program made")
+        return _module, (m.__name__, self._submodules(m))
 
     def _submodules(self, module):
         """Returns the submodules that are attributes of a module because the program imported them."""
@@ -179,12 +174,12 @@ class _Reducing:
         if code_owner.kind_of(c.__module__) != code_owner.PROGRAM:
             return NotImplemented
         if c.__module__ != "__main__":
-            raise Unstorable("class %s of an unknown module" % c.__qualname__)
+            raise Unstorable(f"class {c.__qualname__} of an unknown module")
         if "." in c.__qualname__:
-            raise Unstorable("class %s is not defined at top level" % c.__qualname__)
+            raise Unstorable(f"class {c.__qualname__} is not defined at top level")
         fp = self._fingerprinter.of(c)
         if fp.opaque:
-            raise Unstorable("class %s: %s" % (c.__qualname__, fp.opaque))
+            raise Unstorable(f"class {c.__qualname__}: {fp.opaque}")
         self._fingerprinter.classes[fp.digest] = c
         self.needs[c.__qualname__] = fp.digest
         return _class, (c.__qualname__, fp.digest)
@@ -254,6 +249,17 @@ class _Table:
 
     def __init__(self, o):
         self.set = o
+
+
+_REDUCED_BY = {  # types whose instances need no further look
+    types.FunctionType: _Reducing._function,
+    types.CellType: _Reducing._cell,
+    memoryview: _Reducing._memory,
+    weakref.ref: lambda pickler, r: (weakref.ref, (r(), r.__callback__)) if r() is not None else (_dead, ()),
+    types.CodeType: lambda pickler, code: (marshal.loads, (_marshalled(code),)),
+    _Nan: lambda pickler, x: (_nan, (adapters.nan_name(x.value),)),
+    _Table: lambda pickler, o: (sets.lay, (o.set, *sets.table(o.set), sets.listed(o.set))),
+}
 
 
 def _out_of_band(b, buffers):
@@ -371,7 +377,7 @@ def dump(values, prints, fingerprinter, out):
     except RecursionError:
         raise Unstorable("too deep") from None
     except Exception as e:
-        raise Unstorable("%s: %s" % (type(e).__name__, e)) from None
+        raise Unstorable(f"{type(e).__name__}: {e!s}") from None
 
 
 def _parts(buffers, arrays):

@@ -64,7 +64,7 @@ def volatile(codes, namespace):
         for value in _values(code, namespace, variables):
             if not callable(value) or code_owner.is_a(value, types.ModuleType):
                 continue
-            full = "%s.%s" % (getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))
+            full = f"{getattr(value, '__module__', None) or ''}.{getattr(value, '__qualname__', '')}"
             if full in _ENTROPY:
                 marks.add("entropy")
             elif full in _PROCESS:

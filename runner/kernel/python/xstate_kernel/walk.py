@@ -84,7 +84,7 @@ class Walk(Containers, Unordered, Code):
 
     def atoms(self, items, kinds):
         """Writes a list of atoms with the given types."""
-        for part, kinds, found in atoms.parts(items, kinds):
+        for part, part_kinds, found in atoms.parts(items, kinds):
             for data in atoms.written(part, found):
                 if len(data) < _BULK or self.fp.size < _LARGE:
                     self.put(data)
@@ -95,7 +95,7 @@ class Walk(Containers, Unordered, Code):
                     self.fp.size += len(data)
             if found == atoms.TEXTS:
                 self.fp.size += 4 * len(part)  # about as pickled
-            self.floats(part, kinds, found)
+            self.floats(part, part_kinds, found)
 
     def floats(self, items, kinds, found):
         """Writes the identities of the NaN objects among the items: a container finds a NaN only by identity.
@@ -180,8 +180,8 @@ class Walk(Containers, Unordered, Code):
             self.fp.in_modules[module].add((self.owner.shared[module][i] or "").partition(" ")[0])
             self.fp.files.add(module)
             if self.owner.shared[module][i] is None:
-                raise Opaque("a part of what module %s holds" % module)
-            lines.append("H%s=%s:%s;" % (self.fp.ids[i], module, self.owner.shared[module][i]))
+                raise Opaque(f"a part of what module {module} holds")
+            lines.append(f"H{self.fp.ids[i]}={module}:{self.owner.shared[module][i]};")
         self.put("".join(sorted(lines)).encode())
 
     def temporary(self, o):
@@ -208,19 +208,21 @@ class Walk(Containers, Unordered, Code):
             self.ctypes(o)
         if adapter is not None:
             if adapter.opaque and not adapter.plain(o, t):
-                raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
+                raise Opaque(f"{t.__module__}.{t.__qualname__}")
             if adapter.fingerprint(self, o, t):
                 return
         name = sentinel(o, t)
         if name is not None:
-            self.put(("N%s.%s;" % (module, name)).encode())
+            self.put(f"N{module}.{name};".encode())
             self.origin_of(module, code_owner.LIBRARY)
             return
+        self.instance(o, t, adapter)
+
+    def instance(self, o, t, adapter):
+        """Writes an object by its parts."""
         # Which of equal constants it is does not count, as with numbers.
-        constant, named = (
-            t in IMMUTABLE_TYPES or (adapter is not None and adapter.constant(t)),
-            issubclass(t, enum.Enum),
-        )
+        constant = t in IMMUTABLE_TYPES or (adapter is not None and adapter.constant(t))
+        named = issubclass(t, enum.Enum)
         if not constant and self.mark(o):
             return
         if named:
@@ -228,7 +230,7 @@ class Walk(Containers, Unordered, Code):
             if more:  # which the program gave to a member
                 self.own(o)
                 self.stack.append(self.temporary(more))
-        if not constant and not named:
+        elif not constant:
             self.own(o)
             if weakref.getweakrefcount(o):
                 self.watched(o)
@@ -236,18 +238,7 @@ class Walk(Containers, Unordered, Code):
             if memory is not None:
                 memory.note_memory(self, o)
         if instances.simple(t):
-            self.put(b"T")
-            *parts, own = instances.parts(o, t)
-            if issubclass(t, (set, frozenset)):
-                self.set(o, b"S", False)
-                parts[0] = None
-            self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
-            if instances.bare(t) and not constant and not named:
-                self.fp.ids[~id(o)] = ~self.seen[id(o)]
-                if own:
-                    self.dicts[id(parts[1])] = ~self.seen[id(o)]
-            self.keep.append(parts)
-            self.stack.extend((*reversed(parts), t))
+            self.simple(o, t, not constant and not named)
             return
         parts = adapter and adapter.parts(o, t)
         if parts:
@@ -256,13 +247,32 @@ class Walk(Containers, Unordered, Code):
             return
         if issubclass(t, BaseException):
             self.raised(o)
+        self.reduced(o, t, adapter)
+
+    def simple(self, o, t, placed):
+        """Writes an instance of a class of the user's, see instances.simple. placed: it has a place of its own."""
+        self.put(b"T")
+        *parts, own = instances.parts(o, t)
+        if issubclass(t, (set, frozenset)):
+            self.set(o, b"S", False)
+            parts[0] = None
+        self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
+        if instances.bare(t) and placed:
+            self.fp.ids[~id(o)] = ~self.seen[id(o)]
+            if own:
+                self.dicts[id(parts[1])] = ~self.seen[id(o)]
+        self.keep.append(parts)
+        self.stack.extend((*reversed(parts), t))
+
+    def reduced(self, o, t, adapter):
+        """Writes an object by what pickling makes of it."""
         scratch = _scratch(o, adapter.scratch_attributes) if adapter else {}
         reduce = copyreg.dispatch_table.get(t)
         rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
         self.put(b"O")
         if isinstance(rv, str):
             module = _module_of(o, rv)
-            self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
+            self.put(f"{t.__name__}:{module}:{rv};".encode())
             if code_owner.kind_of(module) != code_owner.PROGRAM:
                 self.origin_of(module, code_owner.kind_of(module))
             if code_owner.kind_of(module) == code_owner.PROGRAM or (
@@ -282,7 +292,7 @@ class Walk(Containers, Unordered, Code):
         if scratch and type(rest[1]) is dict:
             rest[1] = self.temporary({**rest[1], **scratch})
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
-        self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
+        self.stack.extend(reversed([rv[0], rest[0], rest[1], *items]))
 
     def named(self, o, t):
         """Writes the parts of an object that pickling stores only as a name of the program.
@@ -341,7 +351,7 @@ class Walk(Containers, Unordered, Code):
         sub = type(self)(self.owner, self)
         sub.run(o)
         for i, place in sub.fp.ids.items():
-            ids.setdefault(i, "p%s" % place)
+            ids.setdefault(i, f"p{place}")
         sub.fp.ids = {}
         self.put(sub.h.digest())
         self.absorb(sub.fp)

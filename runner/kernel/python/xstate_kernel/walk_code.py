@@ -102,7 +102,7 @@ class Code:
         module = o.__module__
         self.fp.lifetime_sensitive |= module in _WEAK
         self.put(b"G")
-        self.put(("%s:%s;" % (module, getattr(o, "__qualname__", ""))).encode())
+        self.put(f"{module}:{getattr(o, '__qualname__', '')};".encode())
         self.origin_of(module, kind)
 
     def origin_of(self, module, kind):
@@ -115,7 +115,7 @@ class Code:
 
     def builtin(self, o):
         owner = getattr(o, "__self__", None)
-        self.put(("B%s:%s;" % (o.__module__, o.__qualname__)).encode())
+        self.put(f"B{o.__module__}:{o.__qualname__};".encode())
         if owner is not None and not isinstance(owner, types.ModuleType):
             self.stack.append(owner)
 
@@ -152,7 +152,7 @@ class Code:
             return
         self.fp.soft[id(c)] = c
         self.fp.lifetime_sensitive |= "__del__" in vars(c)
-        self.put(("K%s;%s;%s;" % (self.owner.called(c), _NAME(c), c.__module__)).encode())
+        self.put(f"K{self.owner.called(c)};{_NAME(c)};{c.__module__};".encode())
         members = [(k, v) for k, v in vars(c).items() if k not in SKIP_MEMBERS]
         self.put(b"%d;" % len(members))
         for k, v in reversed(members):
@@ -179,13 +179,13 @@ class Code:
             raise Opaque("a module that the program made")
         self.fp.lifetime_sensitive |= name in _WEAK
         kind = code_owner.kind_of(name) if name in sys.modules else code_owner.module_class(m)
-        self.put(("m%s;" % name).encode())
+        self.put(f"m{name};".encode())
         self.origin_of(name, kind)
         if kind == code_owner.WORKSPACE and sys.modules.get(name) is not m:
             raise Opaque("a module that was replaced")
         if kind == code_owner.WORKSPACE:  # with the submodules that other code imported
             for sub in sorted(n for n in sys.modules if n.startswith(name + ".")):
-                self.put(("m%s;" % sub).encode())
+                self.put(f"m{sub};".encode())
                 self.origin_of(sub, kind)
 
     def match(self, o):

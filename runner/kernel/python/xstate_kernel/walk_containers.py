@@ -96,7 +96,7 @@ class Containers:
             }
             marks = list(map(codes.__getitem__, kinds))
             self.put(marshal.dumps(marks, 2) if max(codes.values()) > 255 else bytes(marks))
-            for k, args in times.items():
+            for _k, args in times.items():
                 self.put(marshal.dumps(args, 2))
                 self.origin_of("datetime", code_owner.LIBRARY)
             if 0 in codes.values():
@@ -225,7 +225,7 @@ class Containers:
 
     def absorb(self, fp):
         for i, place in fp.ids.items():
-            self.fp.ids.setdefault(i, "s%s" % place)
+            self.fp.ids.setdefault(i, f"s{place}")
         self.fp.copied.update(fp.copied)
         self.fp.soft.update(fp.soft)
         self.fp.deps |= fp.deps
@@ -259,7 +259,7 @@ class Containers:
             raise Opaque("a memoryview that is not contiguous, or read-only")
         if not m.readonly:
             self.fp.ids[id(m.obj)] = "%d+%d" % (self.seen[id(m)], offset)
-        self.put(("V%s%r;" % (m.format, m.shape)).encode())
+        self.put(f"V{m.format}{m.shape!r};".encode())
         self.put(m.cast("B"))
 
     def ctypes(self, o):
@@ -322,7 +322,7 @@ def _times(kind, objects):
 
 def _constant(kind):
     """Reports whether instances of a class never change, as long as they reach no mutable objects."""
-    return "%s.%s" % (kind.__module__, kind.__qualname__) in _CONSTANTS
+    return f"{kind.__module__}.{kind.__qualname__}" in _CONSTANTS
 
 
 def offset_of(m):

@@ -191,7 +191,7 @@ class Workspace:
             h = blake2b(digest_size=20)
             for n in self.closure(name):
                 if n in self._seen:
-                    h.update(("%s %s\n" % (n, self._seen[n][2])).encode())
+                    h.update(f"{n} {self._seen[n][2]}\n".encode())
             self._digests[name] = h.hexdigest()[:16]
         return self._digests[name]
 
@@ -272,7 +272,7 @@ def imported_by(nodes, package):
                 parts = parts[: len(parts) - node.level + 1]
                 base = ".".join(parts + ([base] if base else []))
             found.add(base)
-            found.update("%s.%s" % (base, a.name) for a in node.names)
+            found.update(f"{base}.{a.name}" for a in node.names)
     for n in list(found):
         while "." in n:
             n = n.rpartition(".")[0]

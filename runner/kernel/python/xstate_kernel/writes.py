@@ -214,7 +214,7 @@ class Writes:
             "code": self.groups.code(fp),
             "fragile": fp.lifetime_sensitive,
             "rests": bool(fp.files),
-            "held": sorted("%s.%s" % (m, k) for m, names in fp.in_modules.items() for k in names),
+            "held": sorted(f"{m}.{k}" for m, names in fp.in_modules.items() for k in names),
         }
 
     def undo(self, start, now, rebound, reads):

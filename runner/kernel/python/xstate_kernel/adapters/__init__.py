@@ -132,7 +132,7 @@ def views_memory(kind):
 
 def nan_name(x):
     """Returns the module that has the object x as its public NaN, or None."""
-    if x is math.nan:
+    if x is math.nan:  # noqa: PLW0177 - this object, not any NaN
         return "math"
     for a in _WITH_NAN:
         if x is a.nan():
@@ -171,7 +171,7 @@ def before_node():
 
 def unseeded():
     """Reports whether a library made a generator with a seed from the operating system since the last call."""
-    return any([a.unseeded() for a in _UNSEEDED])
+    return any(a.unseeded() for a in _UNSEEDED)
 
 
 def seeding():

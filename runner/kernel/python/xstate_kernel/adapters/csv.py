@@ -38,7 +38,9 @@ class Csv(Adapter):
     packages = ("csv",)
 
     def variables(self):
-        loaded = lambda: hasattr(sys.modules.get("csv"), "list_dialects")
+        def loaded():
+            return hasattr(sys.modules.get("csv"), "list_dialects")
+
         self.dialects = Variable("conf:csv", _get, _put, loaded, "csv")
         return (self.dialects,)
 

@@ -144,7 +144,7 @@ class Logging(Adapter):
         if logging.getLoggerClass() is not logging.Logger:
             found["logger class"] = logging.getLoggerClass()
         made = [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]
-        for x in [logging.root] + made:
+        for x in [logging.root, *made]:
             handlers = [h for h in x.handlers if type(h).__name__ != "NullHandler"]
             if x.filters:
                 found["logger", x.name] = tuple(x.filters)

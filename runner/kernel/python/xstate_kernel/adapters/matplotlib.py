@@ -42,8 +42,12 @@ class Matplotlib(Adapter):
     # hidden state
 
     def variables(self):
-        options = lambda: "matplotlib" in sys.modules and hasattr(sys.modules["matplotlib"], "rcParams")
-        colors = lambda: hasattr(sys.modules.get("matplotlib.colors"), "_colors_full_map")
+        def options():
+            return "matplotlib" in sys.modules and hasattr(sys.modules["matplotlib"], "rcParams")
+
+        def colors():
+            return hasattr(sys.modules.get("matplotlib.colors"), "_colors_full_map")
+
         self.options = Settings("conf:matplotlib", _get_options, _put_options, options, "matplotlib")
         self.colors = Variable("conf:colors", self._get_colors, self._put_colors, colors, "matplotlib")
         return self.options, self.colors

@@ -36,7 +36,10 @@ class NumPy(Adapter):
             "numpy.random",
             precise=True,
         )
-        printing = lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")
+
+        def printing():
+            return hasattr(sys.modules.get("numpy"), "set_printoptions")
+
         return self.generator, Variable("conf:numpy", _get_options, _put_options, printing, "numpy")
 
     def after_import(self):
@@ -140,16 +143,11 @@ class NumPy(Adapter):
             return True
         if isinstance(o, np.generic) and t.__module__ == "numpy":
             walk.put(b"n")
-            walk.put(("%s;" % o.dtype.str).encode())
+            walk.put(f"{o.dtype.str};".encode())
             walk.put(o.tobytes())
             return True
         if isinstance(o, np.dtype):
-            if o.names is not None:  # the program can assign the names
-                if walk.mark(o):
-                    return True
-                walk.own(o)
-            walk.put(b"y")
-            walk.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
+            _fingerprint_dtype(walk, o)
             return True
         if t is np.flatiter:
             walk.put(b"i%d;" % o.index)
@@ -268,6 +266,15 @@ def _put_options(value):
     np.set_printoptions(**{**value, "formatter": np.get_printoptions()["formatter"]})
 
 
+def _fingerprint_dtype(walk, o):
+    if o.names is not None:  # the program can assign the names
+        if walk.mark(o):
+            return
+        walk.own(o)
+    walk.put(b"y")
+    walk.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
+
+
 def _fingerprint_generator(walk, o, t):
     """Writes a random generator. It returns a new copy of its state to each caller, so no other object shares that."""
     random = sys.modules["numpy.random"]
@@ -304,10 +311,10 @@ def shares(walk, o, ordinal):
     root, address = memory_of(o)
     place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
     if id(root) not in walk.temps:
-        walk.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
+        walk.fp.ids[~id(root)] = f"{ordinal}+{place}"
     inner = getattr(root.base, "obj", root.base)
     if inner is not None and type(inner) is not bytes:
-        walk.fp.ids[id(inner)] = "%s+%s" % (ordinal, place)
+        walk.fp.ids[id(inner)] = f"{ordinal}+{place}"
     known = walk.memory.get(id(root))
     if known is None:
         walk.memory[id(root)] = (len(walk.memory), address)

@@ -50,7 +50,7 @@ class Pandas(Adapter):
     # output
 
     def bundle(self, value):
-        """Shows at most 20 columns of a wide frame as HTML, as pandas does under Jupyter. In a terminal its default is 0:
+        """Shows at most 20 columns of a wide frame as HTML, as pandas does under Jupyter. In a terminal it is 0:
         as many as fit, which for HTML means all."""
         frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
         if frame is None or not issubclass(type(value), frame) or value.shape[1] <= _HTML_COLUMNS:
@@ -83,22 +83,22 @@ class Pandas(Adapter):
             if not walk.mark(o):
                 walk.own(o)  # its other attributes are only caches
                 walk.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
-                walk.stack.extend(parts + (o.dtype,))
+                walk.stack.extend((*parts, o.dtype))
             return True
         if t is getattr(pd, "StringDtype", None):  # it never changes, and has one NaN: that of numpy
-            walk.put(("s%s%s;" % (o.storage, o.na_value)).encode())
+            walk.put(f"s{o.storage}{o.na_value};".encode())
             return True
         if t.__name__ == "ArrowDtype":  # neither does it change
             walk.put(b"a")
             walk.stack.append(o.pyarrow_dtype)
             return True
         if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # pandas looks up options by it
-            walk.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
+            walk.put(f"o{object.__getattribute__(o, 'prefix')};".encode())
             return True
         if isinstance(o, pd.Index):
             if walk.mark(o):
                 return True
-            walk.put(("I%s%s;" % (t.__name__, getattr(o, "dtype", ""))).encode())
+            walk.put(f"I{t.__name__}{getattr(o, 'dtype', '')};".encode())
             names = walk.temporary(list(o.names))
             if t is pd.RangeIndex:
                 parts = [names, o.start, o.stop, o.step]
@@ -205,10 +205,10 @@ def _fingerprint_column(walk, c):
         ids.setdefault(~id(root), place)
         if row is not None and values.ndim == 2:
             values = values[row]
-        walk.put(("%s%r;" % (values.dtype.str, values.shape)).encode())
+        walk.put(f"{values.dtype.str}{values.shape!r};".encode())
         numpy.elements(walk, values)
     else:
-        walk.put(("%s;" % getattr(values, "dtype", "")).encode())
+        walk.put(f"{getattr(values, 'dtype', '')};".encode())
         walk.apart(values, ids)
 
 
@@ -227,8 +227,8 @@ def _reduce_block(pickler, o):
     if type(values).__name__ == "ndarray" and values.base is not None and not values.dtype.hasobject:
         numpy.note_copy(pickler, numpy.stored_root(values), numpy.FRAME)
         if numpy.contiguous(values):
-            return (_block, (rv[0], numpy.owning(pickler, values, True)[1], *rv[1][1:])) + tuple(rv[2:])
-        return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
+            return (_block, (rv[0], numpy.owning(pickler, values, True)[1], *rv[1][1:]), *tuple(rv[2:]))
+        return (rv[0], (values.copy(order="K"), *tuple(rv[1][1:])), *tuple(rv[2:]))
     return NotImplemented
 
 

@@ -61,7 +61,8 @@ class PyArrow(Adapter):
         found = h.of.digest()
         viewed = [(b, at, x) for b, at in h.buffers for x in (self.viewed(b),) if x is not None]
         if h.size >= _KEPT and not viewed and how is not _memory:
-            self._known[id(o)] = weakref.ref(o, lambda _, i=id(o): self._known.pop(i, None)), found, h.size
+            number = id(o)
+            self._known[number] = weakref.ref(o, lambda _, i=number: self._known.pop(i, None)), found, h.size
         for b, at, x in viewed:
             walk.levels = None
             if type(x).__name__ == "ndarray":
@@ -133,7 +134,7 @@ class _Hash:
 def _type(h, t):
     lib = sys.modules["pyarrow.lib"]
     if isinstance(t, lib.BaseExtensionType):
-        h.put(("%s.%s " % (type(t).__module__, type(t).__qualname__)).encode())
+        h.put(f"{type(t).__module__}.{type(t).__qualname__} ".encode())
     _schema(h, lib.schema([lib.field("", t)]))
 
 

@@ -16,8 +16,8 @@ class Socket(Adapter):
     def variables(self):
         self.timeout = Variable(
             "conf:socket",
-            lambda: sys.modules["socket"].getdefaulttimeout(),
-            lambda v: sys.modules["socket"].setdefaulttimeout(v),
+            lambda: sys.modules["socket"].getdefaulttimeout(),  # noqa: PLW0108 - of the module as it is then
+            lambda v: sys.modules["socket"].setdefaulttimeout(v),  # noqa: PLW0108
             lambda: hasattr(sys.modules.get("socket"), "getdefaulttimeout"),
             "socket",
         )

@@ -19,8 +19,8 @@ def _changes(module, functions):
 
 def _archives(kind):
     return {
-        "register_%s_format" % kind: ("_%s_FORMATS" % kind.upper(),),
-        "unregister_%s_format" % kind: ("_%s_FORMATS" % kind.upper(),),
+        f"register_{kind}_format": (f"_{kind.upper()}_FORMATS",),
+        f"unregister_{kind}_format": (f"_{kind.upper()}_FORMATS",),
     }
 
 

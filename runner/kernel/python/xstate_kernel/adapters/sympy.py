@@ -1,4 +1,4 @@
-"""SymPy: expressions never change. What they compute about themselves is a cache, and so is what facts they looked up."""
+"""SymPy: expressions never change. What they compute about themselves is a cache, and so are facts they looked up."""
 
 import sys
 
