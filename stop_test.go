@@ -56,9 +56,6 @@ print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
 					outcome.Blocks[2].Err,
 				)
 			}
-			if name != "caught" {
-				said = query.Text(outcome.Blocks[1].Outputs)
-			}
 			pids := pidsIn(said)
 			if pids == "" {
 				t.Fatalf("what hang printed before it was stopped is lost: %+v", outcome.Blocks[1].Outputs)
