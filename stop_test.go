@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state/query"
@@ -27,7 +27,7 @@ if forked == 0:
     time.sleep(300)
 print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
 `
-	for name, end := range map[string]string{
+	for name, end := range map[string]string{ // the run of caught is interrupted; the others end by themselves
 		"caught":  "while True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        pass\n",
 		"died":    "os._exit(1)\n",
 		"aborted": "os.abort()\n",
@@ -35,22 +35,29 @@ print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			session, _ := newSession(t)
+			ctx, cancel := context.WithCancel(await.Context(t))
+			defer cancel()
+			said := ""
 			outcome := runText(
 				t,
-				t.Context(),
+				ctx,
 				session,
 				"# %% first\nx = 1\n\n# %% hang\n"+children+end+"\n# %% last\nprint(x)\n",
-				nil,
+				func(ev runner.Event) {
+					if said += ev.Output.Text; name == "caught" && pidsIn(said) != "" {
+						cancel()
+					}
+				},
 			)
-			if outcome.Blocks[1].Err == nil || outcome.Blocks[2].Err != nil {
+			if name != "caught" && (outcome.Blocks[1].Err == nil || outcome.Blocks[2].Err != nil) {
 				t.Fatalf(
 					"errors of hang and last: %v and %v, want one and none",
 					outcome.Blocks[1].Err,
 					outcome.Blocks[2].Err,
 				)
 			}
-			_, pids, ok := strings.Cut(query.Text(outcome.Blocks[1].Outputs), "pids ")
-			if !ok {
+			pids := pidsIn(said)
+			if pids == "" {
 				t.Fatalf("what hang printed before it was stopped is lost: %+v", outcome.Blocks[1].Outputs)
 			}
 			for _, pid := range strings.Fields(pids) {
@@ -60,6 +67,16 @@ print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
 			}
 		})
 	}
+}
+
+// pidsIn returns the line of process ids that a program printed, once it is whole.
+func pidsIn(text string) string {
+	_, rest, _ := strings.Cut(text, "pids ")
+	pids, _, _ := strings.Cut(rest, "\n")
+	if !strings.Contains(rest, "\n") {
+		return ""
+	}
+	return pids
 }
 
 // running reports whether a process is there and not merely waiting to be reaped.
@@ -140,7 +157,7 @@ func runText(
 	if _, err := session.Load(t.Context(), program.Blocks, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	outcome, _, err := session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Second, OnEvent: onEvent}, xstate.Origin{})
+	outcome, _, err := session.Run(ctx, runner.RunOptions{Timeout: await.Long, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil && outcome == nil {
 		t.Fatal(fmt.Errorf("run: %w", err))
 	}

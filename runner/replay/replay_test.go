@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -199,7 +198,7 @@ func TestReplayInterrupted(t *testing.T) {
 		"other",
 		"z = 1",
 		"slow",
-		"import time\ntime.sleep(k)",
+		"import time\nprint('sleeps', flush=True)\ntime.sleep(k)",
 		"e",
 		"x = [k]",
 		"last",
@@ -208,9 +207,13 @@ func TestReplayInterrupted(t *testing.T) {
 	if _, err := p.session.Patch(t.Context(), "k", "k = 30", xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, stop := context.WithCancel(await.Context(t))
 	defer stop()
-	out, step, err := p.session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+	out, step, err := p.session.Run(ctx, runner.RunOptions{OnEvent: func(ev runner.Event) {
+		if strings.Contains(ev.Output.Text, "sleeps") {
+			stop()
+		}
+	}}, xstate.Origin{})
 	if err != nil || out.Stopped == nil {
 		t.Fatalf("the run was not interrupted: %v, %v", out, err)
 	}

@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,9 +9,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
@@ -98,9 +97,7 @@ func startWith(t *testing.T, folder, program string, change func(*exec.Cmd)) *bo
 // take takes the report of a node.
 func (b *boxed) take(node int) sandbox.Report {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	r, err := b.Take(ctx, node)
+	r, err := b.Take(await.Context(b.t), node)
 	if err != nil {
 		b.t.Fatalf("Take(%d): %v\n%s", node, err, &b.out)
 	}

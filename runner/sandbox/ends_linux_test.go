@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"golang.org/x/sys/unix"
 )
@@ -48,10 +49,12 @@ func engine(folder string) int {
 // one that ignores signals. It prints their numbers, and those of the interpreter and the keeper.
 const family = `
 import signal, time
+settled, ready = os.pipe()
 def child():
     pid = os.fork()
     if pid: return pid
     open("/dev/null").close()
+    os.write(ready, b"c")
     while True: time.sleep(60)
 def daemon():
     r, w = os.pipe()
@@ -66,10 +69,11 @@ def stubborn():
     if pid: return pid
     for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(s, signal.SIG_IGN)
     os.setpgid(0, 0)
+    os.write(ready, b"s")
     open("/dev/null").close()
     while True: time.sleep(60)
 all = [os.getppid(), os.getpid(), child(), daemon(), stubborn()]
-time.sleep(0.01)
+for _ in range(3): os.read(settled, 1)
 print(*all, flush=True)
 while True: time.sleep(60)
 `
@@ -124,7 +128,7 @@ func gone(t *testing.T, pids []int) {
 		if err != nil {
 			continue
 		}
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000)
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(await.Long.Milliseconds()))
 		unix.Close(fd)
 		if (n == 0 || err != nil) && lives(pid) {
 			t.Errorf("process %d of %v lives", pid, pids)

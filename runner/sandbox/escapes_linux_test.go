@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
@@ -298,9 +299,13 @@ func tryOne(t *testing.T, e *escape, v variant, victim **victim) string {
 		t.Logf("%s, %s: %v", e.name, v.name, d)
 	}
 	harm := s.judge(out)
-	for late := 0; v.name == "off" && harm == "" && late < 50; late++ {
-		time.Sleep(10 * time.Millisecond) // what nobody stops may still be on its way
-		harm = s.judge(out)
+	if v.name == "off" { // what nobody stops may still be on its way
+		_ = await.Poll(await.Context(t), func() bool {
+			if harm == "" {
+				harm = s.judge(out)
+			}
+			return harm != ""
+		})
 	}
 	if harm != "" && (*victim).hurt() {
 		(*victim).stop()
@@ -337,9 +342,12 @@ func (s *site) run(v variant) (out string, denied []sandbox.Denial, err error) {
 		"PYTHONDONTWRITEBYTECODE=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if !v.boxed {
-		timer := time.AfterFunc(5*time.Second, func() { _ = cmd.Process.Kill() })
-		defer timer.Stop()
-		_ = cmd.Run() // its harm is judged, not its end
+		if err := cmd.Start(); err != nil {
+			return "", nil, err
+		}
+		stop := context.AfterFunc(await.Context(s.t), func() { _ = cmd.Process.Kill() })
+		defer stop()
+		_ = cmd.Wait() // its harm is judged, not its end
 		return buf.String(), nil, nil
 	}
 	sandbox.Without(v.without)
@@ -350,15 +358,12 @@ func (s *site) run(v variant) (out string, denied []sandbox.Denial, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	timer := time.AfterFunc(15*time.Second, b.Kill)
-	defer timer.Stop()
-	started := time.Now()
+	ctx := await.Context(s.t)
+	stop := context.AfterFunc(ctx, b.Kill)
 	_ = b.Wait()
-	if time.Since(started) > 14*time.Second {
+	if !stop() {
 		return "", nil, fmt.Errorf("it had to be ended by the test")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
 	r, _ := b.Take(ctx, 1)
 	if d := b.Exceeded(); d != nil {
 		r.Denied = append(r.Denied, *d)

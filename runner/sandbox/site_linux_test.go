@@ -2,10 +2,12 @@ package sandbox_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -16,9 +18,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
 // secret is what must not be seen in a box.
@@ -294,6 +297,8 @@ func (s *site) clean() {
 // memory, an open file and a shared segment, and notes a signal.
 type victim struct {
 	cmd     *exec.Cmd
+	ask     io.Writer   // it answers each line
+	answers chan string // closed when it has ended
 	folder  string
 	limits  string
 	Pid     int
@@ -317,7 +322,7 @@ at = libc.shmat(libc.shmget(key, 4096, 0o1600), None, 0)
 ctypes.memmove(at, text, 64)
 libc.prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0)
 print(json.dumps(dict(Pid=os.getpid(), Address=ctypes.addressof(text), Open=fd, Segment=key)), flush=True)
-sys.stdin.read()
+for line in sys.stdin: print("alive", flush=True)
 libc.shmctl(libc.shmget(key, 0, 0), 0, None)
 `
 
@@ -342,11 +347,23 @@ func startVictim(t *testing.T) *victim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, _ := bufio.NewReader(out).ReadBytes('\n')
+	lines := bufio.NewReader(out)
+	line, _ := lines.ReadBytes('\n')
 	if err := json.Unmarshal(line, v); err != nil {
 		t.Fatal(err)
 	}
 	v.limits = v.status()
+	v.ask, v.answers = in, make(chan string, 1)
+	go func() {
+		defer close(v.answers)
+		for {
+			answer, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			v.answers <- answer
+		}
+	}()
 	t.Cleanup(func() { in.Close(); v.stop() })
 	return v
 }
@@ -366,19 +383,36 @@ func (v *victim) status() string {
 	return string(limits) + processors + fields[16] // priority and niceness
 }
 
-// hurt reports whether somebody touched the victim. A signal takes a moment to be handled.
+// hurt reports whether somebody touched the victim. A victim that answers has handled the signals that it had.
 func (v *victim) hurt() bool {
-	for range 3 {
+	touched := func() bool {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", v.Pid))
 		if v.status() != v.limits || strings.Contains(string(stat), ") T ") || strings.Contains(string(stat), ") t ") {
 			return true
 		}
-		if _, err := os.Stat(filepath.Join(v.folder, "signalled")); err == nil {
-			return true
-		}
-		time.Sleep(2 * time.Millisecond)
+		_, err := os.Stat(filepath.Join(v.folder, "signalled"))
+		return err == nil
 	}
-	return false
+	if touched() {
+		return true
+	}
+	if _, err := io.WriteString(v.ask, "?\n"); err != nil {
+		return true
+	}
+	hurt, ctx := false, context.Background()
+	ctx, cancel := context.WithTimeout(ctx, await.Long)
+	defer cancel()
+	_ = await.Poll(ctx, func() bool {
+		select {
+		case _, lives := <-v.answers:
+			hurt = !lives || touched()
+			return true
+		default:
+			hurt = touched()
+			return hurt
+		}
+	})
+	return hurt || ctx.Err() != nil
 }
 
 func (v *victim) stop() {
