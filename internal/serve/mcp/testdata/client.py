@@ -110,4 +110,4 @@ async def main(mode, args):
         print("ok", client.protocol_version)
 
 
-asyncio.run(asyncio.wait_for(main(sys.argv[1], sys.argv[2:]), 120))
+asyncio.run(asyncio.wait_for(main(sys.argv[1], sys.argv[2:]), 600))
