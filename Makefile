@@ -1,10 +1,11 @@
-# make          format, vet, staticcheck, quick tests
+# make          format, vet, the linters of each language, quick tests
 # make build    bin/xstate
 # make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
 # make test     sets up what the tests need, then runs them all: at most a quarter of an hour on 2 cores
 # make test-all the same, with every session in both modes on every interpreter, and no run from scratch shared
 #               before that, known vulnerabilities in what xstate calls, where their database can be reached
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
+# make faults   planted faults (testdata/faults), each of which the tests of make test must find
 # make selection  tests that an edit affects, against running all and against pytest-testmon: half an hour
 # make readme   the sessions in README.md and docs/audit.md anew
 # make notebooks  what run --write writes, compared with Jupyter, which it installs into build/notebooks
@@ -58,6 +59,9 @@ test-all:
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(PYTHONS)
 
+faults:
+	.ci/faults
+
 readme: build
 	.ci/readme bin/xstate
 
@@ -103,6 +107,6 @@ man: build
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test test-all fuzz readme notebooks \
+.PHONY: check format vet lint build demo test test-all fuzz faults readme notebooks \
 	bench bench-peers bench-readme bench-full growth compare baseline selection \
 	cross release generate man clean
