@@ -16,7 +16,7 @@ def call(request, on_piece=None, run=None):
         result = _function(name)(**args)
         if hasattr(result, "__await__"):
             result.close()
-            raise ToolError("the tool %s is async; call it with await xstate.atool" % name, "tool-arguments")
+            raise ToolError(f"the tool {name} is async; call it with await xstate.atool", "tool-arguments")
     elif kind == "step":
         result = run()
     elif kind == "ask":
@@ -46,7 +46,7 @@ def _reply(result, name):
 
 def _function(name):
     if name not in provided:
-        raise ToolError("there is no tool %r" % name, "no-tool", "xstate.provide(%r, function) provides it" % name)
+        raise ToolError(f"there is no tool {name!r}", "no-tool", f"xstate.provide({name!r}, function) provides it")
     return provided[name]
 
 
@@ -75,9 +75,9 @@ def listed():
 def _answer(question, choices):
     while True:
         try:
-            answer = input("%s%s " % (question, " [%s]" % "/".join(map(str, choices)) if choices else "")).strip()
+            answer = input(f"{question}{' [{}]'.format('/'.join(map(str, choices))) if choices else ''} ").strip()
         except EOFError:
-            raise CallLost("nobody answers: %s" % question, "tool-lost", "run the program at a terminal") from None
+            raise CallLost(f"nobody answers: {question}", "tool-lost", "run the program at a terminal") from None
         if not choices or answer in map(str, choices):
             return answer
 
@@ -148,4 +148,4 @@ def _posted(url, headers, body):
         said = e.read(2000).decode("utf-8", "replace")
         raise ToolError("the model refused with status %d: %s" % (e.code, said), "tool-refused") from None
     except (URLError, OSError, ValueError) as e:
-        raise CallLost("the model did not answer: %s" % e, "tool-lost") from None
+        raise CallLost(f"the model did not answer: {e}", "tool-lost") from None

@@ -148,7 +148,7 @@ class Step:
         return self if instance is None else types.MethodType(self, instance)
 
     def __repr__(self):
-        return "<step %s>" % self._name
+        return f"<step {self._name}>"
 
 
 def _of_step(name, function, args, named):

@@ -51,7 +51,7 @@ def _end(connection):
 
 
 def _lost(why=None):
-    return CallLost("the engine has gone" + (": %s" % why if why else ""), "tool-lost")
+    return CallLost("the engine has gone" + (f": {why}" if why else ""), "tool-lost")
 
 
 class _Lines:
@@ -140,7 +140,7 @@ def _failed(e):
     """Returns what is said of a step whose function failed. The journal has no result of it then."""
     if not isinstance(e, (Exception, Suspended)):
         raise e  # an interrupt: closing the connection gives the step up
-    error = {"code": "step-failed", "message": "%s: %s" % (type(e).__name__, e)}
+    error = {"code": "step-failed", "message": f"{type(e).__name__}: {e!s}"}
     return json.dumps({"error": error}).encode() + b"\n"
 
 

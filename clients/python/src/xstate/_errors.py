@@ -12,7 +12,7 @@ class CallError(Exception):
         return type(self), (self.message, self.code, self.hint)
 
     def __str__(self):
-        return "%s (%s)" % (self.message, self.hint) if self.hint else self.message
+        return f"{self.message} ({self.hint})" if self.hint else self.message
 
 
 class ToolError(CallError):

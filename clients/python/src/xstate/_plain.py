@@ -95,8 +95,8 @@ def _instead(v, kind):
 
 def _refusal(v, path, instead):
     kind = type(v)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else "%s.%s" % (kind.__module__, kind.__qualname__)
-    return NotPlain("%s is of type %s, which is not plain data; pass %s" % (path, name, instead))
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return NotPlain(f"{path} is of type {name}, which is not plain data; pass {instead}")
 
 
 def _text(v, path):
@@ -105,31 +105,29 @@ def _text(v, path):
             v.encode()
         except UnicodeEncodeError:
             raise NotPlain(
-                '%s has half of a surrogate pair, which is no character; pass x.encode("utf-8", "replace").decode()'
-                % path
+                f"{path} has half of a surrogate pair, which is no character; pass "
+                'x.encode("utf-8", "replace").decode()'
             ) from None
     return v
 
 
 def _number(v, path):
     if not math.isfinite(v):
-        raise NotPlain("%s is %r, which JSON does not have; pass None, or a text" % (path, v))
+        raise NotPlain(f"{path} is {v!r}, which JSON does not have; pass None, or a text")
     return v
 
 
 def _container(v, path, above):
     if any(v is a for a in above):
-        raise NotPlain("%s contains itself; pass data without cycles" % path)
+        raise NotPlain(f"{path} contains itself; pass data without cycles")
     above.append(v)
     if isinstance(v, dict):
         found = {}
         for k, x in dict.items(v):
             if not isinstance(k, str):
-                raise NotPlain(
-                    "%s has the key %r of type %s; keys are text: pass str(key)" % (path, k, type(k).__qualname__)
-                )
+                raise NotPlain(f"{path} has the key {k!r} of type {type(k).__qualname__}; keys are text: pass str(key)")
             k = _text(str.__str__(k), "a key of " + path)
-            found[k] = _plain(x, "%s.%s" % (path, k) if k.isidentifier() else "%s[%r]" % (path, k), above)
+            found[k] = _plain(x, f"{path}.{k}" if k.isidentifier() else f"{path}[{k!r}]", above)
     else:
         found = [_plain(x, "%s[%d]" % (path, i), above) for i, x in enumerate(v)]
     above.pop()
@@ -145,12 +143,12 @@ def shape(value):
     kind = type(value)
     name = _LETTERS.get(kind)
     if name is None:
-        name = "<%s.%s>" % (kind.__module__, kind.__qualname__)
+        name = f"<{kind.__module__}.{kind.__qualname__}>"
     if isinstance(value, dict):
-        items = ("%r:%s%s" % (str.__str__(k), shape(k), shape(v)) for k, v in dict.items(value))
-        return "%s{%s}" % (name, ",".join(items))
+        items = (f"{str.__str__(k)!r}:{shape(k)}{shape(v)}" for k, v in dict.items(value))
+        return f"{name}{{{','.join(items)}}}"
     if isinstance(value, (list, tuple)):
-        return "%s[%s]" % (name, "".join(map(shape, value)))
+        return f"{name}[{''.join(map(shape, value))}]"
     return "-f" if kind is float and value == 0 and math.copysign(1, value) < 0 else name
 
 

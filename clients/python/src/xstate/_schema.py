@@ -26,7 +26,7 @@ def _data(result, schema):
     try:
         return json.loads(result)
     except ValueError:
-        raise ToolError("the model did not answer with JSON: %.200s" % result, "tool-result") from None
+        raise ToolError(f"the model did not answer with JSON: {result!s:.200}", "tool-result") from None
 
 
 def _described(kind, above=()):
@@ -46,9 +46,9 @@ def _described(kind, above=()):
     if _is_union(origin):
         return {"anyOf": [_described(a, above) for a in args]}
     if not isinstance(kind, type) or not (hasattr(kind, "__dataclass_fields__") or typing.is_typeddict(kind)):
-        raise TypeError("%r cannot be a schema; pass a JSON Schema, a dataclass or a TypedDict" % (kind,))
+        raise TypeError(f"{kind!r} cannot be a schema; pass a JSON Schema, a dataclass or a TypedDict")
     if kind in above:
-        raise TypeError("%s contains itself; pass a JSON Schema" % kind.__name__)
+        raise TypeError(f"{kind.__name__} contains itself; pass a JSON Schema")
     fields, above = _fields(kind), (*above, kind)
     needed = [name for name in fields if _is_needed(kind, name)]
     found = {
@@ -106,7 +106,7 @@ def _made(kind, data):
         try:
             return kind(**{k: _made(fields.get(k, typing.Any), v) for k, v in data.items()})
         except TypeError as e:
-            raise ToolError("the answer is no %s: %s" % (kind.__name__, e), "tool-result") from None
+            raise ToolError(f"the answer is no {kind.__name__}: {e!s}", "tool-result") from None
     return data
 
 

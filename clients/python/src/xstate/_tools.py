@@ -10,7 +10,7 @@ class Tools:
 
     def __getattr__(self, name):
         if name.startswith("_"):
-            raise AttributeError("there is no tool %r; tools[%r] takes any name" % (name, name))
+            raise AttributeError(f"there is no tool {name!r}; tools[{name!r}] takes any name")
         return self[name]
 
     def __getitem__(self, name):
@@ -50,7 +50,7 @@ class Tool:
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
-        return type(self)("%s.%s" % (self._name, name))
+        return type(self)(f"{self._name}.{name}")
 
     def __call__(self, /, *args, **named):
         return _calls.tool(self._name, **self._bound(args, named))
@@ -66,19 +66,19 @@ class Tool:
         names = list(_properties(info))
         if info.get("order") == [] and len(names) > 1:
             wanted = ", ".join(n + "=" for n in names)
-            raise TypeError("%s has its arguments in no known order; name them: %s" % (self._name, wanted))
+            raise TypeError(f"{self._name} has its arguments in no known order; name them: {wanted}")
         if len(args) > len(names):
             raise TypeError("%s takes %d positional arguments, and not %d" % (self._name, len(names), len(args)))
         given = dict(zip(names, args))
         for name in given.keys() & named.keys():
-            raise TypeError("%s has the argument %r twice" % (self._name, name))
+            raise TypeError(f"{self._name} has the argument {name!r} twice")
         return {**given, **named}
 
     def _info(self):
         for info in _calls._way.listed():
-            if self._name in (info["name"], "%s.%s" % (info.get("source"), info["name"])):
+            if self._name in (info["name"], f"{info.get('source')}.{info['name']}"):
                 return info
-        raise LookupError("there is no tool %r" % self._name)
+        raise LookupError(f"there is no tool {self._name!r}")
 
     @property
     def __name__(self):
@@ -96,10 +96,10 @@ class Tool:
         try:
             return _documentation(self._info())
         except LookupError:
-            return "There is no tool %r." % self._name
+            return f"There is no tool {self._name!r}."
 
     def __repr__(self):
-        return "<tool %s>" % self._name
+        return f"<tool {self._name}>"
 
     def __eq__(self, other):
         return type(other) is type(self) and other._name == self._name
@@ -158,10 +158,10 @@ def _signature(info):
 
 
 def _documentation(info):
-    lines = [info.get("description") or "The tool %s." % info["name"]]
+    lines = [info.get("description") or f"The tool {info['name']}."]
     told = {k: v["description"] for k, v in _properties(info).items() if isinstance(v, dict) and v.get("description")}
     if told:
-        lines += ["", *("%s: %s" % (name, text) for name, text in told.items())]
+        lines += ["", *(f"{name}: {text}" for name, text in told.items())]
     return "\n".join(lines)
 
 

@@ -284,7 +284,7 @@ class Session:
         the choice "happened".
         """
         request: dict[str, Any] = {"call": call}
-        request.update((k, v) for k, v in dict(choice=choice, deny=deny, reason=reason, by=by).items() if v)
+        request.update((k, v) for k, v in {"choice": choice, "deny": deny, "reason": reason, "by": by}.items() if v)
         if result is not _NOTHING:
             request["result"] = json.dumps(result, allow_nan=False)
         return self.engine.call("CallService/Approve", request)

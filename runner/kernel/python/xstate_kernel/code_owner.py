@@ -227,6 +227,17 @@ def file_digest(path):
             h.update(chunk)
 
 
+def _contents(record):
+    """Returns the lines of a RECORD (packaging.python.org, "Recording installed projects") that are the same whatever
+    installed the library, and wherever. Others are of compiled files, of scripts, and of the installer itself."""
+    with open(record, "rb") as f:
+        lines = f.read().splitlines()
+    installer = (b".dist-info/INSTALLER,", b".dist-info/REQUESTED,", b".dist-info/direct_url.json,", b"/uv_cache.json,")
+    return b"\n".join(
+        sorted(k for k in lines if b",sha256=" in k and not k.startswith(b"..") and not any(i in k for i in installer))
+    )
+
+
 _version = {}
 
 
@@ -235,6 +246,9 @@ def version(top):
     if top not in _version:
         h = blake2b(digest_size=20)
         for path in witness(top):
-            h.update(file_digest(path).encode())
+            if os.path.basename(path) == "RECORD":
+                h.update(_contents(path))
+            else:
+                h.update(file_digest(path).encode())
         _version[top] = h.hexdigest()[:16]
     return _version[top]
