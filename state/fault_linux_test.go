@@ -274,6 +274,9 @@ func (p *sample) afterFault(t *testing.T, dir string, f fault, lines []string) {
 	for _, err := range p.verifyResults(s) {
 		t.Error(err)
 	}
+	if traces, err := s.Traces("c"); f == faultKill && head > 12 && len(traces) == 0 {
+		t.Errorf("step 13 is a run, and its trace is gone (%v)", err)
+	}
 	if content, ok, err := s.Blob(DigestOf(noise(7, 20_000))); err != nil ||
 		ok && !bytes.Equal(content, noise(7, 20_000)) {
 		t.Errorf("the new blob: %v", err)
