@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	_ "github.com/xstate-engine/xstate/runner/kernel/bash" // a language registers itself
 	_ "github.com/xstate-engine/xstate/runner/kernel/node"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -49,7 +50,8 @@ type Options struct {
 
 // Store is an open store. It is safe for concurrent use. One goroutine at a time may use each of its sessions.
 type Store struct {
-	state *state.Store
+	state    *state.Store
+	readOnly bool
 }
 
 // Open opens the store in dir and creates it if there is none. The caller closes it.
@@ -58,7 +60,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{state: s}, nil
+	return &Store{state: s, readOnly: o.State.ReadOnly}, nil
 }
 
 // FindStore returns the nearest store at or above folder; ok is false if there is none.
@@ -108,7 +110,11 @@ func (s *Store) FindPython(
 		folder = v.Original
 	}
 	path, err := python.Find(asked, folder, environ)
-	if err != nil && remembered != "" {
+	if err == nil {
+		named := environ("XSTATE_PYTHON") != "" || asked != "" && remembered == ""
+		return path, s.interpreters().Check(path, named, "--python "+path)
+	}
+	if remembered != "" {
 		return "", &Error{
 			Code:    python.CodeNotFound,
 			Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
@@ -117,6 +123,11 @@ func (s *Store) FindPython(
 		}
 	}
 	return path, err
+}
+
+// interpreters remembers the interpreters that programs in bounds may replace.
+func (s *Store) interpreters() *kernel.Interpreters {
+	return kernel.InterpretersOf(s.state.Dir(), s.readOnly)
 }
 
 // Family returns the session and all sessions that share an ancestor with it, sorted by name. They are the versions of

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
 // interpreter is that of the tests.
 func interpreter(t testing.TB) py.Interpreter {
 	t.Helper()
-	found, err := py.Identify(t.Context(), t.TempDir(), measuredPython(t), "", nil)
+	found, err := py.Identify(t.Context(), kernel.Search{Cache: t.TempDir()}, measuredPython(t))
 	if err != nil {
 		t.Fatal(err)
 	}

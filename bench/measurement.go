@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
@@ -322,5 +323,5 @@ func FindInterpreter(ctx context.Context, asked string) (py.Interpreter, error) 
 	if err != nil {
 		return py.Interpreter{}, err
 	}
-	return py.Identify(ctx, os.TempDir(), path, "", os.Environ())
+	return py.Identify(ctx, kernel.Search{Cache: os.TempDir(), Environ: os.Environ()}, path)
 }

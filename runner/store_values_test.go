@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	dialect "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
@@ -43,7 +44,7 @@ func textBlock(id, source string) state.ProgramBlock {
 func storing(t testing.TB, dir string) *Engine {
 	t.Helper()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
-	found, err := python.Identify(t.Context(), store.Dir(), withPandas(t), "", os.Environ())
+	found, err := python.Identify(t.Context(), kernel.Search{Cache: store.Dir(), Environ: os.Environ()}, withPandas(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (a *app) doctor(ctx context.Context) error {
 	} else if _, err := policy.Read(o); err != nil {
 		d.Policy = err.Error()
 	}
-	d.Interpreters = a.interpreters(ctx, folder)
+	d.Interpreters = a.interpreters(ctx, folder, dir)
 	if a.ui.json {
 		return a.ui.document(d)
 	}
@@ -100,8 +100,10 @@ func limitReports() []api.LimitReport {
 
 // interpreters returns what is found for a program in a folder, the one that is used first. Of those on the path each
 // version counts once, and only if it starts.
-func (a *app) interpreters(ctx context.Context, folder string) []api.DoctorPython {
+func (a *app) interpreters(ctx context.Context, folder, store string) []api.DoctorPython {
 	found := []api.DoctorPython{}
+	// A program in bounds may have made one of them.
+	search := kernel.Search{Folder: folder, Environ: a.environ, Cache: a.tempDir(), Bounds: &sandbox.Bounds{}}
 	seen := map[string]bool{}
 	add := func(path string, used bool) {
 		real, err := filepath.EvalSymlinks(path)
@@ -110,8 +112,11 @@ func (a *app) interpreters(ctx context.Context, folder string) []api.DoctorPytho
 		}
 		seen[real] = true
 		p := api.DoctorPython{Path: path, Used: used}
-		i, err := python.Identify(ctx, a.tempDir(), path, folder, a.environ)
-		if p.Python = i.String(); err != nil {
+		i, err := python.Identify(ctx, search, path)
+		if p.Python = i.String(); err == nil && used {
+			err = kernel.InterpretersOf(store, true).Check(path, false, "--python "+path)
+		}
+		if err != nil {
 			p.Python, p.Problem = "", errorDocument(err).Message
 		}
 		if used || err == nil {
@@ -138,7 +143,7 @@ func (a *app) interpreters(ctx context.Context, folder string) []api.DoctorPytho
 			continue
 		}
 		p := api.DoctorPython{Path: path, Used: true}
-		if l, err := e.Find(ctx, kernel.Search{Asked: path, Folder: folder, Environ: a.environ}); err != nil {
+		if l, err := e.Identify(ctx, search, path); err != nil {
 			p.Problem = errorDocument(err).Message
 		} else {
 			p.Python = l.String()

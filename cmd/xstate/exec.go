@@ -131,7 +131,7 @@ the code failed.`,
 			return err
 		}
 		folder, err := a.folderOf()
-		return errors.Join(err, a.findLanguage(cmd.Context(), dialect, f.python, folder))
+		return errors.Join(err, a.findLanguage(dialect, f.python, folder))
 	}
 	return cmd
 }
@@ -225,7 +225,7 @@ func (a *app) openToExec(ctx context.Context, f execFlags, dialect string) (*ope
 		return nil, err
 	}
 	if !found { // and nothing is to be made where nothing can run
-		if err := a.findLanguage(ctx, dialect, f.python, folder); err != nil {
+		if err := a.findLanguage(dialect, f.python, folder); err != nil {
 			return nil, err
 		}
 	}

@@ -85,6 +85,7 @@ var exitCodes = map[state.Code]int{
 	python.CodeNotFound:               exitUsage,
 	python.CodeTooOld:                 exitUsage,
 	python.CodeBroken:                 exitUsage,
+	kernel.CodeChanged:                exitUsage,
 	state.CodeNoStore:                 exitUsage,
 	serve.CodeNoServer:                exitUsage,
 	state.CodeNoSession:               exitUsage,

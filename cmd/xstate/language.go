@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
@@ -17,19 +16,16 @@ func languageOf(dialect string) string {
 }
 
 // findLanguage reports whether there is an interpreter for a program that has no session yet, by the dialect of its
-// first block.
-func (c caller) findLanguage(ctx context.Context, dialect, asked, folder string) error {
+// first block. It starts none.
+func (c caller) findLanguage(dialect, asked, folder string) error {
 	e, err := kernel.Lookup(cmp.Or(depgraph.Dialect(dialect), kernel.DefaultDialect))
 	if err != nil {
 		return err
 	}
-	if e.Name != python.Name { // the option names an interpreter of Python
-		_, err = e.Find(ctx, kernel.Search{Folder: folder, Environ: c.environ, Cache: c.tempDir()})
-		return err
+	search := kernel.Search{Folder: folder, Environ: c.environ}
+	if e.Name == python.Name && asked != xstate.AnyPython { // the option names an interpreter of Python
+		search.Asked = asked
 	}
-	if asked == xstate.AnyPython {
-		asked = ""
-	}
-	_, err = python.Find(asked, folder, c.env)
+	_, err = e.Locate(search)
 	return err
 }

@@ -88,7 +88,7 @@ func (w *warmCalls) warm(call serve.Call) {
 	defer w.mu.Unlock()
 	dir, found, err := w.storeDir(w.folder)
 	if err != nil ||
-		!found && (call.Args[0] != "exec" || w.findLanguage(context.Background(), "", "", w.folder) != nil) ||
+		!found && (call.Args[0] != "exec" || w.findLanguage("", "", w.folder) != nil) ||
 		w.debugged() {
 		return
 	}

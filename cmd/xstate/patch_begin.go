@@ -74,7 +74,7 @@ func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, 
 	if err != nil {
 		return nil, err
 	}
-	if err := a.findLanguage(ctx, "", f.python, folder); err != nil {
+	if err := a.findLanguage("", f.python, folder); err != nil {
 		return nil, err
 	}
 	name, o := sessionName(dir, path), &opened{caller: a.caller, app: a, file: path, begins: true}

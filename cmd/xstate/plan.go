@@ -70,7 +70,7 @@ func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocati
 		return err
 	}
 	if !found || !isStore(dir) {
-		if err := a.findLanguage(ctx, blocks[0].Dialect, python, filepath.Dir(src.path)); err != nil {
+		if err := a.findLanguage(blocks[0].Dialect, python, filepath.Dir(src.path)); err != nil {
 			return err
 		}
 		return a.printPlan(planOfNew(cmp.Or(a.session, sessionName(dir, src.path)), blocks), "there is no store yet")

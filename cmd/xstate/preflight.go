@@ -18,6 +18,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	calls "github.com/xstate-engine/xstate/runner/journal/source"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
@@ -203,16 +204,18 @@ func (p *preflighting) report(ctx context.Context, blocks []patch.Block) (*prefl
 // packages asks the interpreter which modules it has.
 func (p *preflighting) packages(ctx context.Context) (err error) {
 	var path string
-	if p.session != nil {
-		path, err = p.store.FindPython(ctx, p.session.Name(), p.options.Python, p.options.Workspace, p.env)
+	if p.store != nil {
+		path, err = p.store.FindPython(ctx, p.name(), p.options.Python, p.options.Workspace, p.env)
 	} else {
 		path, err = python.Find(p.options.Python, p.options.Workspace, p.env)
 	}
 	if err != nil {
 		return err
 	}
-	found, err := python.Interpreter{Path: path}.Available(ctx, p.options.Workspace,
-		p.options.Policy.Environ(p.environ), p.text.Uses.Imports)
+	found, err := python.Interpreter{Path: path}.Available(ctx, kernel.Search{
+		Folder: p.options.Workspace, Environ: p.options.Policy.Environ(p.environ), Cache: p.tempDir(),
+		Bounds: p.options.Policy.Bounds(),
+	}, p.text.Uses.Imports)
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,7 @@ func (a *app) canRun(ctx context.Context, src *source, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.findLanguage(ctx, blocks[0].Dialect, f.python, src.workdir(f.workdir, nil))
+	return a.findLanguage(blocks[0].Dialect, f.python, src.workdir(f.workdir, nil))
 }
 
 // runSession opens the session of a run; it makes one only for a file that is a program.

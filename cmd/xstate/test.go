@@ -153,7 +153,7 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	if err != nil {
 		return nil, err
 	}
-	if err := a.findLanguage(ctx, "", python, folder); err != nil {
+	if err := a.findLanguage("", python, folder); err != nil {
 		return nil, err
 	}
 	dir, found, err := a.storeDir(folder)

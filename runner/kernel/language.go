@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -218,8 +220,39 @@ type Entry struct {
 	Dialects []depgraph.Dialect
 	// Space begins the names of the language's programs in keys ("js" in "var:js:rows"); "": they stand alone.
 	Space string
-	// Find returns the implementation that a search leads to. The error says what to install, or to name.
-	Find func(ctx context.Context, s Search) (Language, error)
+	// Locate returns the path of the interpreter that a search leads to. The error says what to install, or to name.
+	Locate func(s Search) (Located, error)
+	// Identify asks the interpreter at a path what it is. The error says why it cannot be used.
+	Identify func(ctx context.Context, s Search, path string) (Language, error)
+}
+
+// Located is an interpreter that a search led to.
+type Located struct {
+	Path  string
+	Named bool   // the user named the interpreter itself
+	Hint  string // how the user names one
+}
+
+// Find returns the implementation that a search leads to.
+func (e Entry) Find(ctx context.Context, s Search) (Language, error) {
+	at, err := e.Locate(s)
+	if err == nil && s.Known != nil {
+		err = s.Known.Check(at.Path, at.Named, at.Hint)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.Identify(ctx, s, at.Path)
+}
+
+// Interpreters returns the paths of the interpreters that programs in a folder may use.
+func (s Search) Interpreters() (paths []string) {
+	for _, e := range registry {
+		if at, err := e.Locate(s); err == nil {
+			paths = append(paths, at.Path)
+		}
+	}
+	return paths
 }
 
 // Search is where an implementation of a language is looked for.
@@ -228,6 +261,29 @@ type Search struct {
 	Folder  string   // that the program runs in
 	Environ []string // of the program, NAME=value
 	Cache   string   // a folder for what is found out, where the user has none
+	// Bounds are those of the program; nil: it has none. An interpreter is asked what it is in bounds, too, see Probe.
+	Bounds *sandbox.Bounds
+	Known  *Interpreters // nil: any interpreter may be used
+}
+
+// Command locates the interpreter asked for, the one that a variable names, or the command of a name on the path.
+func (s Search) Command(variable, name string) (Located, error) {
+	asked := cmp.Or(s.Asked, Getenv(s.Environ, variable))
+	at := Located{Path: cmp.Or(asked, name), Named: asked != ""}
+	path, err := LookPath(at.Path, Getenv(s.Environ, "PATH"))
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return at, err
+	}
+	at.Path, at.Hint = path, variable+"="+path
+	return at, nil
+}
+
+// Probe returns a question to the interpreter at a path.
+func (s Search) Probe(path string, args ...string) Probe {
+	return Probe{Path: path, Args: args, Environ: s.Environ, Folder: s.Folder, Bounds: s.Bounds, Cache: s.Cache}
 }
 
 // registry holds the languages by name. The packages of languages fill it when the program starts.

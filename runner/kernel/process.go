@@ -69,6 +69,16 @@ func (e *StartError) Error() string { return strings.TrimSpace(fmt.Sprintf("%v %
 
 func (e *StartError) Unwrap() error { return e.Err }
 
+// Said returns "; it said: " and the last line that a process put out which failed to start; "" where it said nothing.
+func Said(err error) string {
+	if bad := (*StartError)(nil); errors.As(err, &bad) {
+		if line := LastLine(bad.Stderr); line != "" {
+			return "; it said: " + line
+		}
+	}
+	return ""
+}
+
 // StartProcess starts a process, sends it its options, and waits until it says hello. A process that does not come that
 // far is a StartError.
 func StartProcess(ctx context.Context, c Command) (*Process, error) {

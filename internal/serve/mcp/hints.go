@@ -44,6 +44,8 @@ var hints = map[state.Code]string{
 	"python-too-old":   "whoever runs the server must set XSTATE_PYTHON to Python 3.10 or later",
 	"python-broken":    "whoever runs the server must set XSTATE_PYTHON to an interpreter that starts",
 	"unchanged":        "nothing differs, so there is nothing to look for",
+
+	"interpreter-changed": "whoever runs the server must say that it is theirs, by xstate exec --python PATH",
 }
 
 // hint is the hint of an error for a client that has tools and no command line.

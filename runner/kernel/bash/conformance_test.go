@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/bash"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/kerneltest"
 )
 
@@ -19,11 +21,15 @@ func interpreters(t testing.TB) []Interpreter {
 	}
 	var found []Interpreter
 	for _, name := range names {
-		i, err := Find(t.Context(), name, t.TempDir(), os.Environ())
+		e, err := kernel.LookupSpace(depgraph.SpaceBash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := e.Find(t.Context(), kernel.Search{Asked: name, Folder: t.TempDir(), Environ: os.Environ()})
 		if err != nil {
 			t.Skip(err)
 		}
-		found = append(found, i)
+		found = append(found, i.(Interpreter))
 	}
 	return found
 }

@@ -1,15 +1,12 @@
 package bash
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
@@ -43,26 +40,16 @@ func (i Interpreter) Identity(environ map[string]string) string {
 	return text
 }
 
-// Find returns the Bash to use for a program in a folder: the one asked for, XSTATE_BASH, or bash on the path.
-func Find(ctx context.Context, asked, folder string, environ []string) (Interpreter, error) {
-	if asked == "" {
-		asked = kernel.Getenv(environ, "XSTATE_BASH")
-	}
-	named := asked != ""
-	if !named {
-		asked = "bash"
-	}
-	path, err := kernel.LookPath(asked, kernel.Getenv(environ, "PATH"))
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+// locate finds the Bash to use: the one asked for, XSTATE_BASH, or bash on the path.
+func locate(s kernel.Search) (kernel.Located, error) {
+	at, err := s.Command("XSTATE_BASH", "bash")
 	switch {
-	case err != nil && named:
-		return Interpreter{}, refused(err, "there is no Bash at %q", asked)
+	case err != nil && at.Named:
+		return at, refused(err, "there is no Bash at %q", at.Path)
 	case err != nil:
-		return Interpreter{}, refused(err, "no Bash was found: there is no bash on the PATH")
+		return at, refused(err, "no Bash was found: there is no bash on the PATH")
 	}
-	return identify(ctx, folder, path, environ)
+	return at, nil
 }
 
 // refused is the error of an interpreter that cannot be used.
@@ -73,44 +60,35 @@ func refused(err error, format string, args ...any) error {
 
 const probe = `printf '%s\n' "${BASH_VERSINFO[@]}"`
 
-// identify starts the Bash at a path to ask for its version: that takes no longer than to look for a note of it.
-func identify(ctx context.Context, folder, path string, environ []string) (Interpreter, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--norc", "--noprofile", "-c", probe)
-	cmd.Dir = folder
-	for _, line := range environ {
-		if !strings.HasPrefix(line, "BASH_ENV=") {
-			cmd.Env = append(cmd.Env, line)
-		}
-	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
-		return Interpreter{}, ctx.Err()
-	}
-	lines := strings.Split(stdout.String(), "\n")
+// identify returns the Bash at a path. The answer is kept for as long as the file at path stays the same.
+func identify(ctx context.Context, s kernel.Search, path string) (kernel.Language, error) {
+	ask := s.Probe(path, "--norc", "--noprofile", "-c", probe)
+	ask.Memo = "bash"
+	ask.Environ = slices.DeleteFunc(slices.Clone(ask.Environ), func(line string) bool {
+		return strings.HasPrefix(line, "BASH_ENV=")
+	})
+	answer, err := ask.Answer(ctx)
+	lines := strings.Split(answer, "\n")
 	i := Interpreter{Path: path}
 	if err == nil && len(lines) >= 6 {
 		_, err = fmt.Sscan(lines[0]+" "+lines[1], &i.Major, &i.Minor)
 	} else if err == nil {
-		err = fmt.Errorf("it printed %q", stdout.String())
+		err = fmt.Errorf("it printed %q", answer)
 	}
 	if err != nil {
-		return i, broken(path, err, stderr.String())
+		return nil, broken(path, err)
 	}
 	i.Version, i.Machine = strings.Join(lines[:3], "."), lines[5]
 	if i.Major < 4 || i.Major == 4 && i.Minor < 4 {
-		return i, refused(nil, "%s is Bash %s; xstate needs 4.4 or later", path, i.Version)
+		return nil, refused(nil, "%s is Bash %s; xstate needs 4.4 or later", path, i.Version)
 	}
 	return i, nil
 }
 
-func broken(path string, err error, stderr string) error {
-	said := kernel.LastLine(stderr)
-	if said != "" {
-		said = "; it said: " + said
+// broken is the error of a Bash that does not start, or does not answer.
+func broken(path string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
-	return refused(err, "the interpreter %s does not start%s", path, said)
+	return refused(err, "the interpreter %s does not start%s", path, kernel.Said(err))
 }

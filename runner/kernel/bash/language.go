@@ -25,12 +25,7 @@ const Semantics = 4
 
 func init() {
 	kernel.Register(kernel.Entry{Name: Name, Dialects: []depgraph.Dialect{source.Bash}, Space: depgraph.SpaceBash,
-		Find: find})
-}
-
-// find is the registry's way to Find.
-func find(ctx context.Context, s kernel.Search) (kernel.Language, error) {
-	return Find(ctx, s.Asked, s.Folder, s.Environ)
+		Locate: locate, Identify: identify})
 }
 
 var _ kernel.Language = Interpreter{}
@@ -160,7 +155,7 @@ func (k *bashKernel) start(ctx context.Context) error {
 	if errors.As(err, &bad) {
 		said, _ := os.ReadFile(filepath.Join(s.launch.Spool, "stderr"))
 		pipe.Close()
-		return broken(s.interpreter.Path, bad.Err, bad.Stderr+string(said))
+		return broken(s.interpreter.Path, &kernel.StartError{Err: bad.Err, Stderr: bad.Stderr + string(said)})
 	}
 	if err != nil {
 		pipe.Close()

@@ -44,7 +44,7 @@ func start(t *testing.T) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := python.Identify(t.Context(), t.TempDir(), path, "", os.Environ())
+	found, err := python.Identify(t.Context(), kernel.Search{Cache: t.TempDir(), Environ: os.Environ()}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

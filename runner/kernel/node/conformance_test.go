@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/javascript"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/kerneltest"
 )
 
@@ -20,11 +21,15 @@ func interpreters(t testing.TB) []Interpreter {
 	}
 	var found []Interpreter
 	for _, name := range names {
-		i, err := Find(t.Context(), name, t.TempDir(), os.Environ())
+		e, err := kernel.LookupSpace("js")
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := e.Find(t.Context(), kernel.Search{Asked: name, Folder: t.TempDir(), Environ: os.Environ()})
 		if err != nil {
 			t.Skip(err)
 		}
-		found = append(found, i)
+		found = append(found, i.(Interpreter))
 	}
 	return found
 }

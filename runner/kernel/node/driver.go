@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -52,21 +53,12 @@ var driverDigest = sync.OnceValue(func() state.Digest {
 // installDriver writes the driver to disk, once for each version of it: in the user's cache, or else in the store. It
 // returns the folder.
 func installDriver(storeDir string) (string, error) {
-	if cache := userCache(); cache != "" {
+	if cache := kernel.UserCache(); cache != "" {
 		if folder, err := installDriverIn(cache); err == nil {
 			return folder, nil
 		}
 	}
 	return installDriverIn(storeDir)
-}
-
-// userCache returns the folder for what serves every store of a user; "" when there is none.
-func userCache() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "xstate")
 }
 
 func installDriverIn(dir string) (string, error) {

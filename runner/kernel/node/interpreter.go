@@ -1,17 +1,13 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
@@ -49,96 +45,49 @@ func (i Interpreter) Identity(environ map[string]string) string {
 	return text
 }
 
-// Find returns the Node to use for a program in folder: the one asked for, XSTATE_NODE, or node on the path.
-func Find(ctx context.Context, asked, folder string, environ []string) (Interpreter, error) {
-	if asked == "" {
-		asked = kernel.Getenv(environ, "XSTATE_NODE")
-	}
-	named := asked != ""
-	if !named {
-		asked = "node"
-	}
-	path, err := kernel.LookPath(asked, kernel.Getenv(environ, "PATH"))
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+// locate finds the Node to use: the one asked for, XSTATE_NODE, or node on the path.
+func locate(s kernel.Search) (kernel.Located, error) {
+	at, err := s.Command("XSTATE_NODE", "node")
 	switch {
-	case err != nil && named:
-		return Interpreter{}, &state.Error{
-			Code: CodeNotFound, Message: fmt.Sprintf("there is no Node at %q", asked),
+	case err != nil && at.Named:
+		return at, &state.Error{
+			Code: CodeNotFound, Message: fmt.Sprintf("there is no Node at %q", at.Path),
 			Hint: "set XSTATE_NODE to the path of a Node, or unset it", Err: err,
 		}
 	case err != nil:
-		return Interpreter{}, &state.Error{
+		return at, &state.Error{
 			Code: CodeNotFound, Message: "no Node was found: there is no node on the PATH",
 			Hint: "install Node 18 or later, or set XSTATE_NODE to its path",
 		}
 	}
-	return Identify(ctx, folder, path, environ)
+	return at, nil
 }
 
 const probe = `console.log(JSON.stringify({version:process.versions.node,machine:process.arch,` +
 	`major:+process.versions.node.split(".")[0],other:process.versions.bun||process.versions.deno||""}))`
 
-// Identify returns the Node at path. The answer is cached for as long as the file at path stays the same.
-func Identify(ctx context.Context, folder, path string, environ []string) (Interpreter, error) {
-	cache := userCache()
-	memo := ""
-	if cache != "" && os.MkdirAll(cache, 0o755) == nil {
-		memo = filepath.Join(cache, "node-"+string(state.DigestOf([]byte(fileKey(path)))[:16]))
-	}
-	found := Interpreter{}
-	if data, err := os.ReadFile(memo); memo != "" && err == nil && json.Unmarshal(data, &found) == nil &&
-		found.Version != "" {
-		found.Path = path
-		return found, found.check()
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-e", probe)
-	cmd.Dir, cmd.Env = folder, environ
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
+// identify returns the Node at a path. The answer is kept for as long as the file at path stays the same.
+func identify(ctx context.Context, s kernel.Search, path string) (kernel.Language, error) {
+	ask := s.Probe(path, "-e", probe)
+	ask.Memo = "node"
+	found := Interpreter{Path: path}
+	answer, err := ask.Answer(ctx)
 	if err == nil {
-		err = json.Unmarshal(stdout.Bytes(), &found)
+		err = json.Unmarshal([]byte(answer), &found)
 	}
 	if err != nil {
-		if ctx.Err() != nil && context.Cause(ctx) == context.Canceled {
-			return found, ctx.Err()
-		}
-		return found, broken(path, err, stderr.String())
+		return nil, broken(path, err)
 	}
-	found.Path = path
-	if err := found.check(); err != nil {
-		return found, err
-	}
-	if data, err := json.Marshal(found); err == nil && memo != "" {
-		_ = os.WriteFile(memo, data, 0o644) // only a cache: without it the interpreter is started again
-	}
-	return found, nil
+	return found, found.check()
 }
 
-// fileKey returns a text that changes when the file at path may have become another interpreter.
-func fileKey(path string) string {
-	key := "node " + path
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		real = path
+// broken is the error of a Node that does not start, or does not answer.
+func broken(path string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
-	if info, err := os.Stat(real); err == nil {
-		key += fmt.Sprintf(" %s %d %d", real, info.Size(), info.ModTime().UnixNano())
-	}
-	return key
-}
-
-func broken(path string, err error, stderr string) error {
-	said := kernel.LastLine(stderr)
-	if said != "" {
-		said = "; it said: " + said
-	}
-	return &state.Error{Code: CodeBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path, said),
-		Hint: "try it by hand, or set XSTATE_NODE to the path of another", Err: err}
+	return &state.Error{Code: CodeBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path,
+		kernel.Said(err)), Hint: "try it by hand, or set XSTATE_NODE to the path of another", Err: err}
 }
 
 func (i Interpreter) check() error {

@@ -29,12 +29,7 @@ const Semantics = 4
 var dialects = []depgraph.Dialect{source.JavaScript, source.ESM, source.TypeScript, source.TSX}
 
 func init() {
-	kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Space: "js", Find: find})
-}
-
-// find is the registry's way to Find.
-func find(ctx context.Context, s kernel.Search) (kernel.Language, error) {
-	return Find(ctx, s.Asked, s.Folder, s.Environ)
+	kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Space: "js", Locate: locate, Identify: identify})
 }
 
 var _ kernel.Language = Interpreter{}
@@ -153,7 +148,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	var bad *kernel.StartError
 	if errors.As(err, &bad) {
 		said, _ := os.ReadFile(filepath.Join(l.Spool, "stderr"))
-		return nil, broken(i.Path, bad.Err, bad.Stderr+string(said))
+		return nil, broken(i.Path, &kernel.StartError{Err: bad.Err, Stderr: bad.Stderr + string(said)})
 	}
 	if err != nil {
 		return nil, err

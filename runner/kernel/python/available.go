@@ -1,11 +1,10 @@
 package python
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"os/exec"
-	"time"
+
+	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
 // Available says where the modules of an interpreter come from.
@@ -32,22 +31,18 @@ def where(name):
     return "installed" if found else "missing"
 print(json.dumps({"modules": {n: where(n) for n in sys.argv[2:]}, "builtins": dir(builtins)}))`
 
-// Available asks the interpreter where top-level modules come from, for a program in folder. It executes nothing of the
-// program.
-func (i Interpreter) Available(ctx context.Context, folder string, environ, modules []string) (*Available, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, i.Path, append([]string{"-c", askAvailable, folder}, modules...)...)
-	cmd.Dir, cmd.Env = "/", environ
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+// Available asks the interpreter that a search leads to where top-level modules come from, for a program in its folder.
+// It executes nothing of the program.
+func (i Interpreter) Available(ctx context.Context, s kernel.Search, modules []string) (*Available, error) {
+	own := s.Folder
+	s.Folder = "/"
+	answer, err := s.Probe(i.Path, append([]string{"-c", askAvailable, own}, modules...)...).Answer(ctx)
 	found := &Available{}
-	err := cmd.Run()
 	if err == nil {
-		err = json.Unmarshal(stdout.Bytes(), found)
+		err = json.Unmarshal([]byte(answer), found)
 	}
 	if err != nil {
-		return nil, broken(i.Path, err, stderr.String())
+		return nil, broken(i.Path, err)
 	}
 	return found, nil
 }

@@ -216,7 +216,7 @@ func callers(t *testing.T, run func(t *testing.T, i Interpreter)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, err := Identify(t.Context(), t.TempDir(), path, "", os.Environ())
+		i, err := Identify(t.Context(), kernel.Search{Cache: t.TempDir(), Environ: os.Environ()}, path)
 		if err != nil {
 			t.Fatal(err)
 		}

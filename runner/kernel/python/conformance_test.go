@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	source "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/kerneltest"
 )
 
@@ -20,7 +21,7 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		interpreter, err := Identify(t.Context(), t.TempDir(), path, "", os.Environ())
+		interpreter, err := Identify(t.Context(), kernel.Search{Cache: t.TempDir(), Environ: os.Environ()}, path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -62,21 +63,12 @@ const driverName = "kernel-importlib_bootstrap-"
 // store. The driver lies on disk because the code of a file can be told from the program's, and code that came through
 // a pipe cannot.
 func installDriver(storeDir string) (string, error) {
-	if cache := userCache(); cache != "" {
+	if cache := kernel.UserCache(); cache != "" {
 		if folder, err := installDriverIn(cache); err == nil {
 			return folder, nil
 		}
 	}
 	return installDriverIn(storeDir)
-}
-
-// userCache returns the folder for what serves every store of a user; "" when there is none.
-func userCache() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "xstate")
 }
 
 func installDriverIn(dir string) (string, error) {

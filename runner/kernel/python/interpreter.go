@@ -1,18 +1,14 @@
 package python
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
@@ -96,33 +92,17 @@ const probe = `import os, sys
 print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sep="\n")
 print(sys.prefix, sys.base_prefix, sep="\n")`
 
-// Identify returns the interpreter at path. The answer is cached, in the user's cache or else in folder, for as long as
-// the file at path stays the same; where that is only a launcher, also what the launcher decides by. So a command that
-// starts no kernel starts no interpreter. A launcher decides in the folder and the environment of the program.
-func Identify(ctx context.Context, folder, path, workspace string, environ []string) (Interpreter, error) {
-	if cache := userCache(); cache != "" && os.MkdirAll(cache, 0o755) == nil {
-		folder = cache
-	}
-	key := state.DigestOf([]byte(interpreterKey(path, workspace, environ)))
-	memo := filepath.Join(folder, "python-"+string(key[:16]))
-	if data, err := os.ReadFile(memo); err == nil {
-		found := Interpreter{}
-		if json.Unmarshal(data, &found) == nil && found.BasePrefix != "" {
-			found.Path = path
-			return found, found.check()
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-I", "-c", probe)
-	cmd.Dir, cmd.Env = workspace, environ
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	found := Interpreter{}
+// Identify returns the interpreter at path. The answer is kept for as long as the file at path stays the same; where
+// that is only a launcher, also what the launcher decides by. So a command that starts no kernel starts no interpreter.
+// A launcher decides in the folder and the environment of the program.
+func Identify(ctx context.Context, s kernel.Search, path string) (Interpreter, error) {
+	ask := s.Probe(path, "-I", "-c", probe)
+	ask.Memo, ask.Key = Name, launcherKey(path, s.Folder, s.Environ)
+	found := Interpreter{Path: path}
+	answer, err := ask.Answer(ctx)
 	if err == nil {
 		_, err = fmt.Sscanf(
-			stdout.String(),
+			answer,
 			"%s\n%s\n%s\n%d\n%d\n",
 			&found.Implementation,
 			&found.Version,
@@ -132,29 +112,26 @@ func Identify(ctx context.Context, folder, path, workspace string, environ []str
 		)
 	}
 	if err != nil {
-		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
-			return found, ctx.Err()
-		}
-		return found, broken(path, err, stderr.String())
+		return found, broken(path, err)
 	}
-	lines := strings.Split(strings.TrimSuffix(stdout.String(), "\n"), "\n")
-	found.Path, found.Prefix, found.BasePrefix = path, lines[len(lines)-2], lines[len(lines)-1]
 	if err := found.check(); err != nil {
 		return found, err
 	}
-	if data, err := json.Marshal(found); err == nil {
-		_ = os.WriteFile(memo, data, 0o644) // only a cache: without it the interpreter is started again
+	lines := strings.Split(strings.TrimSuffix(answer, "\n"), "\n")
+	if len(lines) < 7 {
+		return found, broken(path, fmt.Errorf("it printed %q", answer))
 	}
+	found.Prefix, found.BasePrefix = lines[len(lines)-2], lines[len(lines)-1]
 	return found, nil
 }
 
-func broken(path string, err error, stderr string) error {
-	said := kernel.LastLine(stderr)
-	if said != "" {
-		said = "; it said: " + said
+// broken is the error of an interpreter that does not answer.
+func broken(path string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
-	return &state.Error{Code: CodeBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path, said),
-		Hint: "try it by hand, or name another with --python PATH", Err: err}
+	return &state.Error{Code: CodeBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path,
+		kernel.Said(err)), Hint: "try it by hand, or name another with --python PATH", Err: err}
 }
 
 func (i Interpreter) check() error {
@@ -178,25 +155,20 @@ func (i Interpreter) Launched() bool {
 	return string(head) == "#!"
 }
 
-// interpreterKey returns a text that changes when the file at path may have become another interpreter.
-func interpreterKey(path, workspace string, environ []string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", path)
+// launcherKey returns a text that changes when the launcher at path may start another interpreter, such as pyenv's:
+// other files decide which one. It is empty where path is the interpreter itself.
+func launcherKey(path, folder string, environ []string) string {
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		real = path
+	if err != nil || !(Interpreter{Path: real}).Launched() {
+		return ""
 	}
-	if info, err := os.Stat(real); err == nil {
-		fmt.Fprintf(&b, "%s %d %d\n", real, info.Size(), info.ModTime().UnixNano())
-	}
-	if (Interpreter{Path: real}).Launched() { // such as pyenv's: other files decide which interpreter it starts
-		fmt.Fprintf(&b, "PYENV_VERSION=%s\n", kernel.Getenv(environ, "PYENV_VERSION"))
-		for _, name := range []string{
-			filepath.Join(workspace, ".python-version"), filepath.Join(filepath.Dir(filepath.Dir(real)), "version"),
-		} {
-			if data, err := os.ReadFile(name); err == nil {
-				fmt.Fprintf(&b, "%s %q\n", name, data)
-			}
+	var b strings.Builder
+	fmt.Fprintf(&b, "PYENV_VERSION=%s\n", kernel.Getenv(environ, "PYENV_VERSION"))
+	for _, name := range []string{
+		filepath.Join(folder, ".python-version"), filepath.Join(filepath.Dir(filepath.Dir(real)), "version"),
+	} {
+		if data, err := os.ReadFile(name); err == nil {
+			fmt.Fprintf(&b, "%s %q\n", name, data)
 		}
 	}
 	return b.String()

@@ -30,15 +30,19 @@ const Semantics = 4
 
 var dialects = []depgraph.Dialect{source.Plain, source.IPython}
 
-func init() { kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Find: find}) }
+func init() {
+	kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Locate: locate,
+		Identify: func(ctx context.Context, s kernel.Search, path string) (kernel.Language, error) {
+			return Identify(ctx, s, path)
+		}})
+}
 
-// find finds and identifies an interpreter.
-func find(ctx context.Context, s kernel.Search) (kernel.Language, error) {
-	path, err := Find(s.Asked, s.Folder, func(name string) string { return kernel.Getenv(s.Environ, name) })
-	if err != nil {
-		return nil, err
-	}
-	return Identify(ctx, s.Cache, path, s.Folder, s.Environ)
+// locate is the registry's way to Find.
+func locate(s kernel.Search) (kernel.Located, error) {
+	environ := func(name string) string { return kernel.Getenv(s.Environ, name) }
+	path, err := Find(s.Asked, s.Folder, environ)
+	return kernel.Located{Path: path, Named: s.Asked != "" || environ("XSTATE_PYTHON") != "",
+		Hint: "--python " + path}, err
 }
 
 var _ kernel.Language = Interpreter{}
@@ -249,9 +253,8 @@ func (i Interpreter) start(ctx context.Context, module, install string, c kernel
 	}
 	c.Args = []string{i.Path, "-c", fmt.Sprintf(bootstrap, module), folder}
 	p, err := kernel.StartProcess(ctx, c)
-	var bad *kernel.StartError
-	if errors.As(err, &bad) {
-		return nil, broken(i.Path, bad.Err, bad.Stderr)
+	if bad := (*kernel.StartError)(nil); errors.As(err, &bad) {
+		return nil, broken(i.Path, bad)
 	}
 	return p, err
 }
