@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
@@ -146,12 +147,15 @@ func (p *pythonPath) Set(text string) error {
 func (p *pythonPath) String() string { return "" }
 func (p *pythonPath) Type() string   { return "string" }
 
-// command is exec.CommandContext for the caller: it looks for the program on the caller's path.
+// command is exec.CommandContext for the caller: it looks for the program on the caller's path, but not in the folder
+// of the programs that run there.
 func (c caller) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
-	if path, err := kernel.LookPath(name, c.env("PATH")); err == nil {
-		cmd.Path, cmd.Err = path, nil
+	written := c.folder
+	if dir, found := xstate.FindStore(c.folder); found {
+		written = filepath.Dir(dir)
 	}
+	cmd.Path, cmd.Err = kernel.LookPath(name, c.env("PATH"), written)
 	cmd.Dir, cmd.Env = c.folder, c.environ
 	return cmd
 }

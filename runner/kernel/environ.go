@@ -36,12 +36,13 @@ func Environ(lines []string) map[string]string {
 }
 
 // LookPath is exec.LookPath with a search path that need not be that of this process. It takes absolute folders only.
-func LookPath(name, path string) (string, error) {
+// It leaves out folders that lie in one of those that a program in bounds may write: what is there may be the program's.
+func LookPath(name, path string, written ...string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		return exec.LookPath(name)
 	}
 	for _, folder := range filepath.SplitList(path) {
-		if !filepath.IsAbs(folder) {
+		if real, err := filepath.EvalSymlinks(folder); !filepath.IsAbs(folder) || err != nil || inside(real, written) {
 			continue
 		}
 		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {

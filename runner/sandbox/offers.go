@@ -2,7 +2,10 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -25,9 +28,24 @@ type Offers struct {
 // Offered probes the system, once: each probe is tried, because versions and settings say little in a container.
 var Offered = sync.OnceValue(func() Offers {
 	o := offered()
-	o.Bubblewrap, _ = exec.LookPath("bwrap")
+	o.Bubblewrap = installed("bwrap", os.Getenv("PATH"))
 	return o
 })
+
+// installed returns the path of a program in a folder of the system that is on a search path; "": there is none. A
+// program in bounds can write other folders of the path.
+func installed(name, path string) string {
+	for _, folder := range filepath.SplitList(path) {
+		real, err := filepath.EvalSymlinks(folder)
+		if err != nil || !slices.ContainsFunc(SystemFolders, func(s string) bool { return within(real, s) }) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(real, name)); err == nil {
+			return found
+		}
+	}
+	return ""
+}
 
 // offersNow is what boxes are started with. Tests take something away.
 var offersNow = func() Offers { return Offered() }

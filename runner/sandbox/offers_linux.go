@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"syscall"
 
+	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
+
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 )
@@ -28,18 +30,19 @@ func offered() (o Offers) {
 }
 
 // canUnshare tries in a process of its own: a thread of this one could be its first, which must keep its view. Some
-// systems allow a namespace of users and then no mount in it; to unshare here includes a mount.
+// systems allow a namespace of users and then no mount in it; to unshare here includes a mount. The process is a keeper
+// without a control socket, which ends at once: a program from the search path could be anybody's.
 func canUnshare(asUserToo bool) bool {
-	program, err := exec.LookPath("true")
-	if err != nil {
-		return false
-	}
-	cmd := exec.Command(program)
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{keeper.Name, ""}, Env: []string{"GOGC=off"}}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: namespaces}
 	if asUserToo {
 		asUser(cmd.SysProcAttr)
 	}
-	return cmd.Run() == nil
+	if cmd.Start() != nil {
+		return false
+	}
+	_ = cmd.Wait() // it never has what a keeper needs
+	return true
 }
 
 // asUser makes a process start in a namespace of users in which it keeps its ids, with the capabilities of a keeper.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -71,14 +72,23 @@ func startChild(config policy.MCP, o *Options) (*child, error) {
 	return c, nil
 }
 
-// lookUp finds the program of a command as the user's shell would.
+// lookUp finds the program of a command as the user's shell would, but in no folder of the workspace: a program in
+// bounds writes there, and the command runs without them.
 func lookUp(cmd *exec.Cmd, name string, o *Options) error {
 	if strings.Contains(name, "/") {
 		cmd.Path, cmd.Err = name, nil
 		return nil
 	}
+	workspace, err := filepath.EvalSymlinks(o.Folder)
+	if err != nil {
+		return err
+	}
 	for _, folder := range strings.Split(o.getenv("PATH"), ":") {
 		path := folder + "/" + name
+		if real, err := filepath.EvalSymlinks(folder); err != nil || real == workspace ||
+			strings.HasPrefix(real, workspace+"/") {
+			continue
+		}
 		if info, err := os.Stat(path); folder != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			cmd.Path, cmd.Err = path, nil
 			return nil
