@@ -51,18 +51,12 @@ _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", suite
 
 class Suite(Phases):
     def __init__(self, channel, options):
+        super().__init__(options["lines"])
         self.channel = channel
         self.timed = options["timed"]  # the engine needs a message when a test begins
         self.folder = os.path.realpath(options["folder"])
-        self.stack = [Phase()]
-        self.live = []  # codes hit since the last phase began or ended
-        self.hits = []  # lines executed since then, if lines are observed
-        self.by_line = options["lines"]
         self.unarmed = []  # codes that were hit and whose events are not enabled again yet
-        self.armed = set()  # before 3.12: ids of all other codes
-        self.units = {}  # id of code → number of its unit
         self.paths = {}  # id of code → path of its module
-        self.watched = {}  # id of code → (code, module)
         self.importing = {}  # id of code → modules that its unit imports
         self.lined = set()  # ids of codes that may read line numbers
         self.levels = set()  # numbers of units that are top levels of modules
@@ -84,7 +78,6 @@ class Suite(Phases):
         )
         layout.watch(self.text_read)
         self._started = {n.partition(".")[0] for n in sys.modules}  # loaded before: no new file can shadow these
-        self.collecting = False
         self._watch()
         self.wrap_loader(external._LoaderBasics)
 

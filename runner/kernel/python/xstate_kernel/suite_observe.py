@@ -16,6 +16,17 @@ TOOL = 4
 class Phases:
     """The part of Suite that observes execution."""
 
+    def __init__(self, by_line):
+        self.by_line = by_line  # lines are observed
+        self.stack = [Phase()]
+        self.live = []  # codes hit since the last phase began or ended
+        self.hits = []  # lines executed since then, if lines are observed
+        self.armed = set()  # before 3.12: ids of all other codes
+        self.units = {}  # id of code → number of its unit
+        self.watched = {}  # id of code → (code, module)
+        self.collecting = False
+        self.files: suite_reads.SuiteReads
+
     def _watch(self):
         if MONITORING is None:
             sys.settrace(self._called)

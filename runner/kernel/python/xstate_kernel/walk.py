@@ -9,25 +9,19 @@ import enum
 import functools
 import gc
 import marshal
-import math
 import pickle
 import re
 import sys
 import types
 import weakref
 from collections import OrderedDict, deque
-from itertools import compress, repeat
-from operator import is_
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, atoms, blake2b, code_owner, instances
+from . import adapters, code_owner, instances
 from .atoms import ATOMS
-from .fingerprint_record import Fingerprint
 from .unsupported import Opaque
-from .walk_code import Code
 from .walk_containers import Containers, Deep
-from .walk_unordered import Unordered
 
 IMMUTABLE_TYPES = {
     range,
@@ -47,94 +41,15 @@ IMMUTABLE_TYPES = {
 if hasattr(types, "UnionType"):
     IMMUTABLE_TYPES.add(types.UnionType)
 _PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
-# Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes.
-_BULK, _LARGE = 1 << 16, 1 << 24
-_FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
+_FLOAT = frozenset((float,))
 
 
 def _dump(atom):
     return marshal.dumps(atom, 2)  # version 2: no references, no interning marks
 
 
-class Walk(Containers, Unordered, Code):
+class Walk(Containers):
     """One traversal. An explicit stack, so that depth costs memory and not the interpreter's stack."""
-
-    def __init__(self, owner, outer=None):
-        self.owner = owner
-        self.fp = Fingerprint()
-        self.h = blake2b(digest_size=20)
-        self.keep = [] if outer is None else outer.keep  # temporaries: alive, so that no other object gets their ids
-        self.temps = set() if outer is None else outer.temps  # ids of containers that the walk made, not the value
-        self.seen = {}  # id → ordinal
-        self.memory = {}  # id of an array that owns memory → ordinal, address first met
-        self.stack = []
-        self.codes = {}  # class → its code, see graph
-        self.levels = None  # to be noted for unchanged; None: not, or no longer
-        self.tuples = {}  # id → digest, see immutable
-        # Id of the __dict__ of an instance → its place, which is the same whether it exists yet or not: that of the
-        # instance, inverted.
-        self.dicts = {}
-        self.pending, self.deferred = [], 0  # sets to be written last, see walk_unordered.py: number, elements
-        self.units = {}  # id of an element of such a set → its unit
-        self.tied = None  # the first ordinal that may be that of another object, as elements have equal colours
-
-    def put(self, data):
-        self.h.update(data)
-        self.fp.size += len(data)
-
-    def atoms(self, items, kinds):
-        """Writes a list of atoms with the given types."""
-        for part, part_kinds, found in atoms.parts(items, kinds):
-            for data in atoms.written(part, found):
-                if len(data) < _BULK or self.fp.size < _LARGE:
-                    self.put(data)
-                else:
-                    from hashlib import sha256
-
-                    self.h.update(sha256(data).digest())
-                    self.fp.size += len(data)
-            if found == atoms.TEXTS:
-                self.fp.size += 4 * len(part)  # about as pickled
-            self.floats(part, part_kinds, found)
-
-    def floats(self, items, kinds, found):
-        """Writes the identities of the NaN objects among the items: a container finds a NaN only by identity.
-
-        The NaN of a module is written by name. The walk treats others as shared, like mutable objects. kinds are the
-        types of the items, found is the set of these."""
-        if float not in found:
-            return
-        try:
-            some = sum(items if found <= _NUMBERS else compress(items, map(is_, kinds, repeat(float))))
-        except OverflowError:
-            some = math.nan
-        if some == some:
-            return
-        found = [x for x in items if type(x) is float and x != x]
-        if found:
-            self.fp.nan, self.levels = True, None
-            own = {id(x): x for x in found if adapters.nan_name(x) is None}
-            for x in own.values():
-                if id(x) not in self.seen:
-                    self.seen[id(x)] = len(self.seen)
-                    self.own(x)
-            self.put(_dump([self.seen[id(x)] if id(x) in own else adapters.nan_name(x) for x in found]))
-
-    def mark(self, o):
-        """Gives o the next ordinal. If the walk met o before, writes a reference to it and returns true."""
-        i = id(o)
-        n = self.seen.get(i)
-        if n is not None:
-            self.put(b"@%d;" % n)
-            return True
-        self.seen[i] = len(self.seen)
-        return False
-
-    def own(self, o):
-        if self.levels:
-            self.levels = None  # what changes, and is no container of graph
-        if id(o) not in self.temps:
-            self.fp.ids[id(o)] = self.seen.get(id(o), 0)
 
     def run(self, root):
         self.stack.append(root)
@@ -183,11 +98,6 @@ class Walk(Containers, Unordered, Code):
                 raise Opaque(f"a part of what module {module} holds")
             lines.append(f"H{self.fp.ids[i]}={module}:{self.owner.shared[module][i]};")
         self.put("".join(sorted(lines)).encode())
-
-    def temporary(self, o):
-        self.keep.append(o)
-        self.temps.add(id(o))
-        return o
 
     def other(self, o, t):
         module = t.__module__ if type(t.__module__) is str else ""  # in a Cython function it may be a descriptor
@@ -314,11 +224,6 @@ class Walk(Containers, Unordered, Code):
         if not self.mark(s.array):
             self.own(s.array)
             adapters.views_memory(type(s.array)).note_memory(self, s.array)
-
-    def watched(self, o):
-        if any(type(r.__callback__) is weakref.finalize for r in weakref.getweakrefs(o)):
-            self.fp.lifetime_sensitive = True
-            raise Opaque("an object with a finalizer")
 
     def weak(self, r):
         """Writes a weak reference: whether its target exists, and the target."""

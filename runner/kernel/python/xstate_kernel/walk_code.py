@@ -10,6 +10,7 @@ from xstate_kernel import original as __builtins__
 
 from . import bytecode, code_digest, code_owner
 from .unsupported import Opaque
+from .walk_state import WalkState
 
 SKIP_MEMBERS = frozenset(
     (
@@ -31,7 +32,7 @@ _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _NAME = type.__dict__["__name__"].__get__
 
 
-class Code:
+class Code(WalkState):
     """The part of Walk that writes functions, classes and modules, and objects that represent calls of them."""
 
     def code(self, c):

@@ -2,18 +2,23 @@
 
 import gc
 import marshal
+import math
 import sys
 import weakref
 from itertools import chain, compress, count, repeat
-from operator import invert, not_
+from operator import invert, is_, not_
 
 from xstate_kernel import original as __builtins__
 
-from . import atoms, attributes, blake2b, code_owner, instances, sets
+from . import adapters, atoms, attributes, blake2b, code_owner, instances, sets
 from .atoms import ATOMS
 from .unsupported import Opaque
+from .walk_unordered import Unordered
 
 _DEEP = 16  # levels
+# Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes.
+_BULK, _LARGE = 1 << 16, 1 << 24
+_FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
 _INSTANCE = 500  # bytes that pickle in the time that an instance takes
 # Kinds in graph: atoms have 0, dates and times the next, classes from _FIRST on.
 _TIMES = {kind: 1 + n for n, kind in enumerate(("date", "datetime", "time", "timedelta"))}
@@ -30,8 +35,46 @@ _CONSTANTS = frozenset(
 )
 
 
-class Containers:
+class Containers(Unordered):
     """The part of Walk that writes containers, buffers and views of them."""
+
+    def atoms(self, items, kinds):
+        """Writes a list of atoms with the given types."""
+        for part, part_kinds, found in atoms.parts(items, kinds):
+            for data in atoms.written(part, found):
+                if len(data) < _BULK or self.fp.size < _LARGE:
+                    self.put(data)
+                else:
+                    from hashlib import sha256
+
+                    self.h.update(sha256(data).digest())
+                    self.fp.size += len(data)
+            if found == atoms.TEXTS:
+                self.fp.size += 4 * len(part)  # about as pickled
+            self.floats(part, part_kinds, found)
+
+    def floats(self, items, kinds, found):
+        """Writes the identities of the NaN objects among the items: a container finds a NaN only by identity.
+
+        The NaN of a module is written by name. The walk treats others as shared, like mutable objects. kinds are the
+        types of the items, found is the set of these."""
+        if float not in found:
+            return
+        try:
+            some = sum(items if found <= _NUMBERS else compress(items, map(is_, kinds, repeat(float))))
+        except OverflowError:
+            some = math.nan
+        if some == some:
+            return
+        found = [x for x in items if type(x) is float and x != x]
+        if found:
+            self.fp.nan, self.levels = True, None
+            own = {id(x): x for x in found if adapters.nan_name(x) is None}
+            for x in own.values():
+                if id(x) not in self.seen:
+                    self.seen[id(x)] = len(self.seen)
+                    self.own(x)
+            self.put(marshal.dumps([self.seen[id(x)] if id(x) in own else adapters.nan_name(x) for x in found], 2))
 
     def seq(self, o, tag, mutable):
         if mutable:

@@ -32,6 +32,7 @@ from xstate_kernel import original as __builtins__
 
 from . import blake2b
 from .unsupported import Opaque
+from .walk_code import Code
 
 _OBJECTS, _OVERLAP = 4_000_000, 20  # objects in all units; above, how many units hold an object on average, at most
 _COLOURS = 500_000  # computed for a value, at most
@@ -51,7 +52,7 @@ class _Unit:
         self.entangled = False  # a unit that only this one holds shares with others
 
 
-class Unordered:
+class Unordered(Code):
     """The part of Walk that writes sets of objects that hash by address."""
 
     def defer(self, items, tag):

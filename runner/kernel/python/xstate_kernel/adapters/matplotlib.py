@@ -21,8 +21,6 @@ class Matplotlib(Adapter):
     known_containers = ("matplotlib._pylab_helpers",)
     usual_environ = (("MPLBACKEND", b"Agg"),)
 
-    recorder = None  # of the output of a script
-
     def __init__(self):
         self._colors = None  # the number of named colours just after the import of matplotlib
         self._colormaps = {}  # colormaps that the program registered, by name

@@ -13,7 +13,8 @@ NOTHING = frozenset()
 class Adapter:
     """The knowledge about one library, or about a few packages that belong together."""
 
-    packages = ()  # the top-level packages that the adapter describes
+    packages: tuple = ()  # the top-level packages that the adapter describes
+    recorder = None  # of the output of a script
 
     # Values (walk.py, reach.py, values.py).
 
