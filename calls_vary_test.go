@@ -180,8 +180,8 @@ func TestVaryingAsked(t *testing.T) {
 	v.want(v.run(program), "", 0)
 }
 
-// TestVaryingAskedBefore: an approval of what the code was before an edit is no approval once the same has happened. The
-// block was as it had been, and its call was taken for the approved one, which had not been made.
+// TestVaryingAskedBefore: an approval of what the code was before an edit is no approval once the same has happened.
+// The block was as it had been, and its call was taken for the approved one, which had not been made.
 func TestVaryingAskedBefore(t *testing.T) {
 	v := newVarying(t, true)
 	const pay = "r = xstate.tool('pay', key=id(object()))\n"
