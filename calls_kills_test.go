@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,14 +34,24 @@ const (
 // Moments of a call's life at which the engine dies.
 var moments = []string{"sent", "happened"}
 
-// callingProgram calls one tool of each class many times, side by side too.
+// callingProgram calls one tool of each class many times, side by side too, with arguments that are fixed or vary.
 const callingProgram = `# %% setup
-import xstate
+import time, uuid, xstate
+from datetime import datetime
 from xstate import tools, atools
+
+# %% keys
+keys = [str(uuid.uuid4()) for _ in range(2)]
 
 # %% buy
 for i in range(4):
     tools.order(item=i)
+
+# %% vary
+for i in range(2):
+    tools.order(item=20 + i, key=keys[i])
+    tools.order(item=30 + i, key=str(uuid.uuid4()), at=datetime.now().isoformat())
+    tools.put(item=40 + i, at=time.time())
 
 # %% mixed
 for i in range(3):
@@ -113,7 +124,8 @@ func callUntilKilled(t *testing.T, dir string) {
 
 // TestCallsKilled kills the engine at the moments of a call's life: when it is recorded as sent and has not happened,
 // when it has happened and is not recorded, and at random. What cannot be taken back happens at most once; after a
-// person has looked at what is uncertain, exactly once. What is repeated otherwise has the same idempotency key.
+// person has looked at what is uncertain, exactly once. What is repeated otherwise has the same idempotency key. The
+// person is asked about nothing else: what varies is the same when it is called again.
 // XSTATE_KILLS says how often.
 func TestCallsKilled(t *testing.T) {
 	if dir := os.Getenv(callingUntilKilled); dir != "" {
@@ -195,6 +207,10 @@ func lookAfter(t *testing.T, dir string) (n int) {
 		if c.State != state.CallWaiting || c.Approval.Decided() {
 			return true
 		}
+		if !slices.Contains(c.Approval.Choices, journal.ChoiceHappened) {
+			t.Errorf("a person is asked %q", c.Approval.Question)
+			return true
+		}
 		args, err := store.Read(c.Args)
 		if err != nil {
 			t.Fatal(err)
@@ -226,14 +242,18 @@ func judgeLedger(t *testing.T, dir string) {
 	for line := range strings.Lines(string(ledger)) {
 		tool, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		args, key, _ := strings.Cut(rest, " ")
-		call := tool + args
+		var is struct{ Item int }
+		if err := json.Unmarshal([]byte(args), &is); err != nil {
+			t.Fatal(err)
+		}
+		call := fmt.Sprint(tool, is.Item)
 		if times[call]++; keys[call] == nil {
 			keys[call] = map[string]bool{}
 		}
 		keys[call][key] = true
 	}
-	if len(times) != 4+9+8 {
-		t.Errorf("%d different calls happened, want 21:\n%s", len(times), ledger)
+	if len(times) != 4+6+9+8 {
+		t.Errorf("%d different calls happened, want 27:\n%s", len(times), ledger)
 	}
 	for call, n := range times {
 		if once := strings.HasPrefix(call, "order") || strings.HasPrefix(call, "rent"); once && n != 1 {
@@ -257,6 +277,8 @@ func judgeLedger(t *testing.T, dir string) {
 	scratch := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 	want := xstatetest.RunFile(t, t.Context(), scratch, o.Workspace, files, await.Long)
 	for _, d := range replay.Compare(have, want) {
-		t.Error(d)
+		if len(d.Marks) == 0 {
+			t.Error(d)
+		}
 	}
 }

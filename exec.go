@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -25,6 +26,9 @@ type ExecOptions struct {
 	Run     runner.RunOptions
 	// Record records the revision with record, and may keep the program's file in step. Nil means record alone.
 	Record func(r *Revision, record func() ([]Step, error)) ([]Step, error)
+	// Recall reports whether the caller has the result of a submission that is repeated, see Exec. Then nothing runs,
+	// and there is no outcome. Nil means that it does not.
+	Recall func(submission string) bool
 }
 
 // ExecResult is what one call of Exec did.
@@ -36,6 +40,9 @@ type ExecResult struct {
 	Outcome   *Outcome  // of the whole program
 	Step      Step      // records the run
 	Undone    []Step    // the steps that took the code back
+	// Submission names the submission where the origin has a CallID, and Repeated says that it was made before.
+	Submission string
+	Repeated   bool
 }
 
 // Exec makes code a block of the program and brings the program up to date. The code is one block, several with
@@ -46,6 +53,12 @@ type ExecResult struct {
 // leave everything as it is. Otherwise it is a new block: "n += 1" counts each time. What may vary, such as the reading
 // of a clock, is executed each time.
 //
+// The same code under the same Origin.CallID is the same submission, such as a retry after a time-out: it makes no
+// block and executes nothing that has a result. Other code under the id is another submission, as a call may submit
+// several. What a submission became is recorded with the step of its edits, and lives as long as the session. So a
+// retry finds it after a restart, and after a kill between the edits and the run. Then it brings the program up to
+// date. Code that was taken back may be submitted again.
+//
 // Code that does not parse is a block that fails. Code that is interrupted, or that ends the program, is taken back: it
 // would be executed again by the next call, or keep later blocks from being executed.
 func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
@@ -54,6 +67,10 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 		return nil, err
 	}
 	defer release()
+	key := submissionKey(code, &o)
+	if was, err := s.submitted(ctx, key); err != nil || was != nil {
+		return s.execAgain(ctx, was, key, o, err)
+	}
 	p, reply, err := patch.ReadSubmission(code, o.Dialect)
 	if err != nil {
 		return nil, err
@@ -67,17 +84,25 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	if err != nil {
 		return nil, err
 	}
-	done := &ExecResult{Revision: r}
+	done := &ExecResult{Revision: r, Submission: key}
 	for _, x := range r.Placements {
 		if x.Decision == nil || x.Decision.By != patch.ByKept {
 			done.Block = BlockID(x.Block)
 			done.Blocks = append(done.Blocks, done.Block)
 		}
 	}
+	was := map[string]any{}
+	if key != "" {
+		was[submissionRecord+key] = submissionOf(r, done)
+	}
 	record := func() ([]Step, error) {
 		if len(r.Edits) == 0 { // the run tells that the code was submitted again
+			for name, value := range was {
+				return nil, s.store.state.PutSessionRecord(ctx, s.name, name, value)
+			}
 			return nil, nil
 		}
+		r.records = was
 		return s.Record(ctx, r, o.Origin)
 	}
 	if o.Record == nil {
@@ -237,4 +262,83 @@ func addWrites(to map[Key]Digest, t *state.Trace) {
 	for _, w := range t.Writes {
 		to[w.Key] = w.Digest
 	}
+}
+
+// submission is what a submission became.
+type submission struct {
+	Blocks   []BlockID `cbor:"blocks"`
+	Versions []Digest  `cbor:"versions"`        // of these
+	First    BlockID   `cbor:"first,omitempty"` // ExecResult.Block
+}
+
+// submissionOf is what a submission becomes by a revision.
+func submissionOf(r *Revision, done *ExecResult) submission {
+	x := submission{Blocks: done.Blocks, First: done.Block}
+	for _, id := range x.Blocks {
+		i := slices.IndexFunc(r.Blocks, func(b patch.Block) bool { return b.ID == string(id) })
+		x.Versions = append(x.Versions, state.DigestOf([]byte(r.Blocks[i].Source)))
+	}
+	return x
+}
+
+// submissionRecord is the beginning of the names of records of the session.
+const submissionRecord = "submission "
+
+// submissionKey names a submission; "": the call has no id.
+func submissionKey(code string, o *ExecOptions) string {
+	if o.Origin.CallID == "" {
+		return ""
+	}
+	return string(state.DigestOf(fmt.Appendf(nil, "submission\ncall %q\nblock %q\nappend %t\ndialect %q\ncode %q\n",
+		o.Origin.CallID, o.Target.Block, o.Append, o.Dialect, code)))
+}
+
+// submitted returns what the same submission became before; nil: it is the first, or its blocks are gone.
+func (s *Session) submitted(ctx context.Context, key string) (*submission, error) {
+	if key == "" {
+		return nil, nil
+	}
+	var was submission
+	found, err := s.store.state.SessionRecord(ctx, s.name, submissionRecord+key, &was)
+	if err != nil || !found {
+		return nil, err
+	}
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	order, err := s.store.state.BlockOrder(ctx, s.name, head)
+	if err != nil || !slices.ContainsFunc(was.Blocks, func(id BlockID) bool { return slices.Contains(order, id) }) {
+		return nil, err
+	}
+	return &was, nil
+}
+
+// execAgain brings the program up to date for a submission that is repeated, unless the caller has its result.
+func (s *Session) execAgain(
+	ctx context.Context, was *submission, key string, o ExecOptions, err error,
+) (*ExecResult, error) {
+	if err != nil {
+		return nil, err
+	}
+	done := &ExecResult{Revision: &Revision{}, Block: was.First, Blocks: was.Blocks, Submission: key, Repeated: true}
+	if o.Recall != nil && o.Recall(key) {
+		return done, nil
+	}
+	program, _, err := s.history.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range was.Blocks {
+		if !slices.ContainsFunc(program, func(b state.ProgramBlock) bool {
+			return b.ID == id && b.Version == was.Versions[i]
+		}) {
+			return nil, &state.Error{Code: state.CodeConflict,
+				Hint: "submit it under another call id to execute it again",
+				Message: fmt.Sprintf("call %q submitted this code before, and block %s has changed since",
+					o.Origin.CallID, id)}
+		}
+	}
+	done.Outcome, done.Step, err = s.Run(ctx, o.Run, o.Origin)
+	return done, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -258,6 +259,11 @@ func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error)
 			n := &b.Nodes[j]
 			name := query.NodeName(b.ID, j, len(b.Nodes), n.Facts.Part.Label())
 			e.Fires = append(e.Fires, repeatedEffects(n, name)...)
+			calls, err := s.repeatedCalls(ctx, n, name)
+			if err != nil {
+				return nil, err
+			}
+			e.Fires = append(e.Fires, calls...)
 		}
 	}
 	e.Lost = query.NotKept(made, func(k Key) bool { return will[k] })
@@ -321,6 +327,32 @@ func repeatedEffects(n *runner.PlanNode, name string) []query.RepeatedEffect {
 		}
 	}
 	return found
+}
+
+// repeatedCalls returns the calls with effects of a node that runs or may run, whose arguments vary: it may make them
+// with others. The run asks before it does, unless it can tell that they are the same.
+func (s *Session) repeatedCalls(
+	ctx context.Context, n *runner.PlanNode, name string,
+) (found []query.RepeatedEffect, err error) {
+	if n.Action != runner.ActRun && n.Action != runner.ActMaybe || n.Last == nil {
+		return nil, nil
+	}
+	for _, a := range n.Last.Reads {
+		at, is := state.CallPlaceOf(a.Key)
+		if !is || !at.Effects {
+			continue
+		}
+		c, err := s.journal.Recorded(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil || !c.Varied || !journal.MayHaveHappened(c) {
+			continue
+		}
+		found = append(found, query.RepeatedEffect{Node: name, Action: string(n.Action), Evidence: "asks",
+			Effect: fmt.Sprintf("call:%d %s", c.ID, c.Text())})
+	}
+	return found, nil
 }
 
 // Value returns the value that a variable had after step n, as the blocks of that step left it in their last run. If

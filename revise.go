@@ -33,6 +33,7 @@ type Revision struct {
 	patch.Revision
 	Repeats []Repeat // blocks that were submitted with this text before
 	old     []patch.Block
+	records map[string]any // of the session, to be written with the first step
 }
 
 // Repeat reports that a patch submits a block with a text that the block had before.
@@ -197,6 +198,9 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 	drafts, err := s.drafts(ctx, r.Base, r.old, r.Edits, origin)
 	if err != nil {
 		return nil, err
+	}
+	if len(drafts) > 0 {
+		drafts[0].Records = r.records
 	}
 	for i := range drafts {
 		drafts[i].Placement = r.placement(BlockID(r.Edits[i].ID))

@@ -40,7 +40,8 @@ type calls struct {
 	stopped  *state.ExecError               // why the node cannot go on
 	waiting  []state.WaitingCall            // what must be decided before it can
 	lost     bool
-	uncalled bool // see errUncalled
+	uncalled bool       // see errUncalled
+	same     *sameCalls // nil: there are no tools
 }
 
 func newCalls(j *journal.Journal, pos *programState, caller state.Caller, serves func(journal.Class) bool) *calls {
@@ -79,8 +80,10 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 			return journal.Answer{Result: result, Again: cmp.Or(again, c.calledWithin(rec.ID))}, err
 		}
 	}
-	call.OnPiece, call.ServeOnly = via.Piece, c.serves(call.Def.Class)
-	c.begin(call)
+	call.OnPiece, call.ServeOnly, call.Unseen = via.Piece, c.serves(call.Def.Class), r.Varies == nil
+	if err := c.begin(ctx, call, r); err != nil {
+		return failedCall(err)
+	}
 	if via.Numbered != nil {
 		via.Numbered()
 	}
@@ -135,26 +138,33 @@ func (c *calls) effects(scope string) state.Digest {
 }
 
 // begin numbers a call: equal calls before the node come first, then those of the node that are under way or have an
-// outcome.
-func (c *calls) begin(call *journal.Call) {
+// outcome. It may turn out to be a call of an earlier execution, with other arguments. r is what the program asked for.
+func (c *calls) begin(ctx context.Context, call *journal.Call, r kernel.CallRequest) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if k := countKey(call); k != "" {
+		call.Number = countOf(c.pos.get(k).digest)
+		for slices.Contains(c.numbers[k], call.Number) {
+			call.Number++
+		}
+	}
+	c.same.heard(r)
+	if err := c.same.tell(ctx, call); err != nil {
+		c.lost = true
+		return err
+	}
 	c.made = append(c.made, call)
-	k := countKey(call)
-	if k == "" {
-		return
+	if k := countKey(call); k != "" {
+		c.numbers[k] = append(c.numbers[k], call.Number)
 	}
-	call.Number = countOf(c.pos.get(k).digest)
-	for slices.Contains(c.numbers[k], call.Number) {
-		call.Number++
-	}
-	c.numbers[k] = append(c.numbers[k], call.Number)
+	return nil
 }
 
 // end notes how a call ended. One without an outcome gives its number back.
 func (c *calls) end(call *journal.Call, found state.Digest, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.same.over(call)
 	c.found[call] = found
 	if err == nil && call.Def.Class.Effects() {
 		c.had[call] = true
@@ -178,6 +188,17 @@ func (c *calls) end(call *journal.Call, found state.Digest, err error) {
 		c.numbers[k] = slices.DeleteFunc(c.numbers[k], func(n int) bool { return n == call.Number })
 	}
 	c.made = slices.DeleteFunc(c.made, func(other *journal.Call) bool { return other == call })
+}
+
+// settled notes that the node came to its end. One that ended the program by a failure, or went on without the result
+// of a call, may make its calls again.
+func (c *calls) settled(ctx context.Context, failed bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.same == nil || c.same.before == nil || failed || c.lost {
+		return nil
+	}
+	return c.same.keepDraws(ctx, true)
 }
 
 // calledWithin says which call that is counted was made within a step; "" where there is none. The step must run again,

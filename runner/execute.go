@@ -117,10 +117,15 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		defer cancel()
 	}
 	w.observed = e.kernel.Level()
-	caller := w.o.Caller
-	caller.Block, caller.Node = x.node.unit.ID, x.node.at
-	x.calls = newCalls(e.cfg.Journal, x.pos, caller, x.serves)
-	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.sink())
+	by := w.o.Caller
+	by.Block, by.Node = x.node.unit.ID, x.node.at
+	x.calls = newCalls(e.cfg.Journal, x.pos, by, x.serves)
+	request := x.request()
+	who := caller{w, x.node, x.pos, x.dynamic, x.live && !w.speculative && !x.onlyLooks()}
+	if x.calls.same, request.Draws, err = who.sameCalls(ctx); err != nil {
+		return nil, nil, err
+	}
+	x.seen, err = e.kernel.Execute(nodeCtx, request, x.sink())
 	if x.calls.uncalled && (w.speculative || !x.mayCall && !x.onlyLooks()) {
 		return nil, nil, errUncalled
 	}
@@ -182,13 +187,6 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	t, err = x.recordTrace(ctx)
 	return t, nil, err
 }
-
-var (
-	errTimeout = errors.New("time-out")
-	errStale   = errors.New("the interpreter holds what a new one would not")
-	errLacking = errors.New("it uses a file that is open and not so here")
-	errLists   = errors.New("it lists subclasses")
-)
 
 func (x *execution) request() kernel.Node {
 	n := x.node
@@ -346,6 +344,9 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	after.apply(x.node.index, &t)
 	x.follow(after, &t)
 	if err := x.storeWrites(ctx, after, &t); err != nil {
+		return nil, err
+	}
+	if err := x.calls.settled(ctx, t.Failure() != nil); err != nil {
 		return nil, err
 	}
 	return x.putTrace(t, t.Failure() != nil && x.transient())

@@ -37,8 +37,9 @@ type walk struct {
 	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
 	speculative  bool               // one node executes before its turn, see speculator
 	speculator   *speculator
-	begun        Event // of the node that executes
-	reportedEnd  bool  // of that node
+	drawn        map[state.DrawingNode]state.Drawn // before the walk; nil until it is read
+	begun        Event                             // of the node that executes
+	reportedEnd  bool                              // of that node
 	meter        meter
 	resultAt     time.Time // when the last end was reported
 
@@ -56,3 +57,11 @@ var errRestart = errors.New("walk again")
 
 // errStuck says that rebuilding did not lead to the state wanted; a new interpreter may.
 var errStuck = errors.New("cannot be restored")
+
+// Why an execution does not count.
+var (
+	errTimeout = errors.New("time-out")
+	errStale   = errors.New("the interpreter holds what a new one would not")
+	errLacking = errors.New("it uses a file that is open and not so here")
+	errLists   = errors.New("it lists subclasses")
+)

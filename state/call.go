@@ -62,6 +62,16 @@ type Call struct {
 	Depth    int       `cbor:"depth,omitempty"`
 	Approval *Approval `cbor:"approval,omitempty"`
 	Rules    Digest    `cbor:"rules,omitempty"` // that denied it
+	// Code and Nth are where the program made a call with an effect last: the node's code, and the place among its
+	// calls of the tool, from 1; 0: not known, because some went on at the same time.
+	Code Digest `cbor:"code,omitempty"`
+	Nth  int    `cbor:"nth,omitempty"`
+	// Varied: the arguments may differ from run to run.
+	Varied bool `cbor:"varied,omitempty"`
+	// Identified: the key has those arguments alone that the tool declared as its identity.
+	Identified bool `cbor:"identified,omitempty"`
+	// Same is the call that this one is, as somebody said; 0: none.
+	Same CallID `cbor:"same,omitempty"`
 	// Again is what a step did beside returning a result, so that it runs in each run; "": it is served.
 	Again string `cbor:"again,omitempty"`
 	Undo  *Undo  `cbor:"undo,omitempty"`

@@ -227,6 +227,12 @@ func (s *Store) Call(ctx context.Context, id CallID) (*Call, error) {
 	return found, err
 }
 
+// HasCalls reports whether the store has calls, as far as that is known without reading them.
+func (s *Store) HasCalls() bool {
+	_, err := os.Lstat(filepath.Join(s.dir, callsFile))
+	return err == nil
+}
+
 // Calls hands out the calls from an ID on, in the order in which they began, until fn returns false.
 func (s *Store) Calls(ctx context.Context, from CallID, fn func(*Call) bool) error {
 	db, err := s.journal(ctx, false)

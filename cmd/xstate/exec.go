@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -171,7 +172,7 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		return err
 	}
 	defer end()
-	x := &execution{app: a, o: o, budget: int(f.text.most()), started: started}
+	x := &execution{app: a, o: o, budget: int(f.text.most()), started: started, origin: f.origin}
 	if x.budget == 0 {
 		x.budget = execText
 	}
@@ -303,28 +304,32 @@ func (x *execution) execute(ctx context.Context, code, dialect string, f execFla
 		x.event(e)
 		run.Event(e)
 	}
-	done, err := x.o.session.Exec(following, code, xstate.ExecOptions{
-		Target: target, Dialect: dialect, Append: f.append, Origin: f.origin,
-		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: follow},
-		Record: func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {
-			if r.Placements == nil { // the code is taken back
-				path := x.wrote
-				x.wrote = ""
-				return recordWith(x.path(path), target.Data, record)
-			}
-			if err := x.decided(ctx, r); err != nil {
-				return nil, err
-			}
-			path, err := x.o.patched(ctx, r, target.Data)
-			if err != nil {
-				return nil, err
-			}
-			if path != "" {
-				x.wrote = x.fromHere(path)
-			}
-			return recordWith(x.path(path), r.Text, record)
-		},
-	})
+	o := xstate.ExecOptions{Target: target, Dialect: dialect, Append: f.append, Origin: f.origin,
+		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: follow}}
+	var before []byte // the document of the same submission
+	o.Recall = func(submission string) (known bool) {
+		before, known = x.o.store.State().Memo(submissionMemos, x.o.session.Name()+" "+submission)
+		return known
+	}
+	o.Record = func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {
+		if r.Placements == nil { // the code is taken back
+			path := x.wrote
+			x.wrote = ""
+			return recordWith(x.path(path), target.Data, record)
+		}
+		if err := x.decided(ctx, r); err != nil {
+			return nil, err
+		}
+		path, err := x.o.patched(ctx, r, target.Data)
+		if err != nil {
+			return nil, err
+		}
+		if path != "" {
+			x.wrote = x.fromHere(path)
+		}
+		return recordWith(x.path(path), r.Text, record)
+	}
+	done, err := x.o.session.Exec(following, code, o)
 	x.ended()
 	if done == nil {
 		run.end(nil, xstate.Step{}, err)
@@ -338,10 +343,38 @@ func (x *execution) execute(ctx context.Context, code, dialect string, f execFla
 		}
 		return err
 	}
+	if before != nil {
+		return x.printAgain(before)
+	}
 	if x.calls, err = run.callsOf(ctx, x.o.session, done.Step.Number, nil); err != nil {
 		return err
 	}
-	return x.print(ctx, done)
+	if done.Repeated {
+		if err := x.decidedBefore(ctx, done); err != nil {
+			return err
+		}
+	}
+	shown := x.print(ctx, done)
+	if err := x.keepSubmitted(done); err != nil {
+		return err
+	}
+	return shown
+}
+
+// submissionMemos is the space of the documents of submissions in the results of the store.
+const submissionMemos = "submission"
+
+// keepSubmitted keeps the document for a repetition of the submission. Code that waits for a decision, or was stopped,
+// has no result yet.
+func (x *execution) keepSubmitted(done *xstate.ExecResult) error {
+	if done.Submission == "" || x.d.Suspended > 0 || x.d.TakenBack || x.d.Stopped != "" {
+		return nil
+	}
+	document, err := json.Marshal(&x.d)
+	if err != nil {
+		return err
+	}
+	return x.o.store.State().PutMemo(submissionMemos, x.o.session.Name()+" "+done.Submission, document)
 }
 
 // withoutFile returns an error whose hint says how a session is run that has no file.

@@ -24,6 +24,7 @@ type execution struct {
 	budget  int
 	started time.Time
 	wrote   string // the file that goes along
+	origin  xstate.Origin
 
 	blocks []xstate.BlockID // that the code became
 	shown  *clipper         // what they put out, as it comes
@@ -53,7 +54,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 	if out.Stopped != nil {
 		x.d.Stopped = stoppedBy(out.Stopped)
 	}
-	x.d.TakenBack = len(done.Undone) > 0
+	x.d.TakenBack, x.d.Repeated = len(done.Undone) > 0, done.Repeated
 	var text strings.Builder
 	for i := range out.Blocks {
 		if b := &out.Blocks[i]; slices.Contains(x.blocks, b.ID) {
@@ -226,6 +227,9 @@ func (x *execution) errorAlone(text string) string {
 // decision says what became of the code.
 func (x *execution) decision(done *xstate.ExecResult) {
 	x.d.Action = "replace"
+	if done.Repeated {
+		x.d.Action = "unchanged"
+	}
 	for _, p := range done.Placements {
 		if xstate.BlockID(p.Block) != x.d.Block || p.Decision != nil && p.Decision.By == patch.ByKept {
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,13 @@ func (x *execution) decided(ctx context.Context, r *xstate.Revision) error {
 	}
 	x.places = x.app.placesOf(x.o.session, x.o.file, program)
 	return nil
+}
+
+// decidedBefore notes which blocks the same submission became before.
+func (x *execution) decidedBefore(ctx context.Context, done *xstate.ExecResult) error {
+	program, _, err := x.o.session.History().Program(ctx)
+	x.blocks, x.places = done.Blocks, x.app.placesOf(x.o.session, x.o.file, program)
+	return err
 }
 
 // event shows what happens in the run. Text comes by whole lines: of a line that a progress bar writes again and again
@@ -90,6 +98,28 @@ func (x *execution) print(ctx context.Context, done *xstate.ExecResult) error {
 		x.talk(done)
 		x.printCallsSummary(x.calls)
 	}
+	return x.result()
+}
+
+// printAgain shows the document of the same submission, and returns the exit code that it had.
+func (x *execution) printAgain(document []byte) error {
+	if err := json.Unmarshal(document, &x.d); err != nil {
+		return err
+	}
+	x.d.Repeated = true
+	x.shown.add(x.d.Text)
+	if x.ui.json {
+		if err := x.ui.document(&x.d); err != nil {
+			return err
+		}
+	} else {
+		x.ui.talk("call %s submitted this code before: nothing was executed", x.origin.CallID)
+	}
+	return x.result()
+}
+
+// result is the exit code of a call.
+func (x *execution) result() error {
 	switch {
 	case x.d.Stopped == "" && x.d.Status == state.StatusWaiting:
 		return outcome(exitRefused)

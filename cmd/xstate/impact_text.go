@@ -52,11 +52,16 @@ func effectText(e *query.Impact) string {
 	return columns(rows)
 }
 
-var evidenceText = map[string]string{"former": "as the former code did", "predicted": "by its source"}
+var evidenceText = map[string]string{"former": "as the former code did", "predicted": "by its source",
+	"asks": "asks first, unless it is the same"}
 
 func firedText(effect string) string {
 	if name, ok := strings.CutPrefix(effect, "file:"); ok {
 		return "writes " + name
+	}
+	if call, ok := strings.CutPrefix(effect, "call:"); ok {
+		number, text, _ := strings.Cut(call, " ")
+		return fmt.Sprintf("%s (call %s)", text, number)
 	}
 	return effect
 }

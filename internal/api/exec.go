@@ -32,6 +32,8 @@ type Exec struct {
 	File    string           `json:"file,omitempty"`    // the session's file, if it was written
 	// TakenBack: the code was interrupted, or it ended the program. It is not in the program, as after undo.
 	TakenBack bool `json:"taken_back,omitempty"`
+	// Repeated: a call of the same call_id submitted the same code before. This is its result; nothing was executed.
+	Repeated bool `json:"repeated,omitempty"`
 
 	Ran        int `json:"ran"` // number of blocks of the program, like the next four
 	Reused     int `json:"reused"`

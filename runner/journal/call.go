@@ -44,6 +44,17 @@ type Call struct {
 	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does.
 	Approved bool
 
+	// Code and Nth are where the node makes the call, see state.Call.
+	Code state.Digest
+	Nth  int
+	// Varies: the arguments may differ from run to run.
+	Varies bool
+	// Unseen: the program did not say what it drew before.
+	Unseen bool
+	// Doubt names calls that this one may be: they happened, or nobody knows, and the program does not make them now.
+	// It waits until a person has said which one it is, or that it is another one.
+	Doubt []state.CallID
+
 	// Run makes the call; nil: the tool's source does. A step runs in the program.
 	Run     func(ctx context.Context, c *state.Call) (Answer, error)
 	OnPiece func(text string)

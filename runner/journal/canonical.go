@@ -127,3 +127,29 @@ func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.D
 	return state.DigestOf(fmt.Appendf(nil, "call 1\nkind %s\ntool %q\nversion %q\nargs %s\nsample %d\nafter %s\n",
 		kind, name, version, args, sample, after))
 }
+
+// identity returns the arguments that tell the calls of a tool apart, as canonical JSON: all, unless the tool declares
+// some. Without an effect a call is what it says, whatever was declared.
+func (t Tool) identity(args []byte) ([]byte, error) {
+	if len(t.Identity) == 0 || !t.Class.Effects() {
+		return args, nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(args, &all); err != nil {
+		return nil, err
+	}
+	named := map[string]json.RawMessage{}
+	for _, name := range t.Identity {
+		if value, is := all[name]; is {
+			named[name] = value
+		}
+	}
+	text, err := json.Marshal(named)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = Canonical(text); err != nil {
+		return nil, err
+	}
+	return append([]byte("identity "), text...), nil
+}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/state"
@@ -32,6 +34,18 @@ const (
 	ChoiceHappened = "happened" // it did; the result comes with the decision
 	ChoiceFailed   = "failed"   // it did not, and shall not
 )
+
+func sameChoice(id state.CallID) string { return fmt.Sprintf("call %d", id) }
+
+// sameAs returns the call that a choice names; 0: it names none.
+func sameAs(choice string) state.CallID {
+	text, is := strings.CutPrefix(choice, "call ")
+	n, err := strconv.ParseUint(text, 10, 64)
+	if !is || err != nil {
+		return 0
+	}
+	return state.CallID(n)
+}
 
 // Decision is what a person decided about a call that waits.
 type Decision struct {
@@ -72,7 +86,7 @@ func Decide(ctx context.Context, store *state.Store, d Decision) (*state.Call, *
 		}
 		a := c.Approval
 		a.Choice, a.By, a.Reason, a.At = d.Choice, d.By, d.Reason, d.At
-		c.State, c.Result = to, content
+		c.State, c.Result, c.Same = to, content, sameAs(d.Choice)
 		return nil
 	})
 	if err != nil {

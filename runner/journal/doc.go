@@ -20,6 +20,10 @@
 //   - tools with effects: each call is its own, within the family of forks of a session. Two sessions of unrelated
 //     programs that order the same thing order it twice; a fork, a re-run, a replay do not.
 //
+// A tool with effects may declare its Identity: the arguments that alone enter its keys. Where arguments vary from run
+// to run, the key of a call does not tell whether it happened before. Then the engine tells that by what the node drew
+// and by its place, or marks the call as in Doubt, and it waits for a person: see runner/same_call.go.
+//
 // # How the engine uses it
 //
 // The engine numbers calls and keeps three kinds of keys. count:KEY is how many equal calls the program made so far,
@@ -49,8 +53,8 @@
 //
 // A call that waits ends its node with an error of type Waiting, as a result like any other: the node reads the key of
 // the record, which has a new digest once somebody decided. No process has to live until then. The node runs again from
-// its beginning, its earlier calls are served, and the call goes on. An approval belongs to one key: a changed call
-// needs a new one.
+// its beginning, its earlier calls are served, and the call goes on. An approval belongs to one record, and the
+// recorded arguments are sent: a changed call needs a new one.
 //
 // # What it cannot see
 //

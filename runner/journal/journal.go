@@ -41,6 +41,8 @@ type Journal struct {
 	mu       sync.Mutex
 	lent     offers // see Offer
 	inflight map[state.CallPlace]chan struct{}
+
+	elsewhere map[string]bool // tools that have calls with other keys, see Elsewhere; nil: not known
 }
 
 // New returns a journal on a store. Sources are asked for their tools when a call needs them.
@@ -104,9 +106,12 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 	if c.Def.Class == Read && r.Kind == KindTool {
 		c.After = after(c.Def.Scope)
 	}
-	named := c.Args
+	named, err := c.Def.identity(c.Args)
+	if err != nil {
+		return nil, err
+	}
 	if j.o.Secret != nil {
-		if d, secret := j.o.Secret(string(c.Args)); secret {
+		if d, secret := j.o.Secret(string(named)); secret {
 			named = []byte("secret " + d)
 		}
 	}
@@ -261,6 +266,15 @@ func (j *Journal) once(ctx context.Context, c *Call, at state.CallPlace) (Result
 		rec.Undo = nil
 	}
 	rec.Caller, rec.Parent, rec.Lifetime = c.Caller, c.Parent, c.Def.lifetime()
+	rec.Code, rec.Nth = c.Code, c.Nth
+	rec.Varied, rec.Identified = rec.Varied || c.Varies, rec.Identified || len(c.Def.Identity) > 0
+	if rec.Varied || rec.Identified {
+		j.mu.Lock()
+		if j.elsewhere != nil {
+			j.elsewhere[c.Tool] = true
+		}
+		j.mu.Unlock()
+	}
 	return j.proceed(ctx, c, rec)
 }
 
@@ -295,7 +309,7 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 	switch {
 	case rec.State == state.CallSent && !c.Def.Class.Repeatable():
 		return j.wait(ctx, rec, c.uncertain())
-	case rec.State == state.CallWaiting && !rec.Approval.Decided():
+	case rec.State == state.CallWaiting && !rec.Approval.Decided(), rec.Same != 0:
 		return Result{}, &Suspended{*rec}
 	case rec.State == state.CallWaiting && rec.Approval.Choice == ChoiceNo:
 		return Result{}, denied(rec.Tool, cmp.Or(rec.Approval.Reason, "a person declined"))
@@ -303,6 +317,9 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 		return j.wait(ctx, rec, *c.Question)
 	}
 	c.Approved = rec.Approval.Decided() // and not declined, see above
+	if len(c.Doubt) > 0 && !c.Approved {
+		return j.wait(ctx, rec, c.doubted())
+	}
 	if j.o.Gate != nil {
 		v, err := j.o.Gate.Decide(ctx, c)
 		if err != nil {
@@ -332,6 +349,9 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 
 // make makes a call and records its outcome.
 func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
+	if c.Def.Class.Effects() {
+		j.store.Flush() // results that the arguments depend on: without them, another run might have other arguments
+	}
 	rec.State, rec.Began, rec.Err = state.CallSent, j.o.Now().UTC(), nil
 	if err := j.put(ctx, rec); err != nil {
 		return Result{}, err

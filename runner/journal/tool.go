@@ -50,12 +50,14 @@ type Tool struct {
 	Class       Class           // "" is Irreversible
 	Scope       string          // what it reads or changes; "" is the source's name
 	Lifetime    time.Duration   // of a result of a tool that reads, after which it is stale; 0: for ever
-	Undo        string          // the tool that takes an effect back; it is given {"arguments": …, "result": …}
-	Timeout     time.Duration   // of one attempt; 0: DefaultTimeout
-	Price       int64           // of one call, in millionths of a US dollar, where the source does not tell
-	Source      string          // the name of its source
-	Title       string          // what questions call it; "": Name
-	Live        bool            // only the program can make a call: it has what the record must not have
+	// Identity names the arguments that tell calls with effects apart; nil: all. Calls that agree in them are equal.
+	Identity []string
+	Undo     string        // the tool that takes an effect back; it is given {"arguments": …, "result": …}
+	Timeout  time.Duration // of one attempt; 0: DefaultTimeout
+	Price    int64         // of one call, in millionths of a US dollar, where the source does not tell
+	Source   string        // the name of its source
+	Title    string        // what questions call it; "": Name
+	Live     bool          // only the program can make a call: it has what the record must not have
 }
 
 // lifetime is how long a result is good; 0: for ever. Only what a tool reads grows old.

@@ -28,6 +28,12 @@ type CallRequest struct {
 
 	Question string   `json:"question,omitempty"`
 	Choices  []string `json:"choices,omitempty"`
+
+	// Drawn is what the node drew since the DrawnFrom-th draw. Varies: what the node did so far may differ from run to
+	// run; nil: neither is known.
+	DrawnFrom int          `json:"drawn_from,omitempty"`
+	Drawn     []state.Draw `json:"drawn,omitempty"`
+	Varies    *bool        `json:"varies,omitempty"`
 }
 
 // CallVia is what a call can use of the program while it lasts.

@@ -43,6 +43,9 @@ type Node struct {
 	// undone, as with Again.
 	OpenElsewhere []string `json:"open_elsewhere,omitempty"`
 
+	// Draws are what the node drew when it made calls that are not settled. It draws them again, see state.Drawn.
+	Draws []state.Draw `json:"draws,omitempty"`
+
 	// Observed is the number under which the sandbox observes the node; 0: it does not. The driver brackets the
 	// program's code by calls that name it, see package sandbox.
 	Observed int `json:"observed,omitempty"`

@@ -40,6 +40,7 @@ func Check(ctx context.Context, t *Text, h *Host) (*Report, error) {
 	if err := c.rules(ctx); err != nil {
 		return nil, err
 	}
+	c.varying()
 	c.manifest()
 	c.loops()
 	c.budgets()
@@ -233,6 +234,27 @@ func (c *checker) rules(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// varying warns of calls that cannot be undone and whose arguments may vary: another run may not know them again, and
+// then asks a person. Which arguments come from which source is not looked at.
+func (c *checker) varying() {
+	for _, n := range c.t.varying() {
+		for i := range c.t.Calls {
+			call := &c.t.Calls[i]
+			if call.Block != n.block || call.Line < n.from || call.Line > n.to || call.Kind != journal.KindTool ||
+				call.Class != string(journal.Irreversible) {
+				continue
+			}
+			if tool := c.tool(call); tool != nil && len(tool.Identity) > 0 {
+				continue
+			}
+			c.find(KindVarying, Ready, call.Place,
+				fmt.Sprintf("arguments of %s may vary from run to run: %s in block %s, line %d; "+
+					"its identity would tell its calls apart", call.Name, n.source.name, n.source.Block, n.source.Line),
+				"declare it in xstate.toml: [tools."+call.Name+`] identity = ["…"]`)
+		}
+	}
 }
 
 // manifest reports what differs from the manifest.

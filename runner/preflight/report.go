@@ -39,6 +39,7 @@ const (
 	KindUndeclared   = "undeclared" // used, and not in the manifest
 	KindUnneeded     = "unneeded"   // in the manifest, and not used
 	KindIrreversible = "irreversible"
+	KindVarying      = "varying-arguments" // of a call that cannot be undone
 	KindUnbounded    = "unbounded"
 	KindBudget       = "budget"
 	KindUncovered    = "uncovered"

@@ -28,7 +28,8 @@ type RepeatedEffect struct {
 	Node   string `json:"node"`
 	Action string `json:"action"` // run or maybe, as in a plan
 	Effect string `json:"effect"` // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
-	// observed: this code did it; former: what stood there before did; predicted: the text says so
+	// observed: this code did it; former: what stood there before did; predicted: the text says so; asks: of a call,
+	// call:NUMBER TEXT, whose arguments vary, and a person is asked before it happens again
 	Evidence string `json:"evidence"`
 }
 

@@ -5086,6 +5086,7 @@ type Exec struct {
 	Stopped       string                 `protobuf:"bytes,14,opt,name=stopped,proto3" json:"stopped,omitempty"`
 	File          string                 `protobuf:"bytes,15,opt,name=file,proto3" json:"file,omitempty"`
 	TakenBack     bool                   `protobuf:"varint,27,opt,name=taken_back,json=takenBack,proto3" json:"taken_back,omitempty"`
+	Repeated      bool                   `protobuf:"varint,34,opt,name=repeated,proto3" json:"repeated,omitempty"`
 	Ran           int32                  `protobuf:"varint,16,opt,name=ran,proto3" json:"ran,omitempty"`
 	Reused        int32                  `protobuf:"varint,17,opt,name=reused,proto3" json:"reused,omitempty"`
 	Failed        int32                  `protobuf:"varint,18,opt,name=failed,proto3" json:"failed,omitempty"`
@@ -5257,6 +5258,13 @@ func (x *Exec) GetFile() string {
 func (x *Exec) GetTakenBack() bool {
 	if x != nil {
 		return x.TakenBack
+	}
+	return false
+}
+
+func (x *Exec) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
 	}
 	return false
 }
@@ -12355,7 +12363,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xac\b\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xc8\b\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12376,7 +12384,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\astopped\x18\x0e \x01(\tR\astopped\x12\x12\n" +
 	"\x04file\x18\x0f \x01(\tR\x04file\x12\x1d\n" +
 	"\n" +
-	"taken_back\x18\x1b \x01(\bR\ttakenBack\x12\x10\n" +
+	"taken_back\x18\x1b \x01(\bR\ttakenBack\x12\x1a\n" +
+	"\brepeated\x18\" \x01(\bR\brepeated\x12\x10\n" +
 	"\x03ran\x18\x10 \x01(\x05R\x03ran\x12\x16\n" +
 	"\x06reused\x18\x11 \x01(\x05R\x06reused\x12\x16\n" +
 	"\x06failed\x18\x12 \x01(\x05R\x06failed\x12\x18\n" +

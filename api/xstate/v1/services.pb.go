@@ -269,8 +269,10 @@ type ToolDefinition struct {
 	LifetimeSeconds float64                `protobuf:"fixed64,7,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"` // of a result of a tool that reads, after which it is stale; 0: for ever
 	Undo            string                 `protobuf:"bytes,8,opt,name=undo,proto3" json:"undo,omitempty"`                                                // the tool that takes an effect back
 	Version         string                 `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`                                          // another version is another tool
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The arguments that tell calls with effects apart, such as an order number; none: all of them do.
+	Identity      []string `protobuf:"bytes,10,rep,name=identity,proto3" json:"identity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolDefinition) Reset() {
@@ -364,6 +366,13 @@ func (x *ToolDefinition) GetVersion() string {
 		return x.Version
 	}
 	return ""
+}
+
+func (x *ToolDefinition) GetIdentity() []string {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
 }
 
 type RunRequest struct {
@@ -2897,7 +2906,7 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\blanguage\x18\r \x01(\tR\blanguage\x1a:\n" +
 	"\fEnvironEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaa\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc6\x02\n" +
 	"\x0eToolDefinition\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12-\n" +
@@ -2907,7 +2916,9 @@ const file_xstate_v1_services_proto_rawDesc = "" +
 	"\x05scope\x18\x06 \x01(\tR\x05scope\x12)\n" +
 	"\x10lifetime_seconds\x18\a \x01(\x01R\x0flifetimeSeconds\x12\x12\n" +
 	"\x04undo\x18\b \x01(\tR\x04undo\x12\x18\n" +
-	"\aversion\x18\t \x01(\tR\aversion\"\xc1\x05\n" +
+	"\aversion\x18\t \x01(\tR\aversion\x12\x1a\n" +
+	"\bidentity\x18\n" +
+	" \x03(\tR\bidentity\"\xc1\x05\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x16\n" +

@@ -60,7 +60,7 @@ class TestDefinition(unittest.TestCase):
         self.assertEqual((folder / "_client.py").read_text("utf-8"), want, "run clients/python/generate.py")
 
     def test_requests_have_the_fields_of_the_api(self):
-        everything = Tool(print, "read", "d", {}, {"type": "null"}, "s", 1.0, "u", "v")
+        everything = Tool(print, "read", "d", {}, {"type": "null"}, "s", 1.0, "u", "v", identity=["i"])
         self.assertEqual(set(everything.definition("t")) | {"input"}, messages()["ToolDefinition"])
         engine = xstate_engine.Engine(".", origin={"agent": "a"})
         engine._transport = spy = Spy()

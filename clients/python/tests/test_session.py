@@ -35,6 +35,8 @@ class TestExec(Folder):
         self.assertEqual([(b["block"], b["text"]) for b in again.others], [("double", "42\n")])
         step = s.query(at_step=again.step - 1)["step"]
         self.assertEqual((step["origin"]["agent"], step["origin"]["call_id"]), ("tester", "c7"))
+        retry = s.exec("# %% data\nx = 21\nx + 1", origin={"call_id": "c7"})
+        self.assertEqual((retry.repeated, retry.step, retry.text), (True, again.step, again.text))
         same = s.exec("# %% data\nx = 21\nx + 1")
         self.assertEqual((same.action, same.status, same.counts.ran, same.text), ("unchanged", "reused", 0, "22\n"))
 

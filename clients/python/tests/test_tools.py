@@ -77,6 +77,17 @@ class TestTools(Folder):
         (step,) = [s for s in self.session.history(limit=0)["steps"] if s["kind"] == "approve"]
         self.assertEqual((step["decided"]["choice"], step["decided"]["by"]), ("happened", "ada"))
 
+    def test_an_identity_tells_calls_apart(self):
+        def order(what, text):
+            self.called.append(text)
+            return what
+
+        tools = {"order": Tool(order, "reversible", identity=["what"])}
+        for what, text, called in (("tea", "a", 1), ("tea", "b", 1), ("milk", "b", 2)):
+            code = f"# %% o\nimport xstate\nprint(xstate.tool('order', what={what!r}, text={text!r}))"
+            self.assertEqual(self.session.exec(code, tools=tools).check().text, what + "\n")
+            self.assertEqual(len(self.called), called)
+
     def test_what_was_not_sent_is_called_again(self):
         def order(what):
             self.called.append(what)

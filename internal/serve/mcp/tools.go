@@ -44,6 +44,8 @@ var tools = []*tool{
 				name: "language", kind: text, about: "of the code (default: that of the program)",
 				oneOf: []string{"python", "javascript", "typescript", "bash"},
 			},
+			{name: "call_id", kind: text, about: "your id of this call: the same code under the same id is executed " +
+				"once, so a retry returns the first result"},
 			within, agent, why,
 		},
 		destructive: true, openWorld: true,
@@ -51,7 +53,7 @@ var tools = []*tool{
 		request: func(in input) (request, *api.Error) {
 			args := slices.Concat(
 				verb("exec", in),
-				in.flags("replace", "append", "language", "timeout", "agent", "reason"),
+				in.flags("replace", "append", "language", "call_id", "timeout", "agent", "reason"),
 			)
 			args = append(args, "--budget=12kB", "--json-lines", "-")
 			return request{args: args, stdin: in.text("code"), events: true, read: as(execReply)}, nil

@@ -108,7 +108,7 @@ func toolOf(d *v1.ToolDefinition) (t journal.Tool, err error) {
 	t = journal.Tool{Name: d.GetName(), Description: d.GetDescription(), Class: journal.Class(d.GetClass()),
 		Order: []string{},                                                            // a message of members has none
 		Scope: d.GetScope(), Undo: d.GetUndo(), Version: d.GetVersion(), Timeout: -1, // the client decides
-		Lifetime: time.Duration(d.GetLifetimeSeconds() * float64(time.Second))}
+		Lifetime: time.Duration(d.GetLifetimeSeconds() * float64(time.Second)), Identity: d.GetIdentity()}
 	switch t.Class {
 	case "", journal.Pure, journal.Read, journal.Idempotent, journal.Reversible, journal.Irreversible:
 	default:

@@ -77,6 +77,9 @@ func declare(t journal.Tool, says policy.Tool) journal.Tool {
 	t.Class = journal.Class(policy.StricterClass(class, says.AtLeast))
 	t.Scope, t.Undo = cmp.Or(says.Scope, t.Scope), cmp.Or(says.Undo, t.Undo)
 	t.Lifetime, t.Timeout = cmp.Or(says.Lifetime, t.Lifetime), cmp.Or(says.Timeout, t.Timeout)
+	if len(says.Identity) > 0 {
+		t.Identity = says.Identity
+	}
 	t.Price = cmp.Or(int64(math.Round(says.Price*1e6)), t.Price)
 	return t
 }

@@ -49,18 +49,18 @@ func TestCallForms(t *testing.T) {
 		for _, form := range []struct{ text, printed, request string }{
 			{"import xstate\nfrom xstate import tools, atools\nprint(tools.search(query='x', limit=2))",
 				"{'query': 'x', 'limit': 2}\n",
-				`{"kind":"tool","tool":"search","args":{"query":"x","limit":2},"line":3}`},
+				`{"kind":"tool","tool":"search","args":{"query":"x","limit":2},"line":3,"varies":false}`},
 			{"print(tools.search('y', 7))", "{'query': 'y', 'limit': 7}\n",
-				`{"kind":"tool","tool":"search","args":{"query":"y","limit":7},"line":1}`},
+				`{"kind":"tool","tool":"search","args":{"query":"y","limit":7},"line":1,"varies":false}`},
 			{"import inspect\nprint(dir(tools), inspect.signature(tools.search))",
 				"['search'] (query: str, limit: int = 5)\n", ""},
 			{"print(inspect.getdoc(tools.search))", "Finds things.\n\nquery: what to find\n", ""},
 			{"import pydoc\nprint('search(query: str, limit: int = 5)' in pydoc.plain(pydoc.render_doc(tools.search)))",
 				"True\n", ""},
 			{"print(tools['a b'](), tools.pay.out())", "{} {}\n",
-				`{"kind":"tool","tool":"pay.out","args":{},"line":1}`},
+				`{"kind":"tool","tool":"pay.out","args":{},"line":1,"varies":false}`},
 			{"print(await atools.search('z'))", "{'query': 'z'}\n",
-				`{"kind":"tool","tool":"search","args":{"query":"z"},"line":1}`},
+				`{"kind":"tool","tool":"search","args":{"query":"z"},"line":1,"varies":false}`},
 			{"print(xstate.llm('hi', model='m', system='be short', temperature=0, sample=3))", "hello\n",
 				`{"kind":"model","tool":"m","args":{"messages":[{"role":"system","content":"be short"},` +
 					`{"role":"user","content":"hi"}],"options":{"temperature":0}},"sample":3,"line":1}`},
@@ -70,7 +70,7 @@ func TestCallForms(t *testing.T) {
 				`{"kind":"model","tool":"","args":{"messages":[{"role":"user","content":"hi"}]},"line":1}`},
 			{"print(xstate.ask('well?', ['yes', 'no']))", "yes\n",
 				`{"kind":"ask","tool":"ask","args":{"question":"well?","choices":["yes","no"]},"line":1,` +
-					`"question":"well?","choices":["yes","no"]}`},
+					`"question":"well?","choices":["yes","no"],"varies":false}`},
 		} {
 			n := len(c.calls.seen)
 			c.unmarked(c.prints(form.text, form.printed))

@@ -199,7 +199,8 @@ func (p *Policy) addGroup(g group) {
 		s := Tool{AtLeast: c.Tools[g.name].AtLeast}
 		g.each(map[string]func(*Setting){
 			fieldToolClass: text(&s.Class), fieldToolScope: text(&s.Scope), fieldToolLifetime: span(&s.Lifetime),
-			fieldToolUndo: text(&s.Undo), fieldToolPrice: dollars(&s.Price), fieldToolTimeout: span(&s.Timeout),
+			fieldToolIdentity: func(x *Setting) { s.Identity = append(s.Identity, x.Value) },
+			fieldToolUndo:     text(&s.Undo), fieldToolPrice: dollars(&s.Price), fieldToolTimeout: span(&s.Timeout),
 		})
 		set(&c.Tools, g.name, s)
 	}

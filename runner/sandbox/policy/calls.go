@@ -56,7 +56,8 @@ type Tool struct {
 	Scope    string
 	Lifetime time.Duration
 	Undo     string
-	Price    float64 // US dollars for a call
+	Identity []string // the arguments that tell calls with effects apart
+	Price    float64  // US dollars for a call
 	Timeout  time.Duration
 }
 

@@ -91,6 +91,7 @@ const (
 	fieldToolScope    = "tools.*.scope"
 	fieldToolLifetime = "tools.*.lifetime"
 	fieldToolUndo     = "tools.*.undo"
+	fieldToolIdentity = "tools.*.identity"
 	fieldToolPrice    = "tools.*.price"
 	fieldToolTimeout  = "tools.*.timeout"
 
@@ -157,6 +158,7 @@ var fields = withBudgets(map[string]field{
 	fieldToolScope:    {word, checkSome, "write a name; calls of one scope see what its others change"},
 	fieldToolLifetime: {duration, checkDuration, timeHint},
 	fieldToolUndo:     {word, checkSome, "write the name of the tool that takes the effect back"},
+	fieldToolIdentity: {words, checkSome, "write the arguments that tell calls apart, such as [\"order\", \"amount\"]"},
 	fieldToolPrice:    {money, checkMoney, "write US dollars for a call, such as 0.01"},
 	fieldToolTimeout:  {duration, checkDuration, timeHint},
 })

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -52,6 +52,7 @@ class Tool:
     undo: str = ""  #: the tool that takes an effect back
     version: str = ""  #: another version is another tool
     with_key: bool = False
+    identity: Sequence[str] = ()  #: the arguments that tell calls with effects apart; none: all of them
 
     def definition(self, name: str) -> dict[str, Any]:
         """The tool as requests describe it."""
@@ -66,8 +67,9 @@ class Tool:
             "lifetime_seconds": self.lifetime,
             "undo": self.undo,
             "version": self.version,
+            "identity": list(self.identity),
         }
-        return {key: value for key, value in found.items() if value not in ("", None, 0)}
+        return {key: value for key, value in found.items() if value not in ("", None, 0, [])}
 
 
 Offered = Union[Tool, Callable[..., Any]]  # noqa: UP007 - Python 3.10 has no | for a class in quotes

@@ -106,6 +106,11 @@ class ExecResult:
         return self.document.get("taken_back", False)
 
     @property
+    def repeated(self) -> bool:
+        """A call of the same call_id submitted the code before, and this is its result."""
+        return self.document.get("repeated", False)
+
+    @property
     def step(self) -> int:
         """The step that records the run."""
         return self.document["step"]

@@ -616,6 +616,7 @@ class Exec(TypedDict):
     stopped: NotRequired[str]
     file: NotRequired[str]
     taken_back: NotRequired[bool]
+    repeated: NotRequired[bool]
     ran: int
     reused: int
     failed: int

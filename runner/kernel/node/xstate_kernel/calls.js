@@ -98,11 +98,12 @@ function refusal(v, where) {
 
 // Calls is the program's end of the connection.
 class Calls {
-  // running returns the node that runs, or null.
-  /** @param {number} fd @param {() => { filename: string } | null} running */
-  constructor(fd, running) {
+  // running returns the node that runs, or null. varies: what it did so far may differ from run to run.
+  /** @param {number} fd @param {() => { filename: string } | null} running @param {() => boolean} varies */
+  constructor(fd, running, varies) {
     this.fd = fd
     this.running = running
+    this.varies = varies
     /** @type {Map<number, Open>} */
     this.open = new Map() // by id
     this.count = 0
@@ -150,7 +151,7 @@ class Calls {
   async call(request) {
     const line = this.line()
     const id = ++this.count
-    const text = JSON.stringify({ ...request, ...(line ? { line } : {}), id }) + "\n"
+    const text = JSON.stringify({ ...request, ...(line ? { line } : {}), varies: this.varies(), id }) + "\n"
     if (text.length > LIMIT) {
       throw new NotPlain(`the call has more than ${LIMIT} bytes; write a file, and pass its name`)
     }

@@ -57,7 +57,7 @@ class Kernel {
     this.names.foreign = this.modules.accessors
     closures.begin()
     display.begin(this)
-    this.calls = new Calls(callsFd, () => this.execution.running)
+    this.calls = new Calls(callsFd, () => this.execution.running, () => this.marks.found.size > 0)
     this.offer()
     this.execution = new Execution(this)
     intrinsics.begin()

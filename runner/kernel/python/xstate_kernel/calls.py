@@ -12,7 +12,7 @@ import sys
 
 from xstate_kernel import original as __builtins__
 
-from . import blake2b, observe
+from . import blake2b, observe, volatility
 
 VERSION = 1  # of what the module xstate finds here
 
@@ -25,6 +25,8 @@ _doors = {}  # the same, for the threads that make the first calls at the same t
 _kernel = None
 filename = None  # what tracebacks call the block that runs
 node = 0  # how many nodes ran
+_codes = ()  # of the node
+_telling = None  # (how many names there were, marks that the text of the node has)
 tools = None  # (node, what there is to call), once the program asked
 
 
@@ -55,10 +57,39 @@ def offer(kernel):
     sys.meta_path.append(Offer)
 
 
-def begin(name):
+def begin(name, codes):
     """Begins a node of a block."""
-    global filename, node
-    filename, node = name, node + 1
+    global filename, node, _codes, _telling
+    filename, node, _codes, _telling = name, node + 1, codes, None
+
+
+def drawn():
+    """Returns what the engine needs to tell a call from one that the node made when it ran before: what the node drew,
+    and whether anything that it did may differ from run to run. None: that is not known."""
+    files = _kernel.files
+    if not files.active:
+        return None
+    found = {"varies": bool(files.marks or files.chance or files.draws.made or _tells())}
+    unsent = files.draws.unsent()
+    if unsent is not None:
+        found["drawn_from"], found["drawn"] = unsent
+    return found
+
+
+def _tells():
+    """Reports whether the text of the node names a source of what varies."""
+    global _telling
+    space = _kernel.bindings.ns
+    if _telling is None or _telling[0] != len(space):
+        found = []
+        watched = observe.watching
+        observe.watch_main(None)
+        try:
+            _kernel.files.quietly(lambda: found.append(volatility.volatile(_codes, space)))
+        finally:
+            observe.watch_main(watched)
+        _telling = len(space), found[0]
+    return _telling[1]
 
 
 def connect():
@@ -182,16 +213,18 @@ def effects():
         "it changed the interpreter": others[3:],
         "it did what is not seen": marks - _KEPT,
         "": marks,
+        None: len(_kernel.files.draws.made),
     }
 
 
 def effects_since(before):
     """Returns what was done since effects() returned before, or ""."""
     now = effects()
-    return next((what for what in now if what and now[what] != before[what]), "")
+    return next((what for what in now if what and now[what] != before[what]), "")  # "" and None are no effects
 
 
 def recorded(before):
     """Drops the marks of a step whose result is recorded, where nothing else ran meanwhile."""
     if len(sys._current_frames()) == 1:
         _kernel.files.marks.difference_update((set(_kernel.files.marks) & _KEPT) - before[""])
+        _kernel.files.draws.forget(before[None])

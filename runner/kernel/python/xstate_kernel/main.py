@@ -69,6 +69,7 @@ _UNINTERRUPTED = frozenset(
         "audit_events",
         "observe_calls",
         "observe_clocks",
+        "draws",
         "observe_environ",
         "guard",
         "hidden",

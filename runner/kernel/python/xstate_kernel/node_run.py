@@ -129,7 +129,7 @@ class NodeRun:
         wanted = request.get("lined") and hasattr(sys, "monitoring")
         self.lines = line_coverage.LineCoverage(self.codes, self.kernel.blocks) if wanted else None
         self.kernel.recorder.begin(request["node"])
-        self.files.begin(process.files(), request.get("observed", 0))
+        self.files.begin(process.files(), request.get("observed", 0), request.get("draws") or ())
         started.stdin.buffer.begin()
         if self.modules.attaches_databases:
             self.files.attached(self.codes + self.workspace_codes)
@@ -140,7 +140,7 @@ class NodeRun:
         """Executes the code, ends the observation, and reports the result at once: the other phases take time."""
         kernel, request = self.kernel, self.request
         began, cpu = time.perf_counter(), time.process_time()
-        calls.begin(self.filename)
+        calls.begin(self.filename, self.codes)
         if self.error is None:
             if self.lines:
                 self.lines.begin()

@@ -36,8 +36,10 @@ def watch(files):
 
 def _watch_clocks(files):
     """Wraps the clocks, so that the kernel observes each read, whatever name or value led to the clock."""
-    for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
-        setattr(time, name, _clock(files, getattr(time, name), {"strftime": 1}.get(name, 0)))
+    for name in ("time", "time_ns", "strftime", "ctime"):
+        setattr(time, name, _clock(files, getattr(time, name), {"strftime": 1}.get(name, 0), _itself, _itself))
+    for name in ("localtime", "gmtime"):
+        setattr(time, name, _clock(files, getattr(time, name), 0, _parts_of_time, _time_of_parts))
     for name in _DURATIONS:
         setattr(time, name, _stopwatch(files, getattr(time, name)))
     for cls, name in ((_datetime.date, "today"), (_datetime.datetime, "now"), (_datetime.datetime, "utcnow")):
@@ -56,6 +58,10 @@ def _watch_urandom(files):
             and not _drawn_unseen(sys._getframe(1))
         ):
             files.marks.add("entropy")
+            source = f"urandom {size}"
+            text = files.draws.served(source) or urandom(size).hex()
+            files.draws.keep(source, text)
+            return bytes.fromhex(text)
         return urandom(size)
 
     os.urandom = random._urandom = named(observed_urandom, urandom)
@@ -85,24 +91,62 @@ def _watch_seeds(files):
         f.__qualname__ = "Random." + f.__name__
 
 
-def _clock(files, original, given):
-    """Wraps a clock. given is the number of arguments before the time; without a time, the clock uses the present."""
+def _itself(value):
+    return value
+
+
+def _parts_of_time(t):
+    return [list(t), t.tm_zone, t.tm_gmtoff]
+
+
+def _time_of_parts(parts):
+    return time.struct_time(parts[0], {"tm_zone": parts[1], "tm_gmtoff": parts[2]})
+
+
+def _clock(files, original, given, pack, unpack):
+    """Wraps a clock. given is the number of arguments before the time; without a time, the clock uses the present. pack
+    makes plain data of its value, and unpack the value again."""
+    source = original.__name__
 
     def clock(*args):
-        if files.active and "clock" not in files.marks:
+        if files.active and ("clock" not in files.marks or not files.draws.full):
             now = len(args) <= given or args[given] is None
             if (now or given) and _shows_time(sys._getframe(1), now):
                 files.marks.add("clock")
+                if now:
+                    name = " ".join((source, *args[:given])) if given else source
+                    value = files.draws.served(name)
+                    if value is None:
+                        value = pack(original(*args))
+                    files.draws.keep(name, value)
+                    return unpack(value)
         return original(*args)
 
     return named(clock, original)
 
 
+_FIELDS = ("year", "month", "day", "hour", "minute", "second", "microsecond", "fold")
+
+
 def _clock_of_class(files, original):
     def clock(cls, *args, **kwargs):
-        if files.active and "clock" not in files.marks and _shows_time(sys._getframe(1), True):
+        read = original.__get__(None, cls)
+        wanted = files.active and ("clock" not in files.marks or not files.draws.full)
+        if wanted and _shows_time(sys._getframe(1), True):
             files.marks.add("clock")
-        return original.__get__(None, cls)(*args, **kwargs)
+            zone = args[0] if args else kwargs.get("tz")
+            name = f"{original.__name__} {zone}"
+            fields = files.draws.served(name)
+            if fields is None:
+                value = read(*args, **kwargs)
+                fields = [getattr(value, field) for field in _FIELDS if hasattr(value, field)]
+            elif len(fields) == 3:
+                value = cls(*fields)
+            else:
+                value = cls(*fields[:7], zone, fold=fields[7])
+            files.draws.keep(name, fields)
+            return value
+        return read(*args, **kwargs)
 
     clock.__name__, clock.__qualname__, clock.__module__, clock.__doc__ = (
         original.__name__,
@@ -115,12 +159,19 @@ def _clock_of_class(files, original):
 
 def _stopwatch(files, original):
     """Wraps a clock for durations. It ignores libraries other than timeit, because they measure for themselves."""
+    source = original.__name__
 
     def clock(*args):
-        if files.active and files.duration not in files.marks:
+        if files.active and (files.duration not in files.marks or not files.draws.full):
             name = sys._getframe(1).f_globals.get("__name__")
             if name == "timeit" or code_owner.kind_of(name) != code_owner.LIBRARY:
                 files.marks.add(files.duration)
+                name = " ".join((source, *map(str, args)))
+                value = files.draws.served(name)
+                if value is None:
+                    value = original(*args)
+                files.draws.keep(name, value)
+                return value
         return original(*args)
 
     return named(clock, original)

@@ -22,6 +22,7 @@ from . import (
     code_owner,
     descriptors,
     disk,
+    draws,
     guard,
     handles,
     libraries,
@@ -48,6 +49,7 @@ class Files:
     observed = 0  # the number under which the sandbox observes the node that runs; 0: it does not
 
     duration = "clock"  # the mark of a node that measures a duration
+    draws = draws.Draws()
 
     def on_child(self):
         """Is called when a child process starts. The kernel puts a function of its own here, tests run without."""
@@ -124,11 +126,12 @@ class Files:
         self.names = set()  # names of the program that an unpickler looked up
         self.unpickled = set()  # modules in which an unpickler looked up names
 
-    def begin(self, logs=(), observed=0):
+    def begin(self, logs=(), observed=0, served=()):
         """Begins to observe a node. It may write to files that are open, and to logs, without opening them.
 
-        observed is the number under which the sandbox observes the node, or 0."""
+        observed is the number under which the sandbox observes the node, or 0. served is what the node is to draw."""
         self.reset()
+        self.draws.begin(served)
         self.observed = observed
         if observed:
             sandbox.mark("begin", observed)

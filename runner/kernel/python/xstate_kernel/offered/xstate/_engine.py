@@ -26,6 +26,10 @@ def _begun(request, on_piece):
     if on_piece is not None:
         request["stream"] = True
     text = encoded(request, "the call of " + (request.get("tool") or "a model"))
+    if request["kind"] in ("tool", "ask") and hasattr(kernel, "drawn"):
+        drawn = kernel.drawn()
+        if drawn:
+            text = text[:-1] + b"," + encoded(drawn, "what the block drew")[1:]
     try:
         connection = kernel.connect()
     except OSError as e:
