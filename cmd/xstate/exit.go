@@ -147,6 +147,7 @@ var exitCodes = map[state.Code]int{
 	rule.CodeDenied:          exitRefused,
 	policy.CodeInvalid:       exitUsage,
 	policy.CodeUnenforceable: exitRefused,
+	state.CodeRootFolder:     exitRefused,
 }
 
 // usageError is a command line that cannot be understood.
