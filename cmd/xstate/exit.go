@@ -106,6 +106,7 @@ var exitCodes = map[state.Code]int{
 	state.CodeConflict:     exitRefused,
 	xstate.CodeUnrecorded:  exitRefused,
 	serve.CodeServed:       exitRefused,
+	serve.CodeTooSlow:      exitRefused,
 	serve.CodeServerSilent: exitRefused,
 	runner.CodeFileEdited:  exitRefused,
 	private.CodeConflict:   exitRefused,

@@ -211,7 +211,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		}
 	}
 	if doc.Bytes = int64(len(data)); f.out == "" {
-		a.ui.write(string(data))
+		a.ui.file(string(data))
 		return nil
 	}
 	if doc.File, err = a.abs(f.out); err != nil {
@@ -286,7 +286,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		var b bytes.Buffer
 		_, err := provenance.Archive(ctx, o.session.History(), &b, options)
 		if err == nil {
-			a.ui.write(b.String())
+			a.ui.file(b.String())
 		}
 		return err
 	}

@@ -123,7 +123,8 @@ func TestAnalyze(t *testing.T) {
 
 // TestAnalyzeDeep: what would exhaust the stack of the parser is an error.
 func TestAnalyzeDeep(t *testing.T) {
-	for _, open := range []string{"(", "{ ", "$(", "$((", "a[", "${a:-", "((", "[[ ( ", "if ", "! ", "while true; do "} {
+	for _, open := range []string{"(", "{ ", "$(", "$((", "a[", "${a:-", "((", "[[ ( ", "if ", "! ",
+		"while true; do "} {
 		if _, err := Analyze([]byte(strings.Repeat(open, 8_000_000/len(open))), Bash); err == nil {
 			t.Errorf("Analyze of many %q succeeds", open)
 		}

@@ -127,7 +127,8 @@ func TestDeep(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tree.Broken == nil || !tree.Broken.Deep || len(tree.Nodes) != 2 || int(tree.Nodes[1].End) != len(src) {
-			t.Errorf("Parse(%.20q…) = %d nodes, broken %v, want an error for its depth", src, len(tree.Nodes), tree.Broken)
+			t.Errorf("Parse(%.20q…) = %d nodes, broken %v, want an error for its depth", src, len(tree.Nodes),
+				tree.Broken)
 		}
 		tree.Close()
 	}
