@@ -246,9 +246,10 @@ func (h *attacked) mcp() (all []hostileRequest) {
 					continue
 				}
 				arguments := map[string]any{name: text}
+				needed := []string{"code", "patch", "block", "name", "new"}
 				if name == "session" { // what the tool needs, too
 					for other, p := range tool.InputSchema.Properties {
-						if p.Type == "string" && slices.Contains([]string{"code", "patch", "block", "name", "new"}, other) {
+						if p.Type == "string" && slices.Contains(needed, other) {
 							arguments[other] = "x"
 						}
 					}
