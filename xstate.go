@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	_ "github.com/xstate-engine/xstate/runner/kernel/bash" // a language registers itself
@@ -65,17 +66,13 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 
 // FindStore returns the nearest store at or above folder; ok is false if there is none.
 func FindStore(folder string) (dir string, ok bool) {
-	for {
-		dir = filepath.Join(folder, StoreName)
+	for at := range parents.Up(folder) {
+		dir = filepath.Join(at, StoreName)
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			return dir, true
 		}
-		up := filepath.Dir(folder)
-		if up == folder {
-			return "", false
-		}
-		folder = up
 	}
+	return "", false
 }
 
 // Close releases the store. The caller closes its sessions first.

@@ -5,10 +5,15 @@ import (
 	"strings"
 
 	shell "mvdan.cc/sh/v3/syntax"
+
+	"github.com/xstate-engine/xstate/depgraph/bash/nesting"
 )
 
 // parseShell returns the statements of a text of Bash up to the first one that does not parse.
 func parseShell(code []byte) (list []*shell.Stmt, broken bool) {
+	if at, _ := nesting.TooDeep(code); at >= 0 {
+		return nil, true
+	}
 	for s, err := range shell.NewParser(shell.Variant(shell.LangBash)).StmtsSeq(bytes.NewReader(code)) {
 		if err != nil {
 			return list, true

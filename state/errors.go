@@ -23,6 +23,7 @@ const (
 	CodeClosed        Code = "store-closed"
 	CodeNoSession     Code = "no-session"
 	CodeNoWorkspace   Code = "no-workspace" // the folder that a program runs in is gone
+	CodeRootFolder    Code = "root-folder"  // what is asked for has no meaning where a program runs in the root folder
 	CodeSessionExists Code = "session-exists"
 	CodeNoStep        Code = "no-step"
 	CodeNoSource      Code = "no-source"

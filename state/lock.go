@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 const locksDir = "locks"
@@ -205,7 +207,7 @@ func (l *Lock) workspace(ctx context.Context, folder, top string, exclusive bool
 	if rel, err := filepath.Rel(top, folder); err != nil || !filepath.IsLocal(rel) {
 		top = folder
 	}
-	for dir := folder; ; dir = filepath.Dir(dir) {
+	for dir := range parents.Up(folder) {
 		f, err := os.Open(dir)
 		if err == nil {
 			err = l.add(ctx, f, exclusive && dir == folder, limit, "the folder "+dir+" is in use")
@@ -214,7 +216,8 @@ func (l *Lock) workspace(ctx context.Context, folder, top string, exclusive bool
 			return fileError("lock workspace "+dir, err)
 		}
 		if dir == top {
-			return nil
+			break
 		}
 	}
+	return nil
 }

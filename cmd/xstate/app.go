@@ -18,17 +18,19 @@ import (
 // app is what the verbs share.
 type app struct {
 	caller
-	call      serve.Call
-	server    *serve.Server                  // that carries the call out; nil: it is this process's own
-	lease     *serve.Lease                   // of a session of the server
-	noticed   int                            // what the store had noted before
-	forwarded atomic.Bool                    // a server has the call
-	alone     bool                           // --no-server
-	doer      func(*serve.Server) serve.Doer // carries out calls in this process
-	exported  *telemetry.Telemetry           // what runs do; nil: nothing is
-	runs      bool                           // what openWith opens is run
-	warm      bool                           // run --warm
-	bounds    bounding
+	call    serve.Call
+	server  *serve.Server // that carries the call out; nil: it is this process's own
+	lease   *serve.Lease  // of a session of the server
+	noticed int           // what the store had noted before
+	// usedServed: the call used the store that the server has open
+	usedServed bool
+	forwarded  atomic.Bool                    // a server has the call
+	alone      bool                           // --no-server
+	doer       func(*serve.Server) serve.Doer // carries out calls in this process
+	exported   *telemetry.Telemetry           // what runs do; nil: nothing is
+	runs       bool                           // what openWith opens is run
+	warm       bool                           // run --warm
+	bounds     bounding
 	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
 	mayBegin map[string]func(args []string) error
 	ui       *ui

@@ -178,7 +178,7 @@ func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 			},
 		)
 	}
-	a.ui.write(text)
+	a.ui.file(text)
 	return nil
 }
 

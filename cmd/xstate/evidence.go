@@ -164,7 +164,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 		return err
 	}
 	if f.out == "" {
-		a.ui.write(string(data))
+		a.ui.file(string(data))
 		return nil
 	}
 	path, err := a.abs(f.out)

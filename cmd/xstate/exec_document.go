@@ -99,7 +99,7 @@ func (x *execution) cut(done *xstate.ExecResult, text *strings.Builder) {
 		x.d.Error = &state.ExecError{Type: "KeyboardInterrupt", Message: gone, Block: x.d.Block}
 		gone = "KeyboardInterrupt: " + gone
 	}
-	text.WriteString(gone + "\n")
+	text.WriteString(x.told(gone + "\n"))
 }
 
 // affected reports whether a call executed a block, or changed its outcome.
@@ -142,15 +142,23 @@ func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 	endLine(&text)
 	text.WriteString(notes(b.Outputs))
 	if b.Err == nil && len(b.Denied) > 0 {
-		text.WriteString("[xstate: " + x.deniedHint(b.Denied) + "]\n")
+		text.WriteString(x.told("[xstate: " + x.deniedHint(b.Denied) + "]\n"))
 	}
 	switch {
 	case b.Err != nil && b.Ending == nil: // a program that ends prints why by itself
-		text.WriteString(x.places.errorText(b.Err))
+		text.WriteString(x.told(x.places.errorText(b.Err)))
 	case b.Err == nil && x.d.Error != nil:
-		text.WriteString(x.d.Error.Message + "\nhint: " + x.d.Error.Hint + "\n")
+		text.WriteString(x.told(x.d.Error.Message + "\nhint: " + x.d.Error.Hint + "\n"))
 	}
 	return text.String()
+}
+
+// told is a text that the program did not put out, between what it did.
+func (x *execution) told(text string) string {
+	if x.ui.json {
+		return text
+	}
+	return shown(text)
 }
 
 // outputText renders one output. A picture that the terminal cannot show is a file.
@@ -217,7 +225,7 @@ func (x *execution) whole(text string) {
 
 // errorAlone returns the end of a text from the error on.
 func (x *execution) errorAlone(text string) string {
-	rendered := x.places.errorText(x.d.Error)
+	rendered := x.told(x.places.errorText(x.d.Error))
 	if i := strings.LastIndex(text, rendered); i >= 0 {
 		return text[i:]
 	}

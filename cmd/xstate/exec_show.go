@@ -18,7 +18,7 @@ import (
 func (x *execution) begin(run string) {
 	x.shown = &clipper{budget: x.budget, show: func(text string) {
 		if !x.ui.json {
-			x.ui.write(text)
+			x.ui.verbatim(text)
 		}
 	}}
 	x.ui.event(api.Event{Event: "started", Run: run})

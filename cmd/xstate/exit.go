@@ -107,6 +107,7 @@ var exitCodes = map[state.Code]int{
 	state.CodeConflict:     exitRefused,
 	xstate.CodeUnrecorded:  exitRefused,
 	serve.CodeServed:       exitRefused,
+	serve.CodeTooSlow:      exitRefused,
 	serve.CodeServerSilent: exitRefused,
 	runner.CodeFileEdited:  exitRefused,
 	private.CodeConflict:   exitRefused,
@@ -148,6 +149,7 @@ var exitCodes = map[state.Code]int{
 	rule.CodeDenied:          exitRefused,
 	policy.CodeInvalid:       exitUsage,
 	policy.CodeUnenforceable: exitRefused,
+	state.CodeRootFolder:     exitRefused,
 }
 
 // usageError is a command line that cannot be understood.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -210,7 +211,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		}
 	}
 	if doc.Bytes = int64(len(data)); f.out == "" {
-		a.ui.write(string(data))
+		a.ui.file(string(data))
 		return nil
 	}
 	if doc.File, err = a.abs(f.out); err != nil {
@@ -266,16 +267,14 @@ func writeFiles(folder string, files map[string][]byte) error {
 
 // fromRoot is a path from the root of the repository that it lies in, else from the working directory.
 func (c caller) fromRoot(path string) string {
-	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
+	for folder := range parents.Up(filepath.Dir(path)) {
 		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
 			if rel, err := filepath.Rel(folder, path); err == nil {
 				return filepath.ToSlash(rel)
 			}
 		}
-		if folder == filepath.Dir(folder) {
-			return filepath.ToSlash(c.fromHere(path))
-		}
 	}
+	return filepath.ToSlash(c.fromHere(path))
 }
 
 func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
@@ -287,7 +286,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		var b bytes.Buffer
 		_, err := provenance.Archive(ctx, o.session.History(), &b, options)
 		if err == nil {
-			a.ui.write(b.String())
+			a.ui.file(b.String())
 		}
 		return err
 	}

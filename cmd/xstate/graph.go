@@ -55,7 +55,7 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 		case "json":
 			return a.ui.document(d.Graph)
 		case "mermaid":
-			a.ui.text(d.Graph.Mermaid())
+			a.ui.file(lineEnded(d.Graph.Mermaid()))
 			return nil
 		}
 		dot, err := d.Graph.DOT()
@@ -65,7 +65,7 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 		if format == "svg" {
 			dot = o.pictureOf(ctx, dot, d.Graph)
 		}
-		a.ui.text(dot)
+		a.ui.file(lineEnded(dot))
 		return nil
 	})
 }

@@ -33,7 +33,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	exported := telemetry.New(os.Getenv, buildVersion())
 	defer func() {
 		if err := exported.Close(); err != nil {
-			fmt.Fprintf(errOut, "xstate: telemetry was not exported: %v\n", err)
+			fmt.Fprintf(showing{errOut}, "xstate: telemetry was not exported: %v\n", err)
 		}
 	}()
 	return commands{exported: exported}.Do(ctx, serve.Call{
@@ -83,8 +83,8 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	root := a.root()
 	root.SetArgs(append([]string{}, call.Args...)) // not nil, which means those of this process
 	root.SetIn(call.Stdin)
-	root.SetOut(call.Stdout)
-	root.SetErr(call.Stderr)
+	root.SetOut(showing{call.Stdout})
+	root.SetErr(showing{call.Stderr})
 	err := root.ExecuteContext(ctx)
 	a.noteDamage(err)
 	if err != nil && !a.entered {

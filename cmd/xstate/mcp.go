@@ -27,7 +27,7 @@ end with it. docs/mcp.md shows how hosts are set up.`,
   xstate mcp ~/work/analysis`,
 		Args: takes(0, 1, "a FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.mcp(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
+			return a.mcp(cmd.Context(), args, cmd.InOrStdin(), a.call.Stdout)
 		},
 	}
 	a.sandboxFlag(cmd.Flags(), "mcp")
@@ -97,7 +97,7 @@ func (w *warmCalls) warm(call serve.Call) {
 	}
 	w.finish() // it had nothing to do for long
 	ctx, stop := context.WithCancel(context.Background())
-	server, err := serve.Listen(ctx, serve.Options{Dir: dir, Version: buildVersion()})
+	server, err := serve.Listen(ctx, serve.Options{Dir: dir, Version: buildVersion(), Limit: timeFor})
 	if err != nil {
 		stop()
 		return

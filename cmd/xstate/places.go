@@ -182,7 +182,7 @@ func (p *places) cite(line string) string {
 	p.place(&f, xstate.BlockID(m[1]))
 	switch {
 	case f.Line > 0 && f.Block != "":
-		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, line[len(m[0]):])
+		return fmt.Sprintf("%s:%d: %s", shown(f.File), f.Line, line[len(m[0]):])
 	case f.Block != "":
 		return fmt.Sprintf("%s %s, line %d: %s", strings.ToLower(p.called()), f.Block, f.BlockLine, line[len(m[0]):])
 	}

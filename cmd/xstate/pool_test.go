@@ -28,22 +28,28 @@ type inServer struct {
 
 func newInServer(t *testing.T, o serve.Options) *inServer {
 	t.Helper()
+	return newInServerOf(t, o, func(s *serve.Server) serve.Doer { return commands{server: s} })
+}
+
+// newInServerOf is newInServer with another Doer.
+func newInServerOf(t *testing.T, o serve.Options, doer func(*serve.Server) serve.Doer) *inServer {
+	t.Helper()
 	folder := t.TempDir()
 	o.Dir = filepath.Join(folder, ".xstate")
 	server, err := serve.Listen(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	environ := append(os.Environ(), "XSTATE_PYTHON="+plainPython(t))
+	(&app{doer: doer}).answerHTTP(context.Background(), server, environ, true)
 	done := make(chan error)
-	go func() { done <- server.Serve(context.Background(), commands{server: server}) }()
+	go func() { done <- server.Serve(context.Background(), doer(server)) }()
 	t.Cleanup(func() {
 		server.Stop()
 		if err := <-done; err != nil {
 			t.Errorf("Serve = %v", err)
 		}
 	})
-	environ := os.Environ()
-	environ = append(environ, "XSTATE_PYTHON="+plainPython(t))
 	return &inServer{t, server, folder, environ}
 }
 

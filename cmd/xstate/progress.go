@@ -119,7 +119,7 @@ func (p *progress) event(e runner.Event) {
 		p.streamed[e.Block] = &state.Screen{}
 	}
 	p.streamed[e.Block].Add(e.Output)
-	p.ui.write(head + text)
+	p.ui.verbatim(shownStyled(head) + text)
 	p.mu.Lock()
 	p.ended = text[len(text)-1] == '\n'
 	p.mu.Unlock()

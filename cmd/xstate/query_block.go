@@ -148,7 +148,7 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	}
 	if text := u.outputs(a.places, b.Outputs, b.Error, len("    ")); text != "" {
 		u.print("output:\n")
-		u.write(indent(text, "    "))
+		u.verbatim(indent(text, "    "))
 	}
 }
 

@@ -58,10 +58,14 @@ func (u *ui) outputText(p *places, o state.Output, margin int) string {
 
 // outputs renders all that a block put out, and its error.
 func (p *places) outputs(list []state.Output, e *state.ExecError) string {
-	return (&ui{}).outputs(p, list, e, 0)
+	text := (&ui{}).outputs(p, list, nil, 0)
+	if e != nil {
+		text += p.errorText(e)
+	}
+	return text
 }
 
-// outputs renders the same for this terminal, for lines that begin with a margin.
+// outputs renders the same for this terminal, for lines that begin with a margin. It is printed by verbatim.
 func (u *ui) outputs(p *places, list []state.Output, e *state.ExecError, margin int) string {
 	var b strings.Builder
 	for _, o := range list {
@@ -73,7 +77,7 @@ func (u *ui) outputs(p *places, list []state.Output, e *state.ExecError, margin 
 	endLine(&b)
 	b.WriteString(notes(list))
 	if e != nil {
-		b.WriteString(p.errorText(e))
+		b.WriteString(shown(p.errorText(e)))
 	}
 	return b.String()
 }

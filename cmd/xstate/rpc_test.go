@@ -50,7 +50,7 @@ func apiServer(t *testing.T, folder string) (*httptest.Server, *printed) {
 	t.Helper()
 	p := &printed{}
 	s := &rpc.Service{
-		Do: p, Store: filepath.Join(folder, ".xstate"), Folder: folder,
+		E2B: true, Do: p, Store: filepath.Join(folder, ".xstate"), Folder: folder,
 		Environ: append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0]),
 	}
 	server := httptest.NewServer(rpc.Bounded(s.Handler(), time.Minute))
@@ -393,7 +393,7 @@ func TestAPIPage(t *testing.T) {
 	}
 }
 
-// TestServeOverTCP: requests over TCP show the token; with --e2b those of E2B need none.
+// TestServeOverTCP: requests over TCP show the token, those of E2B in its own headers, too.
 func TestServeOverTCP(t *testing.T) {
 	folder := t.TempDir()
 	xstate := func(args ...string) {
@@ -414,15 +414,18 @@ func TestServeOverTCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	secret := strings.TrimSpace(string(token))
 	for _, test := range []struct {
-		path, authorization, want string
+		path, header, shown, want string
 		status                    int
 	}{
-		{"/xstate.v1.SessionService/List", "", "forbidden", 401},
-		{"/xstate.v1.SessionService/List", "Bearer x", "forbidden", 401},
-		{"/xstate.v1.SessionService/List", "Bearer " + strings.TrimSpace(string(token)), `"sessions":[]`, 200},
-		{"/execute", "", `"text":"2"`, 200},
-		{"/xstate.v1.RunService/ListRuns", "Bearer " + strings.TrimSpace(string(token)), `"runs":[]`, 200},
+		{"/xstate.v1.SessionService/List", "Authorization", "", "forbidden", 401},
+		{"/xstate.v1.SessionService/List", "Authorization", "Bearer x", "forbidden", 401},
+		{"/xstate.v1.SessionService/List", "Authorization", "Bearer " + secret, `"sessions":[]`, 200},
+		{"/execute", "Authorization", "", "forbidden", 401},
+		{"/execute", "X-Access-Token", "x", "forbidden", 401},
+		{"/execute", "X-Access-Token", secret, `"text":"2"`, 200},
+		{"/xstate.v1.RunService/ListRuns", "X-API-Key", secret, `"runs":[]`, 200},
 	} {
 		body := "{}"
 		if test.path == "/execute" {
@@ -433,7 +436,7 @@ func TestServeOverTCP(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", test.authorization)
+		r.Header.Set(test.header, test.shown)
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -442,7 +445,7 @@ func TestServeOverTCP(t *testing.T) {
 		answer.Body.Close()
 		if answer.StatusCode != test.status || !strings.Contains(string(text), test.want) {
 			t.Errorf("%s with %q: status %d, %s; want %d and %s",
-				test.path, test.authorization, answer.StatusCode, text, test.status, test.want)
+				test.path, test.shown, answer.StatusCode, text, test.status, test.want)
 		}
 	}
 }

@@ -156,8 +156,8 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 		body = notes(b.Outputs)
 	}
 	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
-		body += a.places.errorText(b.Err)
+		body += shown(a.places.errorText(b.Err))
 	}
 	a.ui.text(head)
-	a.ui.text(body)
+	a.ui.verbatim(lineEnded(body))
 }

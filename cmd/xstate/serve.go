@@ -35,7 +35,7 @@ command uses it, and prints exactly what it prints without one. Sessions keep th
 run to run. A server adds speed and no state: killing it loses nothing that a command has reported.
 
 It ends by itself when it had nothing to do for a while. With --listen it answers HTTP on this machine, too, for callers
-that show the token in STORE/token: as the Connect API and as the E2B code interpreter (docs/api.md).`,
+that show the token in STORE/token: as the Connect API and, with --e2b, as the E2B code interpreter (docs/api.md).`,
 		Example: `  xstate serve --background
   xstate serve --status
   xstate serve --stop
@@ -47,7 +47,7 @@ that show the token in STORE/token: as the Connect API and as the E2B code inter
 	flags.SortFlags = false
 	flags.StringVar(&f.listen, "listen", "", "also answer HTTP at `ADDRESS`, such as 127.0.0.1:8080; port 0 is any")
 	flags.BoolVar(&f.e2b, "e2b", false,
-		"with --listen: the routes of the E2B code interpreter ask for no token; every program here can execute code")
+		"also answer as the E2B code interpreter, for code in the folder of the store")
 	flags.Var(&f.idle, "idle", "end after this `DURATION` without a call (default 10m)")
 	flags.Var(&f.memory, "memory",
 		"close idle interpreters when all take more than `SIZE` (default: half of the machine's memory)")
@@ -177,7 +177,7 @@ func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 	if err == nil {
 		server, err = serve.Listen(ctx, serve.Options{
 			Dir: dir, Version: buildVersion(), Idle: time.Duration(max(f.idle, 0)), Memory: int64(f.memory),
-			Listen: f.listen, Log: logOf(a),
+			Listen: f.listen, Log: logOf(a), Limit: timeFor,
 		})
 	}
 	if err == nil {

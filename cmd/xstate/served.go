@@ -16,6 +16,7 @@ import (
 // openStore opens a store, or takes the one that the server has open.
 func (a *app) openStore(ctx context.Context, dir string, o state.Options) (*xstate.Store, error) {
 	if a.server != nil && a.server.Serves(dir) {
+		a.usedServed = true
 		return a.server.Pool.Store(), nil
 	}
 	o.Wait = a.wait
@@ -33,11 +34,27 @@ func (a *app) closeStore(store *xstate.Store) error {
 func (a *app) noticesOf(store *xstate.Store) []string { return store.State().Notices()[a.noticed:] }
 
 // spoilt are codes of errors after which an open store may be of no more use.
-var spoilt = []state.Code{state.CodeDamaged, state.CodeNoStore, state.CodeClosed}
+var spoilt = []state.Code{state.CodeDamaged, state.CodeClosed}
 
-// noteDamage has the server of a call end if the store that it has open is damaged: the next one opens it anew.
+// questions are the verbs that answer from the record, or plan, and execute nothing.
+var questions = []string{"plan", "preflight", "why", "query", "log", "show", "diff", "graph", "calls", "blame",
+	"credit", "evidence", "export", "artifact"}
+
+// questionTime is how long a server looks for an answer. Runs have the limits of the policy and of their callers.
+const questionTime = 10 * time.Minute
+
+// timeFor is how long a call in a server may take; 0: as long as it wants.
+func timeFor(args []string) time.Duration {
+	if len(args) > 0 && slices.Contains(questions, args[0]) {
+		return questionTime
+	}
+	return 0
+}
+
+// noteDamage has the server of a call end if the store that it has open is damaged: the next one opens it anew. What a
+// call finds in another store, or finds no store for, says nothing about that one.
 func (a *app) noteDamage(err error) {
-	if a.server == nil {
+	if a.server == nil || !a.usedServed {
 		return
 	}
 	if slices.Contains(spoilt, state.CodeOf(err)) {

@@ -79,6 +79,6 @@ func (a *app) showBlock(b *query.BlockView) {
 	a.ui.write(indent(b.Source, "    "))
 	if text := a.ui.outputs(a.places, b.Outputs, b.Error, len("    ")); text != "" {
 		a.ui.print("output:\n")
-		a.ui.write(indent(text, "    "))
+		a.ui.verbatim(indent(text, "    "))
 	}
 }

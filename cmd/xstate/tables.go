@@ -73,11 +73,11 @@ func cut(line string, width int) string {
 		return line
 	}
 	var out strings.Builder
-	used, styled := 0, false
+	used, last := 0, "" // the last style
 	for line != "" {
 		if at := styles.FindStringIndex(line); at != nil && at[0] == 0 {
 			out.WriteString(line[:at[1]])
-			line, styled = line[at[1]:], true
+			last, line = line[:at[1]], line[at[1]:]
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(line)
@@ -88,7 +88,10 @@ func cut(line string, width int) string {
 		line = line[n:]
 	}
 	out.WriteString("…")
-	if styled {
+	switch {
+	case strings.Contains(last, ownMark()):
+		out.WriteString(styled("0"))
+	case last != "":
 		out.WriteString("\x1b[0m")
 	}
 	return out.String()

@@ -9,6 +9,7 @@ package main
 //   - Colour, progress, pictures and the streaming of output are for terminals only. NO_COLOR is heeded.
 //   - Tables fit the terminal: what is long is cut. Elsewhere nothing is cut.
 //   - --quiet silences all talk but errors.
+//   - Text of others is written so that a terminal does not act on it (shown.go).
 //   - What a program printed is shown as it is: nothing is cut, wrapped or coloured. Only the places in blocks that
 //     tracebacks and warnings cite become places in the file. And a data frame that is wider than the terminal is cut
 //     there, because a table that the terminal wraps cannot be read.
@@ -69,25 +70,38 @@ func (u *ui) say(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.clearLocked()
-	io.WriteString(u.err, text)
+	io.WriteString(u.err, shownStyled(text))
 }
 
 // print prints a result.
 func (u *ui) print(format string, args ...any) { u.write(fmt.Sprintf(format, args...)) }
 
-func (u *ui) write(text string) {
+func (u *ui) write(text string) { u.verbatim(shownStyled(text)) }
+
+// text prints a result, with the line ended.
+func (u *ui) text(text string) { u.write(lineEnded(text)) }
+
+// verbatim prints what a program put out, as it is.
+func (u *ui) verbatim(text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.clearLocked()
 	io.WriteString(u.out, text)
 }
 
-// text prints what a program put out, with the line ended.
-func (u *ui) text(text string) {
+// file prints what is a file for other programs. It is exact unless a terminal shows it.
+func (u *ui) file(text string) {
+	if u.outTerminal {
+		text = shown(text)
+	}
+	u.verbatim(text)
+}
+
+func lineEnded(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	u.write(text)
+	return text
 }
 
 // document prints the one document.
@@ -145,7 +159,7 @@ func (u *ui) progress(line string) {
 		line = string([]rune(line)[:width-1])
 	}
 	u.line = line
-	io.WriteString(u.err, line)
+	io.WriteString(u.err, shown(line))
 }
 
 func (u *ui) clearLocked() {
@@ -163,7 +177,7 @@ func (u *ui) style(code, text string) string {
 	if !u.colour || text == "" {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return styled(code) + text + styled("0")
 }
 
 // seconds renders a duration for people, in two or three digits.

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/bash/nesting"
 )
 
 // Analyze returns the facts of a block. Facts.Code is the source itself. The error is a *depgraph.SyntaxError if the
@@ -108,16 +109,13 @@ func jobs(s *syntax.Stmt) (starts, waits bool) {
 	return starts, waits
 }
 
-// maxDepth bounds how deep brackets are nested: the parser recurses, and Go cannot recover from a stack that is full.
-const maxDepth = 2000
-
 // parse reads a text. A panic of the parser would end the session, so it is an error.
 func parse(source []byte, comments bool) (file *syntax.File, err error) {
 	if at := bytes.IndexByte(source, 0); at >= 0 {
 		return nil, syntaxError(source, at, "a null byte")
 	}
-	if at := tooDeep(source); at >= 0 {
-		return nil, syntaxError(source, at, "the brackets are nested too deep")
+	if at, why := nesting.TooDeep(source); at >= 0 {
+		return nil, syntaxError(source, at, why)
 	}
 	defer func() {
 		if bad := recover(); bad != nil {
@@ -137,22 +135,6 @@ func parse(source []byte, comments bool) (file *syntax.File, err error) {
 		return nil, &depgraph.SyntaxError{Line: 1, Column: 1, Msg: err.Error()}
 	}
 	return file, nil
-}
-
-// tooDeep returns where brackets may be nested deeper than the parser should go, or -1. Quotes are not looked at.
-func tooDeep(source []byte) int {
-	depth := 0
-	for i, c := range source {
-		switch c {
-		case '(', '{', '[':
-			if depth++; depth > maxDepth {
-				return i
-			}
-		case ')', '}', ']':
-			depth = max(0, depth-1)
-		}
-	}
-	return -1
 }
 
 // syntaxError makes the error of an offset. Positions of the parser overflow in long lines, offsets do not.

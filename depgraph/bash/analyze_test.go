@@ -123,8 +123,9 @@ func TestAnalyze(t *testing.T) {
 
 // TestAnalyzeDeep: what would exhaust the stack of the parser is an error.
 func TestAnalyzeDeep(t *testing.T) {
-	for _, open := range []string{"(", "{ ", "$(", "$((", "a[", "${a:-", "((", "[[ ( "} {
-		if _, err := Analyze([]byte(strings.Repeat(open, 1_000_000)), Bash); err == nil {
+	for _, open := range []string{"(", "{ ", "$(", "$((", "a[", "${a:-", "((", "[[ ( ", "if ", "! ",
+		"while true; do "} {
+		if _, err := Analyze([]byte(strings.Repeat(open, 8_000_000/len(open))), Bash); err == nil {
 			t.Errorf("Analyze of many %q succeeds", open)
 		}
 	}

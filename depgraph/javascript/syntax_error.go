@@ -23,6 +23,9 @@ func syntaxError(text string, at int, format string, args ...any) *depgraph.Synt
 func parseError(text string, tree *jstree.Tree) *depgraph.SyntaxError {
 	at := tree.Broken
 	start := min(at.Start, len(text))
+	if at.Deep {
+		return syntaxError(text, start, "the code is nested too deep")
+	}
 	if where, msg := unbalanced(text, tree.Nodes); msg != "" {
 		return syntaxError(text, where, "%s", msg)
 	}

@@ -18,7 +18,9 @@ func parseError(text string, err error) *depgraph.SyntaxError {
 	}
 	msg := "invalid syntax"
 	start := min(at.Start, len(text))
-	if where, what := lexicalError(text); what != "" {
+	if at.Deep {
+		msg = "the code is nested too deep"
+	} else if where, what := lexicalError(text); what != "" {
 		start, msg = where, what
 	} else if at.Missing {
 		msg = "something is missing here"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
@@ -20,15 +21,12 @@ const codeForbidden state.Code = "forbidden"
 //   - name this machine as its host, or a page could reach the server under its own name (DNS rebinding),
 //   - not come from another origin, as browsers tell,
 //   - show the token.
-//
-// What is open asks for no token. Then every program of this machine can send such requests, whoever runs it. Pages
-// still cannot: the handler takes JSON only, and a browser does not send JSON to another origin unasked.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.tcp.Addr().String())
-	return guard(next, port, s.token, s.Open)
+	return guard(next, port, s.token)
 }
 
-func guard(next http.Handler, port, token string, open func(*http.Request) bool) http.Handler {
+func guard(next http.Handler, port, token string) http.Handler {
 	hosts := map[string]bool{"127.0.0.1:" + port: true, "localhost:" + port: true, "[::1]:" + port: true}
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +37,7 @@ func guard(next http.Handler, port, token string, open func(*http.Request) bool)
 		case origins.Check(r) != nil:
 			refuseHTTP(w, http.StatusForbidden, codeForbidden, "The request comes from a page of another origin.",
 				"pages of other sites cannot use this server")
-		case (open == nil || !open(r)) && !shows(r, token):
+		case !shows(r, token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuseHTTP(w, http.StatusUnauthorized, codeForbidden, "The token is missing or wrong.",
 				"send Authorization: Bearer TOKEN; the token is in "+tokenFile+" of the store")
@@ -49,14 +47,26 @@ func guard(next http.Handler, port, token string, open func(*http.Request) bool)
 	})
 }
 
+// tokenHeaders are the headers in which E2B's clients send a token: that of a sandbox, that of its traffic, and the key
+// of the API.
+var tokenHeaders = []string{"X-Access-Token", "E2B-Traffic-Access-Token", "X-API-Key"}
+
 // shows reports whether a request shows the token: as a bearer, or as the password of a URL, for clients that can be
-// given nothing but a URL.
+// given nothing but a URL, or as E2B's clients do.
 func shows(r *http.Request, token string) bool {
-	shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		_, shown, ok = r.BasicAuth()
+	var shown []string
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		shown = append(shown, bearer)
 	}
-	return ok && token != "" && subtle.ConstantTimeCompare([]byte(shown), []byte(token)) == 1
+	if _, password, ok := r.BasicAuth(); ok {
+		shown = append(shown, password)
+	}
+	for _, name := range tokenHeaders {
+		shown = append(shown, r.Header.Get(name))
+	}
+	return token != "" && slices.ContainsFunc(shown, func(s string) bool {
+		return subtle.ConstantTimeCompare([]byte(s), []byte(token)) == 1
+	})
 }
 
 // refuseHTTP answers with a failure.

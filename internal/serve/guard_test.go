@@ -10,14 +10,12 @@ import (
 // TestGuard: who may send requests over TCP.
 func TestGuard(t *testing.T) {
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	open := func(r *http.Request) bool { return r.URL.Path == "/execute" }
 	bearer := func(token string) map[string]string { return map[string]string{"Authorization": token} }
 	type header = map[string]string
 	for name, test := range map[string]struct {
-		path, host string
-		header     map[string]string
-		open       func(*http.Request) bool
-		want       int
+		host   string
+		header map[string]string
+		want   int
 	}{
 		"token":            {header: bearer("Bearer secret"), want: 204},
 		"in a URL":         {header: bearer("Basic eHN0YXRlOnNlY3JldA=="), want: 204},
@@ -25,19 +23,20 @@ func TestGuard(t *testing.T) {
 		"wrong token":      {header: bearer("Bearer secres"), want: 401},
 		"wrong in a URL":   {header: bearer("Basic eHN0YXRlOnNlY3Jlcw=="), want: 401},
 		"no scheme":        {header: bearer("secret"), want: 401},
-		"none is open":     {path: "/execute", want: 401},
-		"open":             {path: "/execute", open: open, want: 204},
-		"another is open":  {path: "/other", open: open, want: 401},
-		"page":             {path: "/execute", open: open, header: header{"Sec-Fetch-Site": "cross-site"}, want: 403},
-		"origin":           {path: "/execute", open: open, header: header{"Origin": "http://a.b"}, want: 403},
-		"rebound name":     {path: "/execute", open: open, host: "evil.example:49999", want: 403},
-		"another port":     {path: "/execute", open: open, host: "localhost:80", want: 403},
-		"localhost":        {path: "/execute", open: open, host: "localhost:49999", want: 204},
-		"IPv6":             {path: "/execute", open: open, host: "[::1]:49999", want: 204},
+		"of a sandbox":     {header: header{"X-Access-Token": "secret"}, want: 204},
+		"of its traffic":   {header: header{"E2B-Traffic-Access-Token": "secret"}, want: 204},
+		"of the API":       {header: header{"X-API-Key": "secret"}, want: 204},
+		"wrong of E2B":     {header: header{"X-Access-Token": "secre", "X-API-Key": "Bearer secret"}, want: 401},
+		"page":             {header: header{"X-API-Key": "secret", "Sec-Fetch-Site": "cross-site"}, want: 403},
+		"origin":           {header: header{"X-API-Key": "secret", "Origin": "http://a.b"}, want: 403},
+		"rebound name":     {header: bearer("Bearer secret"), host: "evil.example:49999", want: 403},
+		"another port":     {header: bearer("Bearer secret"), host: "localhost:80", want: 403},
+		"localhost":        {header: bearer("Bearer secret"), host: "localhost:49999", want: 204},
+		"IPv6":             {header: bearer("Bearer secret"), host: "[::1]:49999", want: 204},
 		"host beats token": {host: "evil.example", header: bearer("Bearer secret"), want: 403},
 	} {
-		r := httptest.NewRequest("POST", "/"+test.path, nil)
-		r.URL.Path, r.Host = test.path, "127.0.0.1:49999"
+		r := httptest.NewRequest("POST", "/execute", nil)
+		r.Host = "127.0.0.1:49999"
 		if test.host != "" {
 			r.Host = test.host
 		}
@@ -45,7 +44,7 @@ func TestGuard(t *testing.T) {
 			r.Header.Set(k, v)
 		}
 		w := httptest.NewRecorder()
-		guard(next, "49999", "secret", test.open).ServeHTTP(w, r)
+		guard(next, "49999", "secret").ServeHTTP(w, r)
 		if w.Code != test.want {
 			t.Errorf("%s: status %d, want %d", name, w.Code, test.want)
 		}
@@ -56,7 +55,7 @@ func TestGuard(t *testing.T) {
 	w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 	r.Host = "localhost:1"
 	r.Header.Set("Authorization", "Bearer ")
-	if guard(next, "1", "", nil).ServeHTTP(w, r); w.Code != 401 {
+	if guard(next, "1", "").ServeHTTP(w, r); w.Code != 401 {
 		t.Errorf("an empty token has status %d, want 401", w.Code)
 	}
 }

@@ -19,7 +19,7 @@ func (s *Server) serveHTTP() {
 	if s.Handler == nil {
 		s.Handler = http.NotFoundHandler()
 	}
-	handler := http.MaxBytesHandler(s.counted(s.Handler), longestBody)
+	handler := http.MaxBytesHandler(s.recovering(s.counted(s.Handler)), longestBody)
 	places := make(chan struct{}, mostConnections)
 	go s.httpServer(handler).Serve(&bounded{s.local, places})
 	if s.tcp != nil {

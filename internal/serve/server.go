@@ -24,6 +24,8 @@ type Options struct {
 	Memory  int64         // bytes that idle interpreters may take; half of the machine's
 	Listen  string        // 127.0.0.1:PORT to serve HTTP there, too; PORT 0 is any
 	Log     io.Writer     // remarks for people; none
+	// Limit is how long a call with these arguments may take; see Containment.
+	Limit func(args []string) time.Duration
 }
 
 const (
@@ -41,8 +43,6 @@ type Server struct {
 	Info Info
 	// Handler answers HTTP requests; nil answers none. It is set before Serve.
 	Handler http.Handler
-	// Open says which requests over TCP need no token; nil: none. It is set before Serve.
-	Open func(*http.Request) bool
 
 	o      Options
 	dir    string // canonical

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"time"
 )
 
@@ -13,6 +14,7 @@ import (
 // or ctx ends. It then interrupts what runs, closes the sessions and removes the socket.
 func (s *Server) Serve(ctx context.Context, d Doer) error {
 	defer context.AfterFunc(ctx, s.stop)()
+	d = s.Contain(d)
 	s.local = newConns(s.socket.Addr())
 	s.serveHTTP()
 	go s.accept(d)
@@ -51,6 +53,12 @@ func (s *Server) accept(d Doer) {
 		}
 		go func() {
 			defer s.end()
+			defer func() {
+				if p := recover(); p != nil { // before or after the call, which contains its own
+					fmt.Fprintf(s.o.Log, "panic at a connection: %v\n%s", p, debug.Stack())
+					c.Close()
+				}
+			}()
 			s.serve(d, c, pid)
 		}()
 	}
@@ -149,12 +157,6 @@ func (s *Server) do(d Doer, c *net.UnixConn, cmd command, fds []int, pid int) (r
 		Stdout: newDescriptor(there, fds[1], pipe),
 		Stderr: newDescriptor(there, fds[2], pipe),
 	}
-	defer func() {
-		if p := recover(); p != nil { // in a verb; the server goes on
-			fmt.Fprintf(s.o.Log, "panic in %q: %v\n", cmd.Args, p)
-			r = reply{Exit: 5}
-		}
-	}()
 	r.Exit = d.Do(ctx, call)
 	r.Pipe = errors.Is(context.Cause(ctx), errPipe)
 	return r

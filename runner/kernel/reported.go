@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/kernel/caches"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
@@ -16,7 +17,9 @@ import (
 // in terms of the language. A reporting makes one observation of both, the same for every language:
 //
 //   - Of the interpreter itself, the hooks know more: why a file was looked up, and that a library's own cache is no
-//     input. So of the main process only the files count that were opened or changed behind the hooks, by native code.
+//     input. So of the main process only what was done behind the hooks counts, by native code: files that were opened
+//     or changed, and what was looked up and listed outside of an import. Look-ups of the hooks' own concern folders
+//     above files that they report; these are left out.
 //   - Of other processes the report is all that there is. What they read, looked up, listed and wrote counts.
 //   - What they read in folders of the system are tools, not data. A tool is compared by its identity (size, time,
 //     inode) and not by its content. All tools of a node make one key, see Programs.
@@ -115,7 +118,11 @@ func (r *reporting) join(report sandbox.Report, seen *Observation) {
 		}
 		return r.kind(path)
 	}
+	above := foldersOf(f)
 	for path, a := range report.Main {
+		if a.Use&sandbox.UseAsked != 0 && kindOf(path, a) == kindData && !slices.Contains(f.Disregarded, path) {
+			r.asked(path, a, above[path], f)
+		}
 		if kindOf(path, a) == kindData && !slices.Contains(f.Disregarded, path) {
 			r.main(path, a, report.Child[path], f)
 		}
@@ -205,6 +212,46 @@ func (r *reporting) main(path string, a, child *sandbox.Access, f *Files) {
 		f.Reads[path] = nil
 	}
 	r.changed(path, a, child, f)
+}
+
+// foldersOf returns the folders above the paths that the hooks report.
+func foldersOf(f *Files) map[string]bool {
+	above := map[string]bool{}
+	add := func(path string) {
+		for folder := range parents.Up(filepath.Dir(path)) {
+			if above[folder] {
+				break
+			}
+			above[folder] = true
+		}
+	}
+	for path := range f.Reads {
+		add(path)
+	}
+	for path := range f.Writes {
+		add(path)
+	}
+	for _, path := range f.Listings {
+		add(path)
+	}
+	return above
+}
+
+// asked adds what native code of the interpreter's process looked up and listed. above says that the hooks report files
+// in it. Journals of SQLite come and go with its connections; the hooks know these.
+func (r *reporting) asked(path string, a *sandbox.Access, above bool, f *Files) {
+	if _, wrote := f.Writes[path]; wrote || gone(path, a) {
+		return
+	}
+	if a.Use&sandbox.UseList != 0 {
+		f.Listings = append(f.Listings, path)
+	}
+	journal := slices.ContainsFunc([]string{"-journal", "-wal", "-shm"}, func(end string) bool {
+		return strings.HasSuffix(path, end)
+	})
+	if a.Use&(sandbox.UseLook|sandbox.UseAbsent) != 0 && !above && !journal && path != r.folder {
+		look(f, path)
+	}
 }
 
 // child adds what other processes did with a file.

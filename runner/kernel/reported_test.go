@@ -191,6 +191,31 @@ func TestJoinOfMain(t *testing.T) {
 	}
 }
 
+// TestJoinOfMainAsked: what native code looks up and lists outside of an import is an input. The folders above files of
+// the hooks are none: the hooks look these up themselves. Nor are journals of SQLite, which the hooks know.
+func TestJoinOfMainAsked(t *testing.T) {
+	told := sandbox.UseAsked
+	j := newJoined(t)
+	j.seen.Files.Disregarded = []string{j.path("own")}
+	j.seen.Files.Reads = map[string]*string{j.path("data/sub/hooked"): nil}
+	j.hooked("out/made", nil)
+	j.main("none", asked|absent|told, nil)
+	j.main("b", asked|told, nil)
+	j.main("own", asked|told, nil)
+	j.main("data", asked|list|told, nil)
+	j.main("data/sub", asked|told, nil)
+	j.main("out", asked|told, nil)
+	j.main("out/made", asked|absent|told, nil)
+	j.main("gone", asked|absent|write|told, nil)
+	j.main("a.db-wal", asked|absent|told, nil)
+	j.main("/usr/lib/x.so", asked|told, nil)
+	j.main(".", asked|told, nil)
+	j.want(texts{"none": "presence", "b": "presence", "data/sub/hooked": "content"}, texts{"out/made": "nothing"})
+	if got := j.seen.Files.Listings; !slices.Equal(got, []string{j.path("data")}) {
+		t.Errorf("listings %q, want data", got)
+	}
+}
+
 // TestJoinOfImages: of two images of a file, the earlier one counts.
 func TestJoinOfImages(t *testing.T) {
 	told := sandbox.UseTold

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -118,6 +119,10 @@ func (m *maker) copy() (*Made, error) {
 	if m.parent != nil {
 		v.Original, v.Parent = m.parent.Original, m.parent.Parent
 	}
+	if v.Original == filepath.Dir(v.Original) {
+		return nil, &state.Error{Code: state.CodeRootFolder, Message: "the root folder has no private copy",
+			Hint: "run the program in a folder of its own: xstate run --workdir FOLDER FILE"}
+	}
 	m.inner = innerPath(m.store, v.Original)
 	v.Folder = filepath.Join(m.temp, m.inner)
 	if err := v.linkNeighbours(); err != nil {
@@ -159,10 +164,11 @@ func (v *View) linkNeighbours() error {
 	if err := os.MkdirAll(filepath.Dir(v.Folder), 0o777); err != nil {
 		return err
 	}
-	at, original := v.Folder, v.Original
-	for filepath.Dir(at) != v.home {
-		name := filepath.Base(original)
-		at, original = filepath.Dir(at), filepath.Dir(original)
+	name, original := filepath.Base(v.Original), filepath.Dir(v.Original)
+	for at := range parents.Up(filepath.Dir(v.Folder)) {
+		if at == v.home {
+			break
+		}
 		entries, err := os.ReadDir(original)
 		if err != nil {
 			return err
@@ -176,6 +182,7 @@ func (v *View) linkNeighbours() error {
 				return err
 			}
 		}
+		name, original = filepath.Base(original), filepath.Dir(original)
 	}
 	return nil
 }

@@ -170,6 +170,18 @@ func compare(t *testing.T, v *View) *Comparison {
 	return c
 }
 
+// TestForkRoot: there is no folder above the root whose files a copy of it could link to.
+func TestForkRoot(t *testing.T) {
+	_, store := newStore(t, nil)
+	if _, err := store.CreateSession(t.Context(), "root", state.SessionMeta{Workspace: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Fork(t.Context(), store, "copy", state.ForkPoint{Session: "root"}, state.Origin{}, nil)
+	if state.CodeOf(err) != state.CodeRootFolder {
+		t.Errorf("Fork of the root folder = %v, want %s", err, state.CodeRootFolder)
+	}
+}
+
 // A view holds what the original holds, with its attributes. Links do not lead out of it.
 func TestFork(t *testing.T) {
 	files := map[string]string{

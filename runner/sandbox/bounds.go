@@ -39,5 +39,6 @@ type Limits struct {
 
 // within reports whether a path is a folder, or lies in it.
 func within(p, folder string) bool {
-	return folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
+	return folder == "/" ||
+		folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
 }

@@ -41,7 +41,10 @@
 //
 // The driver of a language brackets a node by two calls of access(2), on "/.xstate/begin/N" and "/.xstate/end/N". The
 // supervisor sees them in order with all other calls of that thread, and answers that there is no such file. So the
-// calls of native code and of threads fall to the right node, and no clock is needed.
+// calls of native code and of threads fall to the right node, and no clock is needed. Two more, on
+// "/.xstate/import/begin" and "/.xstate/import/end", bracket an import in a thread: what is looked up and listed there
+// serves to find modules, so it has no UseAsked. A driver that does so says it first, by "/.xstate/import/told"; where
+// none does, nothing has UseAsked.
 //
 // # Why the simple ways fail
 //

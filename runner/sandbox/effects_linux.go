@@ -57,6 +57,9 @@ func (s *supervisor) note(c *call, f *found, use Use) {
 	if s.spec.private(f.path) {
 		return
 	}
+	if use&(UseLook|UseList) != 0 && c.main && s.tells && s.asks(c.Tid) {
+		use |= UseAsked
+	}
 	name := s.nameOf(f)
 	fresh := use&UseWrite != 0 && !s.notes.wrote(name)
 	a := s.notes.note(c.main, name, use)
@@ -75,6 +78,16 @@ func (s *supervisor) note(c *call, f *found, use Use) {
 	if err := s.images.save(f, image); err != nil {
 		s.notes.unseen("image")
 	}
+}
+
+// asks reports whether what a thread of the interpreter looks up is no part of an import. While a module is imported, a
+// thread that nobody has met belongs to it: native libraries start threads when they are imported.
+func (s *supervisor) asks(tid uint32) bool {
+	if len(s.importing) > 0 {
+		return !s.importing[tid] && s.met[tid]
+	}
+	s.met[tid] = true
+	return true
 }
 
 // told notes that the driver writes a path, and has its image.

@@ -79,6 +79,7 @@ const (
 	UseMode                   // its permissions or owner were set
 	UseTime                   // its times were set
 	UseTold                   // the driver announced a write, and has the image
+	UseAsked                  // a look or a list of the main process that is no part of an import
 )
 
 // Access is what the processes of a box did with one path during one node.

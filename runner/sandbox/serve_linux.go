@@ -220,6 +220,13 @@ func (s *supervisor) mark(c *call, text []byte) unix.Errno {
 		s.begin(node)
 	case string(verb) == "end" && err == nil && s.inside && node == s.notes.report.Node:
 		s.end()
+	case string(verb) == "import" && string(rest) == "told":
+		s.tells = true
+	case string(verb) == "import" && s.inside && string(rest) == "begin":
+		s.importing[c.Tid] = true
+	case string(verb) == "import" && s.inside:
+		delete(s.importing, c.Tid)
+		s.forget() // the same path counts when it is looked up again
 	case string(verb) == "wrote" && s.inside:
 		s.told("/" + string(bytes.TrimLeft(rest, "/")))
 	}

@@ -34,22 +34,27 @@ type supervisor struct {
 	main     int               // the interpreter; 0: it has not started
 	tid      int               // of the thread that serves
 	notes    *notes
-	inside   bool         // between two marks
-	mayRun   bool         // child processes may be alive
-	left     map[int]bool // processes that were alive at the end of the last node, and are no helpers
-	seen     map[int]bool // threads of other processes than the interpreter
-	ending   bool         // every caller is killed
-	over     bool         // there are no processes any more
-	done     map[int]*Report
-	taken    *sync.Cond    // waits for a report, or the end
-	ended    chan struct{} // closed with over
+	inside   bool // between two marks
+	tells    bool // the driver tells when it imports
+	// importing are the threads of the interpreter that import a module
+	importing map[uint32]bool
+	met       map[uint32]bool // threads of the interpreter that looked something up while none imported
+	mayRun    bool            // child processes may be alive
+	left      map[int]bool    // processes that were alive at the end of the last node, and are no helpers
+	seen      map[int]bool    // threads of other processes than the interpreter
+	ending    bool            // every caller is killed
+	over      bool            // there are no processes any more
+	done      map[int]*Report
+	taken     *sync.Cond    // waits for a report, or the end
+	ended     chan struct{} // closed with over
 }
 
 func newSupervisor(spec Spec, calls callers, guard *guard, keeperPid int) *supervisor {
 	s := &supervisor{
 		spec: spec, calls: calls, guard: guard, keeper: keeperPid,
 		images: images{spool: spec.Spool, journal: spec.Journal}, caches: [2]*caches{newCaches(), newCaches()},
-		notes: newNotes(0), seen: map[int]bool{}, left: map[int]bool{}, done: map[int]*Report{},
+		notes: newNotes(0), importing: map[uint32]bool{}, met: map[uint32]bool{},
+		seen: map[int]bool{}, left: map[int]bool{}, done: map[int]*Report{},
 		ended: make(chan struct{}),
 	}
 	s.taken = sync.NewCond(&s.mu)
@@ -82,6 +87,8 @@ func (s *supervisor) unnoted(c *call) bool { return c.main && !s.inside }
 // begin starts a report. What child processes did since the last one is in it.
 func (s *supervisor) begin(node int) {
 	s.notes.report.Node, s.inside = node, true
+	clear(s.importing)
+	clear(s.met)
 	if s.guard != nil {
 		s.guard.begin()
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -102,15 +103,17 @@ func inFiles(k depgraph.Key) bool {
 
 // above adds the nodes that made a path and the directories above it.
 func (t *trail) above(name string, add func(by string, k depgraph.Key)) {
-	for last := ""; name != last && name != "."; last, name = name, path.Dir(name) {
-		add(t.files[name], depgraph.Key("file:"+name))
+	for at := range parents.Up(name) {
+		if at != "." {
+			add(t.files[at], depgraph.Key("file:"+at))
+		}
 	}
 }
 
 // below adds the nodes that made or removed entries of a directory. They decide what a listing holds.
 func (t *trail) below(name string, add func(by string, k depgraph.Key)) {
 	for file, by := range t.files {
-		if name == "." && !path.IsAbs(file) || strings.HasPrefix(file, name+"/") {
+		if name == "." && !path.IsAbs(file) || strings.HasPrefix(file, strings.TrimSuffix(name, "/")+"/") {
 			add(by, depgraph.Key("file:"+file))
 		}
 	}

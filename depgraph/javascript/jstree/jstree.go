@@ -46,9 +46,13 @@ func (n *Node) Broken() bool { return n.flags&C.JT_BROKEN != 0 }
 type SyntaxError struct {
 	Start, End int  // byte range in the source
 	Missing    bool // something is missing at Start; otherwise the parser does not understand the range
+	Deep       bool // it parses, but the tree is too deep at Start
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("does not parse at byte %d", e.Start) }
+
+// maxDepth bounds how deep a tree may be. Those who walk trees recurse, and Go ends the process where a stack is full.
+const maxDepth = 10_000
 
 // ErrTooLarge is returned for sources of 2 GB and more.
 var ErrTooLarge = errors.New("jstree: source too large")
@@ -130,7 +134,8 @@ func (t *Tree) Close() {
 
 // Parse parses a source. It is safe for concurrent use. A source that does not parse gives a tree as well: its Broken
 // is
-// set, and nodes of kind Error stand where the parser recovered. The only error is ErrTooLarge.
+// set, and nodes of kind Error stand where the parser recovered. A tree that is too deep
+// has one such node in its root. The only error is ErrTooLarge.
 func Parse(src []byte, l Language) (*Tree, error) {
 	if len(src) >= math.MaxInt32 {
 		return nil, ErrTooLarge
@@ -148,9 +153,29 @@ func Parse(src []byte, l Language) (*Tree, error) {
 	}
 	t := &Tree{Nodes: unsafe.Slice((*Node)(unsafe.Pointer(r.nodes)), int(r.count)), c: r.nodes}
 	if r.broken {
-		t.Broken = &SyntaxError{int(r.start), int(r.end), bool(r.missing)}
+		t.Broken = &SyntaxError{Start: int(r.start), End: int(r.end), Missing: bool(r.missing)}
+	}
+	if at := tooDeep(t.Nodes); at >= 0 {
+		t.Broken = &SyntaxError{Start: int(t.Nodes[at].Start), End: int(t.Nodes[at].End), Deep: true}
+		t.Nodes = t.Nodes[:2]
+		t.Nodes[0].Next = 2
+		t.Nodes[1] = Node{Kind: Error, Start: t.Nodes[0].Start, End: t.Nodes[0].End, Next: 2}
 	}
 	return t, nil
+}
+
+// tooDeep returns the first node that lies too deep, or -1.
+func tooDeep(nodes []Node) int {
+	var open []uint32 // the ends of the subtrees that a node lies in
+	for i := range nodes {
+		for len(open) > 0 && open[len(open)-1] <= uint32(i) {
+			open = open[:len(open)-1]
+		}
+		if open = append(open, nodes[i].Next); len(open) > maxDepth {
+			return i
+		}
+	}
+	return -1
 }
 
 func text(src []byte) *C.char {

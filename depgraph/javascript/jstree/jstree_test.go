@@ -2,6 +2,7 @@ package jstree
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -111,6 +112,25 @@ func TestErrors(t *testing.T) {
 			}
 			tree.Close()
 		}
+	}
+}
+
+// TestDeep: those who walk a tree recurse, so of one that is too deep nothing is left but an error.
+func TestDeep(t *testing.T) {
+	for _, src := range []string{
+		strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
+		"1" + strings.Repeat("+1", 20_000),
+		strings.Repeat("!", 20_000) + "a",
+	} {
+		tree, err := Parse([]byte(src), JavaScript)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tree.Broken == nil || !tree.Broken.Deep || len(tree.Nodes) != 2 || int(tree.Nodes[1].End) != len(src) {
+			t.Errorf("Parse(%.20q…) = %d nodes, broken %v, want an error for its depth", src, len(tree.Nodes),
+				tree.Broken)
+		}
+		tree.Close()
 	}
 }
 

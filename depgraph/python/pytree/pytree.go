@@ -27,9 +27,14 @@ type Node struct {
 type Error struct {
 	Start, End int  // byte range in the source
 	Missing    bool // something is missing at Start; otherwise the parser does not understand the range
+	Deep       bool // it parses, but the tree is too deep at Start
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("does not parse at byte %d", e.Start) }
+
+// maxDepth bounds how deep a tree may be. Those who walk trees recurse, and Go ends the process where a stack is full.
+// CPython compiles nothing so deep: it takes 200 brackets, and about 5000 operators in a row.
+const maxDepth = 10_000
 
 // ErrTooLarge is returned for sources of 2 GB and more.
 var ErrTooLarge = errors.New("pytree: source too large")
@@ -68,13 +73,32 @@ func Parse(src []byte) (*Tree, error) {
 	parsers.Put(p)
 	switch r.status {
 	case C.PT_OK:
-		return &Tree{unsafe.Slice((*Node)(unsafe.Pointer(r.nodes)), int(r.count)), r.nodes}, nil
+		t := &Tree{unsafe.Slice((*Node)(unsafe.Pointer(r.nodes)), int(r.count)), r.nodes}
+		if at := tooDeep(t.Nodes); at >= 0 {
+			defer t.Close()
+			return nil, &Error{Start: int(t.Nodes[at].Start), End: int(t.Nodes[at].End), Deep: true}
+		}
+		return t, nil
 	case C.PT_ERROR, C.PT_MISSING:
-		return nil, &Error{int(r.start), int(r.end), r.status == C.PT_MISSING}
+		return nil, &Error{Start: int(r.start), End: int(r.end), Missing: r.status == C.PT_MISSING}
 	case C.PT_MEMORY:
 		panic("pytree: out of memory")
 	}
 	panic("pytree: internal error: no tree")
+}
+
+// tooDeep returns the first node that lies too deep, or -1.
+func tooDeep(nodes []Node) int {
+	var open []uint32 // the ends of the subtrees that a node lies in
+	for i := range nodes {
+		for len(open) > 0 && open[len(open)-1] <= uint32(i) {
+			open = open[:len(open)-1]
+		}
+		if open = append(open, nodes[i].Next); len(open) > maxDepth {
+			return i
+		}
+	}
+	return -1
 }
 
 // Bare parses a source and drops the result. Benchmarks compare with it.

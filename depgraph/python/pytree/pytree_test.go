@@ -2,6 +2,7 @@ package pytree
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,26 @@ func TestErrors(t *testing.T) {
 			t.Errorf("Parse(%q) = %+v, want %+v", test.src, err, test.want)
 		}
 	}
+}
+
+// TestDeep: those who walk a tree recurse, so one that is too deep is an error. What CPython compiles is no such tree.
+func TestDeep(t *testing.T) {
+	for _, src := range []string{
+		"x = " + strings.Repeat("(", 20_000) + strings.Repeat(")", 20_000),
+		"x = " + strings.Repeat("-", 20_000) + "1",
+		"x = 1" + strings.Repeat("+1", 20_000),
+		"x = a" + strings.Repeat(".b", 20_000),
+	} {
+		_, err := Parse([]byte(src))
+		if got, ok := err.(*Error); !ok || !got.Deep {
+			t.Errorf("Parse(%.20q…) = %v, want an error for its depth", src, err)
+		}
+	}
+	tree, err := Parse([]byte("x = 1" + strings.Repeat("+1", 5000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.Close()
 }
 
 func TestEmpty(t *testing.T) {

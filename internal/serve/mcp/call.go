@@ -30,6 +30,7 @@ func as[D any](text func(*D) *reply) func([]byte) (*reply, error) {
 // Options are what every call of a server has in common.
 type Options struct {
 	Folder  string   // where the calls are made; absolute
+	Store   string   // the store of all sessions; "": the one at or above the file of a session
 	Environ []string // of the calls, NAME=value
 	Version string   // of xstate
 }
@@ -47,8 +48,7 @@ type server struct {
 
 // answer carries a request out and returns the verb's document.
 func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (json.RawMessage, *api.Error) {
-	var remarks bytes.Buffer
-	var document bytes.Buffer
+	var remarks, document bounded
 	stream := &lines{line: func(line []byte) {
 		var e event
 		if json.Unmarshal(line, &e) == nil && e.Event != "" {
@@ -57,8 +57,12 @@ func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (jso
 		document.Reset()
 		document.Write(line) // the last one counts
 	}}
+	args := q.args
+	if s.options.Store != "" {
+		args = slices.Concat(args[:1], []string{withValue("store", s.options.Store)}, args[1:])
+	}
 	c := serve.Call{
-		Args:    q.args,
+		Args:    args,
 		Folder:  s.options.Folder,
 		Environ: slices.Concat(s.options.Environ, q.span),
 		Stdin:   strings.NewReader(q.stdin),
@@ -73,7 +77,27 @@ func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (jso
 	if ctx.Err() != nil && document.Len() == 0 {
 		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
 	}
+	if document.over {
+		return nil, &api.Error{Code: codeTooLarge, Hint: "ask for less: one block, or with a limit",
+			Message: fmt.Sprintf("the answer has more than %d bytes", maxAnswer)}
+	}
 	return result(document.Bytes(), exit, remarks.String())
+}
+
+// maxAnswer is the largest document that a tool reads, and the longest event, in bytes.
+const maxAnswer = 64 << 20
+
+// bounded keeps what is written to it, up to maxAnswer bytes.
+type bounded struct {
+	bytes.Buffer
+	over bool // more was written
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.over = b.over || b.Len()+len(p) > maxAnswer; !b.over {
+		b.Buffer.Write(p)
+	}
+	return len(p), nil
 }
 
 // result takes the answer out of what a verb printed: a document, the last event of a stream, or a failure.
@@ -122,15 +146,20 @@ func (l *lines) Write(p []byte) (int, error) {
 	for {
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
-			l.rest = append(l.rest, p...)
+			l.keep(p)
 			return n, nil
 		}
-		l.rest = append(l.rest, p[:i]...)
+		l.keep(p[:i])
 		if len(l.rest) > 0 {
 			l.line(l.rest)
 		}
 		l.rest, p = l.rest[:0], p[i+1:]
 	}
+}
+
+// keep adds to the line that is being written. What is beyond the bound is dropped, so the line is no JSON any more.
+func (l *lines) keep(p []byte) {
+	l.rest = append(l.rest, p[:min(len(p), maxAnswer+1-len(l.rest))]...)
 }
 
 // end ends a last line that has no line end.

@@ -14,6 +14,7 @@ import (
 const (
 	codeUsage    state.Code = "usage"
 	codeInternal state.Code = "internal"
+	codeTooLarge state.Code = "too-large"
 )
 
 // hints are what a client of the tools can do about an error, where the verb's hint names a command.

@@ -41,12 +41,26 @@ func newServer(base context.Context, d serve.Doer, o Options) *server {
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
+	s.AddReceivingMiddleware(contained)
 	for _, t := range tools {
 		s.AddTool(t.describe(), s.handler(t))
 	}
 	s.AddResourceTemplate(outputTemplate, s.readResource)
 	s.AddResourceTemplate(textTemplate, s.readResource)
 	return s
+}
+
+// contained makes a panic in the handling of a message an error of that message. The library handles messages in
+// goroutines of its own, where a panic would end the process.
+func contained(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				result, err = nil, fmt.Errorf("internal error: %v", p)
+			}
+		}()
+		return next(ctx, method, r)
+	}
 }
 
 // describe is a tool as clients see it. All four hints are set, because their defaults say the worst.

@@ -16,8 +16,8 @@ import (
 // The routes are those that the package e2b-code-interpreter 2 asks (code_interpreter_sync.py in it). A context is a
 // session, and a request to execute is one call of exec.
 
-// IsE2B reports whether a path is one of the E2B code interpreter's.
-func IsE2B(path string) bool {
+// isE2B reports whether a path is one of the E2B code interpreter's.
+func isE2B(path string) bool {
 	return slices.Contains([]string{"/health", "/execute", "/contexts"}, path) || strings.HasPrefix(path, "/contexts/")
 }
 
@@ -75,6 +75,9 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	}
 	in, err := known.find(e.Context)
 	if err != nil {
+		return err
+	}
+	if in.Folder, err = known.served(in.Folder); err != nil { // a program may have put a link in its place
 		return err
 	}
 	language, err := languageOf(e.Language, in.Language)

@@ -85,8 +85,8 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 	}
 	folder := c.folder
 	if want.Folder != nil {
-		if folder = filepath.Clean(*want.Folder); !filepath.IsAbs(folder) {
-			return nil, misused(fmt.Errorf("the folder %q is not absolute", *want.Folder))
+		if folder, err = c.served(*want.Folder); err != nil {
+			return nil, err
 		}
 	}
 	name := newSession()
@@ -98,6 +98,29 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 	}
 	c.byID[name] = made
 	return made, nil
+}
+
+// served returns a folder as it was named, if it is the one that is served or lies in it, also where links lead:
+// whoever may execute code in a folder may do there what the user may.
+func (c *contexts) served(folder string) (string, error) {
+	if folder = filepath.Clean(folder); folder == c.folder {
+		return folder, nil
+	} else if !filepath.IsAbs(folder) {
+		return "", misused(fmt.Errorf("the folder %q is not absolute", folder))
+	}
+	top, err := filepath.EvalSymlinks(c.folder)
+	if err != nil {
+		return "", err
+	}
+	found, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return "", misused(fmt.Errorf("there is no folder %q", folder))
+	}
+	if rel, err := filepath.Rel(top, found); err != nil || !filepath.IsLocal(rel) {
+		return "", fail(codeForbidden, "name the folder that is served, or one in it",
+			"the folder %q is outside of %q", folder, c.folder)
+	}
+	return folder, nil
 }
 
 // newSession returns a name that no session has.

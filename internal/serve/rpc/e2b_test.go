@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -173,16 +176,27 @@ func TestE2BFailures(t *testing.T) {
 
 // TestE2BContexts: contexts are made, listed, restarted and removed.
 func TestE2BContexts(t *testing.T) {
+	outside := t.TempDir()
+	served := filepath.Join(t.TempDir(), "served")
+	inner := filepath.Join(served, "inner")
+	if err := errors.Join(os.MkdirAll(inner, 0o777), os.Symlink(outside, filepath.Join(served, "link"))); err != nil {
+		t.Fatal(err)
+	}
 	d := &fake{do: events(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)}
-	_, client := serving(t, d, time.Minute)
-	status, made := asked(t, client, "POST", "/contexts", `{"cwd":"/tmp/x/../y","language":"typescript"}`)
-	if status != 200 || made[0]["cwd"] != "/tmp/y" || made[0]["language"] != "typescript" {
+	_, client := servingIn(t, served, d, time.Minute)
+	for _, folder := range []string{outside, "/", served + "/..", served + "/link", served + "/none"} {
+		if status, _ := asked(t, client, "POST", "/contexts", `{"cwd":"`+folder+`"}`); status != 403 && status != 400 {
+			t.Errorf("a context in %s is made, with status %d", folder, status)
+		}
+	}
+	status, made := asked(t, client, "POST", "/contexts", `{"cwd":"`+served+`/x/../inner","language":"typescript"}`)
+	if status != 200 || made[0]["cwd"] != inner || made[0]["language"] != "typescript" {
 		t.Fatalf("made %v with status %d", made, status)
 	}
 	id := made[0]["id"].(string)
 	executes := func() string {
 		asked(t, client, "POST", "/execute", `{"code":"x","context_id":"`+id+`"}`)
-		if call := d.calls[len(d.calls)-1]; call.Folder != "/tmp/y" {
+		if call := d.calls[len(d.calls)-1]; call.Folder != inner {
 			t.Errorf("the call is made from %s", call.Folder)
 		}
 		args, _ := d.last()
@@ -197,6 +211,12 @@ func TestE2BContexts(t *testing.T) {
 	}
 	if second := executes(); second == first {
 		t.Error("a context that was restarted goes on in its old session")
+	}
+	if err := errors.Join(os.Remove(inner), os.Symlink(outside, inner)); err != nil {
+		t.Fatal(err)
+	}
+	if status, got := asked(t, client, "POST", "/execute", `{"code":"x","context_id":"`+id+`"}`); status != 403 {
+		t.Errorf("code is executed behind a link that leads out: status %d, %v", status, got)
 	}
 	if status, _ := asked(t, client, "DELETE", "/contexts/"+id, ""); status != 200 {
 		t.Errorf("removal has status %d", status)

@@ -23,6 +23,7 @@ const (
 	codeTooLarge    state.Code = "too-large" // a body or an answer
 	codeNoMethod    state.Code = "no-method" // a path, a method or a type of content that is not served
 	codeNoContext   state.Code = "no-context"
+	codeForbidden   state.Code = "forbidden" // a folder that is not served
 )
 
 // failure is the document of a verb that failed, and its exit code.
@@ -85,6 +86,8 @@ func (f *failure) kind() connect.Code {
 		return connect.CodeCanceled
 	case f.what.Code == codeTooLarge, f.what.Code == state.CodeDiskFull:
 		return connect.CodeResourceExhausted
+	case f.what.Code == codeForbidden:
+		return connect.CodePermissionDenied
 	case f.what.Code == codeNoMethod:
 		return connect.CodeUnimplemented
 	case f.what.Code == state.CodeBusy:
@@ -114,6 +117,8 @@ func (f *failure) status() int {
 		return http.StatusNotFound
 	case connect.CodeResourceExhausted:
 		return http.StatusRequestEntityTooLarge
+	case connect.CodePermissionDenied:
+		return http.StatusForbidden
 	case connect.CodeUnavailable:
 		return http.StatusServiceUnavailable
 	case connect.CodeInvalidArgument:

@@ -13,6 +13,7 @@ type Service struct {
 	Store   string          // its folder; absolute
 	Folder  string          // where calls are made from if a request does not say; absolute
 	Environ []string        // of calls
+	E2B     bool            // it answers as the E2B code interpreter, too
 	Runs    Runs            // nil: they cannot be listed or interrupted
 	Life    context.Context // ends what goes on without its client; nil: nothing does
 

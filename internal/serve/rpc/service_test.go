@@ -59,7 +59,13 @@ func prints(text string, exit int) func(context.Context, serve.Call) int {
 // serving listens on a unix socket, as a server does, and returns its path and a client.
 func serving(t *testing.T, d serve.Doer, patience time.Duration) (socket string, client *http.Client) {
 	t.Helper()
-	s := &Service{Do: d, Store: "/store", Folder: "/work", Environ: []string{"A=1"}}
+	return servingIn(t, "/work", d, patience)
+}
+
+// servingIn is serving with another folder than /work.
+func servingIn(t *testing.T, served string, d serve.Doer, patience time.Duration) (socket string, client *http.Client) {
+	t.Helper()
+	s := &Service{E2B: true, Do: d, Store: "/store", Folder: served, Environ: []string{"A=1"}}
 	folder, err := os.MkdirTemp("", "rpc") // t.TempDir is too long for a socket in places
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/javascript"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
@@ -168,12 +169,9 @@ func (i Interpreter) sandboxed(asked *sandbox.Spec, driver string) *sandbox.Spec
 			s.System = append(s.System, real)
 		}
 	}
-	for d := s.Folder; ; d = filepath.Dir(d) {
+	for d := range parents.Up(s.Folder) {
 		if info, err := os.Stat(filepath.Join(d, "node_modules")); err == nil && info.IsDir() {
 			s.System = append(s.System, filepath.Join(d, "node_modules"))
-		}
-		if d == filepath.Dir(d) {
-			break
 		}
 	}
 	return &s

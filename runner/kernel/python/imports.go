@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
@@ -35,10 +36,11 @@ func PackageOf(file string) (root, pkg string) {
 		return "", ""
 	}
 	var names []string
-	root = filepath.Dir(file)
-	for isPackage(root) {
+	for root = range parents.Up(filepath.Dir(file)) {
+		if !isPackage(root) {
+			break
+		}
 		names = append([]string{filepath.Base(root)}, names...)
-		root = filepath.Dir(root)
 	}
 	return root, strings.Join(names, ".")
 }

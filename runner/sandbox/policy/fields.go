@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // kind is what a field of a policy file holds.
@@ -340,17 +342,14 @@ func resolve(text, folder, home string) (string, error) {
 
 // real resolves the symbolic links of a path, of which the end need not exist.
 func real(path string) string {
-	path = filepath.Clean(path)
 	rest := ""
-	for at := path; ; at = filepath.Dir(at) {
+	for at := range parents.Up(path) {
 		if found, err := filepath.EvalSymlinks(at); err == nil {
 			return filepath.Join(found, rest)
 		}
-		if filepath.Dir(at) == at {
-			return path
-		}
 		rest = filepath.Join(filepath.Base(at), rest)
 	}
+	return filepath.Clean(path)
 }
 
 func parseCount(text string) (int, error) {

@@ -121,6 +121,31 @@ func TestProtected(t *testing.T) {
 	}
 }
 
+// TestRootFolder: the root is its own parent, so a search for policy files above it has no other end. A program in it
+// cannot be bounded by its folder. Without bounds it runs, and what the user allows to write may be all.
+func TestRootFolder(t *testing.T) {
+	o := place(t, "", "", "")
+	o.Folder, o.Workspace = "/", "/"
+	if p, err := Read(o); err != nil || p.Level != Off {
+		t.Errorf("Read in the root folder = %v, %v, want the level off", p, err)
+	}
+	for _, level := range []Level{Workspace, Strict} {
+		o.Asked = level
+		if _, err := Read(o); state.CodeOf(err) != state.CodeRootFolder {
+			t.Errorf("Read(%s) in the root folder = %v, want %s", level, err, state.CodeRootFolder)
+		}
+	}
+	o = place(t, "sandbox.level = \"workspace\"\nfiles.write = [\"/\"]", "", "")
+	p, err := Read(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name := filepath.Join(real(o.Folder), FileName); !slices.Contains(p.Bounds().ReadOnly, name) ||
+		!slices.Contains(p.Bounds().ReadOnly, "/"+FileName) {
+		t.Errorf("ReadOnly = %q, want the policy files from %s up to the root", p.Bounds().ReadOnly, name)
+	}
+}
+
 func TestUnenforceable(t *testing.T) {
 	o := place(t, "sandbox.level = \"strict\"\nfiles.deny = [\"/a\"]", "", "")
 	o.Lacks = func(sandbox.Spec) []sandbox.Lack {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -74,6 +75,13 @@ func Read(o Options) (*Policy, error) {
 	if o.Record != nil {
 		m.policy.RecordNetwork = *o.Record
 	}
+	if p := m.policy; p.Bounds() != nil && o.Workspace == filepath.Dir(o.Workspace) {
+		return nil, &state.Error{
+			Code:    state.CodeRootFolder,
+			Message: fmt.Sprintf("the level %s (%s) bounds nothing in the root folder", p.Level, p.LevelFrom),
+			Hint:    "change to a folder of the program, or run it without bounds: --sandbox off",
+		}
+	}
 	m.protect(files)
 	return m.policy, m.enforceable()
 }
@@ -128,7 +136,7 @@ func (m *merge) user() error {
 
 // found returns the policy files at and above the program, the uppermost first.
 func (m *merge) found() (files []string, err error) {
-	for folder := real(m.Folder); ; folder = filepath.Dir(folder) {
+	for folder := range parents.Up(real(m.Folder)) {
 		name := filepath.Join(folder, FileName)
 		info, err := os.Stat(name)
 		switch {
@@ -143,11 +151,9 @@ func (m *merge) found() (files []string, err error) {
 				files = append(files, name)
 			}
 		}
-		if filepath.Dir(folder) == folder {
-			slices.Reverse(files)
-			return files, nil
-		}
 	}
+	slices.Reverse(files)
+	return files, nil
 }
 
 // folder reads the file of a folder.
@@ -315,8 +321,8 @@ func (m *merge) protect(files []string) {
 	p := m.policy
 	written := append([]string{m.Workspace}, p.Write...)
 	names := slices.Clone(files)
-	for folder := real(m.Folder); inAny(folder, written); folder = filepath.Dir(folder) {
-		names = append(names, filepath.Join(folder, FileName))
+	for folder := range parents.Up(real(m.Folder)) {
+		names = append(names, filepath.Join(folder, FileName)) // of these, those that it can write are kept below
 	}
 	for _, folder := range append([]string{m.Workspace}, m.trusted...) {
 		names = append(names, filepath.Join(folder, FileName))

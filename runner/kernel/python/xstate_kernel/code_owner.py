@@ -59,6 +59,15 @@ def is_library_path(path):
     return found
 
 
+def is_library_folder(folder):
+    """Reports whether the files in a folder belong to the interpreter, an installed package or this kernel. It looks up
+    no other path than the folder: what the process looks up may count."""
+    if folder in _library_folders:
+        return True
+    real = os.path.join(os.path.realpath(folder), "")
+    return real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
+
+
 def folders_above(workspace):
     """Returns the folders above the interpreter and its packages, outside the workspace. These folders always exist."""
     found = set()

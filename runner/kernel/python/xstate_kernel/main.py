@@ -438,6 +438,7 @@ def start():
         return
     kernel = Kernel(channel, options, outputs)
     gc.freeze()  # see hidden.Collector
+    sandbox.watch_imports()
     sandbox.mark("begin", 0)  # what came before is of no node, such as the processes of a launcher
     sandbox.mark("end", 0)
     channel.send({"ev": "hello"})

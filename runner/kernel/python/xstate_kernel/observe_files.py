@@ -237,7 +237,7 @@ class Files:
         folder = os.path.dirname(p)
         known = _library_folders.get(folder)
         if known is None:
-            known = _library_folders[folder] = code_owner.is_library_path(os.path.join(folder, "x"))
+            known = _library_folders[folder] = code_owner.is_library_folder(folder)
         return known
 
     def read(self, path, dir_fd=None, follow=True):
