@@ -342,7 +342,12 @@ func (s *Session) keepStdin() error {
 	if s.invoked.StdinFile == "" {
 		return nil
 	}
-	ref, err := s.store.state.PutBase(s.invoked.StdinFile)
+	f, err := os.Open(s.invoked.StdinFile)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ref, err := s.store.state.PutBase(f)
 	if err == nil && ref.Digest != s.invoked.Stdin {
 		err = state.ErrChanged
 	}

@@ -65,17 +65,14 @@ const markSubprocess = "subprocess"
 
 // noteOrder notes the order of the times of the files that the node wrote, for programs that compare times.
 func (x *execution) noteOrder(t *state.Trace, files map[string]fileWrite) {
-	var paths []string
+	var names []string
 	for name, fw := range files {
 		if basestate.IsFile(fw.after) {
-			paths = append(paths, x.walk.e.baseState.Path(name))
+			names = append(names, name)
 		}
 	}
-	if len(paths) < 2 {
-		return
-	}
-	for _, path := range fileOrder(paths) {
-		t.FileOrder = append(t.FileOrder, x.walk.e.baseState.Short(path))
+	if len(names) >= 2 {
+		t.FileOrder = x.walk.e.fileOrder(names)
 	}
 }
 

@@ -32,7 +32,9 @@ func (e *Engine) editedFiles() map[string]state.Digest {
 	for name, r := range e.cfg.Files {
 		now := e.baseState.OnDisk(name)
 		made := now == basestate.Directory && r.Left == state.Absent
-		if edited := now != r.Left || r.Edited && now == r.Base; edited && !made && now != state.Absent {
+		// behind a link, the program writes elsewhere now
+		nothing := now == state.Absent || now == basestate.Unreadable || basestate.IsBehind(now)
+		if edited := now != r.Left || r.Edited && now == r.Base; edited && !made && !nothing {
 			found[name] = now
 		}
 	}

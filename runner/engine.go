@@ -15,6 +15,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
@@ -76,11 +77,11 @@ type Engine struct {
 	kernelState kernelState
 	ledger      ledger
 	backlog     backlog
-	parts       sync.Map  // state.Digest → true: parts of values that the store was given, or gave, see lost
-	spool       string    // see journal.go
-	others      []*Engine // that execute nodes ahead of their turn
-	stale       bool      // of one of these: a run has begun since it executed last
-	isolated    bool      // files are restored after the runs, see Isolated
+	parts       sync.Map        // state.Digest → true: parts of values that the store was given, or gave, see lost
+	spool       *beneath.Folder // see journal.go; nil: none is made
+	others      []*Engine       // that execute nodes ahead of their turn
+	stale       bool            // of one of these: a run has begun since it executed last
+	isolated    bool            // files are restored after the runs, see Isolated
 
 	boundary  boundary
 	spoolLock *state.Lock
@@ -272,6 +273,22 @@ func (e *Engine) dropKernel() {
 	e.dropSpool()
 }
 
+// abort ends the interpreter after an error of the engine, and goes back to the records of files that are kept. Then it
+// notes what is in the files that were announced since: else the next run takes them for edits. Where that fails as
+// well, the next run does it.
+func (e *Engine) abort(err error) error {
+	e.dropKernel()
+	if e.cfg.OnFiles != nil {
+		clear(e.cfg.Files)
+		maps.Copy(e.cfg.Files, e.saved)
+	}
+	e.baseState.Begin()
+	if bad := e.recoverFiles(); bad != nil {
+		debugf("kernel", "after %v: %v", err, bad)
+	}
+	return err
+}
+
 // need starts the kernel if it does not run.
 func (e *Engine) need(ctx context.Context, w *walk) error {
 	if e.kernel != nil {
@@ -280,7 +297,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err := e.recoverFiles(); err != nil {
 		return err
 	}
-	if e.spool == "" {
+	if e.spool == nil {
 		if err := e.makeSpool(); err != nil {
 			return fmt.Errorf("make a folder for values in transit: %w", err)
 		}
@@ -291,19 +308,19 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err != nil {
 		return err
 	}
-	stdin, err := e.cfg.Invocation.spool(e.cfg.Store, e.spool)
+	stdin, err := e.cfg.Invocation.spool(e.cfg.Store, e.spool.Path())
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	k, err := e.cfg.Languages.Start(ctx, kernel.Launch{
-		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool,
+		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool.Path(),
 		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
 		Imports: e.cfg.Imports, Script: e.cfg.Script,
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
 		Sandbox: &sandbox.Spec{
-			Observe: debugLevel(e.cfg.Level), Folder: e.cfg.Workspace, Store: store, Spool: e.spool,
-			Journal: filepath.Join(e.spool, journalName), Bounds: e.cfg.Bounds, Record: e.cfg.Recording.Trusts(),
+			Observe: debugLevel(e.cfg.Level), Folder: e.cfg.Workspace, Store: store, Spool: e.spool.Path(),
+			Journal: filepath.Join(e.spool.Path(), journalName), Bounds: e.cfg.Bounds, Record: e.cfg.Recording.Trusts(),
 		},
 		Recording: e.cfg.Recording,
 	})

@@ -354,6 +354,9 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 
 // putTrace stores a trace. once: another execution may have another result.
 func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, error) {
+	if err := x.walk.e.baseState.Failure(); err != nil {
+		return nil, err
+	}
 	clean := x.walk.e.scrubTrace(&t)
 	if t.Once = once; !clean || x.walk.o.Discard || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil

@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/beneath"
 )
 
 // Programs such as make compare the times of files. In a whole run, a file has the time at which its last writer ran,
@@ -31,7 +30,7 @@ const apart = time.Microsecond
 
 // timedFile is a file that the program wrote.
 type timedFile struct {
-	path        string
+	name        string
 	writer, age int
 	time, want  time.Time
 }
@@ -64,7 +63,11 @@ func (w *walk) orderTimes(p *programState) error {
 		if f.want.Equal(f.time) {
 			continue
 		}
-		if err := os.Chtimes(f.path, time.Time{}, f.want); err != nil {
+		folder, in, err := w.e.baseState.Place(f.name)
+		if err == nil {
+			err = folder.SetTime(in, f.want)
+		}
+		if err != nil {
 			return fmt.Errorf("set the time of a file that the program wrote: %w", err)
 		}
 	}
@@ -78,13 +81,12 @@ func (w *walk) timedFiles(p *programState) (files []timedFile) {
 		if e.writer < 0 || !basestate.IsFile(e.digest) {
 			continue
 		}
-		path := w.e.baseState.Path(name)
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && !linked(info) {
-			files = append(files, timedFile{path, e.writer, e.age, info.ModTime(), info.ModTime()})
+		if info := w.e.baseState.Stat(name); info != nil && info.Regular() && !linked(info) {
+			files = append(files, timedFile{name, e.writer, e.age, info.Time, info.Time})
 		}
 	}
 	slices.SortFunc(files, func(a, b timedFile) int {
-		return cmp.Or(cmp.Compare(a.writer, b.writer), cmp.Compare(a.age, b.age), cmp.Compare(a.path, b.path))
+		return cmp.Or(cmp.Compare(a.writer, b.writer), cmp.Compare(a.age, b.age), cmp.Compare(a.name, b.name))
 	})
 	return files
 }
@@ -104,23 +106,22 @@ func (w *walk) newestInput() time.Time {
 		return *w.newest
 	}
 	left, now := maxInputs, time.Now()
-	root := w.e.cfg.Workspace
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	folder, _, err := w.e.baseState.Place(".")
+	if err != nil {
+		return *w.newest
+	}
+	_ = folder.Walk(func(name string, info *beneath.Info, err error) error {
 		if left--; err != nil || left < 0 {
 			return fs.SkipAll
 		}
-		if d.IsDir() {
-			if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "__pycache__") {
-				return fs.SkipDir
-			}
+		if base := path.Base(name); info.Mode.IsDir() && (strings.HasPrefix(base, ".") || base == "__pycache__") {
+			return fs.SkipDir
+		}
+		if _, own := w.e.cfg.Files[name]; own || !info.Regular() {
 			return nil
 		}
-		info, err := d.Info()
-		if _, own := w.e.cfg.Files[w.e.baseState.Short(path)]; err != nil || own || !info.Mode().IsRegular() {
-			return nil
-		}
-		if t := info.ModTime(); t.After(*w.newest) && t.Before(now) {
-			*w.newest = t
+		if info.Time.After(*w.newest) && info.Time.Before(now) {
+			*w.newest = info.Time
 		}
 		return nil
 	})
@@ -132,33 +133,28 @@ func (w *walk) newestInput() time.Time {
 
 // dropCompiled removes what a Python process compiled of a source that has changed. Python takes a compiled file for
 // up to date if the source has its size and its time in seconds: another content may come within one.
-func dropCompiled(path string) {
-	stem, ok := strings.CutSuffix(filepath.Base(path), ".py")
-	if !ok {
+func dropCompiled(at *basestate.State, name string) {
+	stem, ok := strings.CutSuffix(path.Base(name), ".py")
+	folder, in, err := at.Place(path.Join(path.Dir(name), "__pycache__"))
+	if !ok || err != nil {
 		return
 	}
-	compiled, err := os.ReadDir(filepath.Join(filepath.Dir(path), "__pycache__"))
+	compiled, err := folder.Names(in)
 	for _, f := range compiled {
-		if err == nil && strings.HasPrefix(f.Name(), stem+".") && strings.HasSuffix(f.Name(), ".pyc") {
-			_ = os.Remove(filepath.Join(filepath.Dir(path), "__pycache__", f.Name())) // Python makes it again
+		if err == nil && strings.HasPrefix(f, stem+".") && strings.HasSuffix(f, ".pyc") {
+			_ = folder.Remove(path.Join(in, f)) // Python makes it again
 		}
 	}
 }
 
-// fileOrder returns the paths in the order of the times of the files.
-func fileOrder(paths []string) []string {
+// fileOrder sorts the names of files by their times.
+func (e *Engine) fileOrder(names []string) []string {
 	times := map[string]time.Time{}
-	for _, path := range paths {
-		if info, err := os.Lstat(path); err == nil {
-			times[path] = info.ModTime()
+	for _, name := range names {
+		if info := e.baseState.Stat(name); info != nil {
+			times[name] = info.Time
 		}
 	}
-	slices.SortFunc(paths, func(a, b string) int { return cmp.Or(times[a].Compare(times[b]), cmp.Compare(a, b)) })
-	return paths
-}
-
-// linked reports whether a file has several names.
-func linked(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode().IsRegular() && st.Nlink > 1
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(times[a].Compare(times[b]), cmp.Compare(a, b)) })
+	return names
 }

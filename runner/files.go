@@ -1,9 +1,6 @@
 package runner
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
-	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -34,7 +29,10 @@ func (e *Engine) adoptRelatives() error {
 	}
 	for _, files := range all {
 		for name, r := range files {
-			now := e.baseState.OnDisk(name)
+			now, err := e.baseState.Look(name)
+			if err != nil {
+				return fmt.Errorf("look at a file of another version of the program: %w", err)
+			}
 			if own, ok := e.cfg.Files[name]; r.Left == now && (!ok || own.Left != now) {
 				e.cfg.Files[name] = r
 			}
@@ -46,7 +44,10 @@ func (e *Engine) adoptRelatives() error {
 // adoptEdits makes what somebody wrote into a file of the program's, since the last run, its new base.
 func (e *Engine) adoptEdits() error {
 	for name, r := range e.cfg.Files {
-		now := e.baseState.OnDisk(name)
+		now, err := e.baseState.Look(name)
+		if err != nil {
+			return fmt.Errorf("look at a file that the program writes: %w", err)
+		}
 		if now == r.Left {
 			continue
 		}
@@ -62,11 +63,41 @@ func (e *Engine) adoptEdits() error {
 
 // keepBase stores the content that a file has before the program writes it.
 func (e *Engine) keepBase(name string, now state.Digest) error {
-	if !basestate.IsFile(now) || e.withholdsFile(e.baseState.Path(name)) {
+	if !basestate.IsFile(now) {
 		return nil
 	}
-	_, err := e.cfg.Store.PutBase(e.baseState.Path(name))
+	_, err := e.keepFile(name, e.cfg.Store.PutBase)
 	return err
+}
+
+// keepFile passes an open file of the workspace to the store, unless it holds a secret. It returns the digest of the
+// content in both cases.
+func (e *Engine) keepFile(name string, keep func(*os.File) (state.BlobRef, error)) (ref state.BlobRef, err error) {
+	folder, in, err := e.baseState.Place(name)
+	if err != nil {
+		return ref, err
+	}
+	return ref, folder.WithAccess(in, func() error {
+		f, err := folder.File(in)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		ref, err = e.keepOpen(f, keep)
+		return err
+	})
+}
+
+// keepOpen is keepFile for an open file.
+func (e *Engine) keepOpen(f *os.File, keep func(*os.File) (state.BlobRef, error)) (state.BlobRef, error) {
+	withheld := e.withholdsFile(f)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return state.BlobRef{}, err
+	}
+	if withheld {
+		return state.RefOf(f)
+	}
+	return keep(f)
 }
 
 // keptInput is the size up to which a file of the workspace that is read is kept, so that a replay has it when it is
@@ -75,14 +106,19 @@ const keptInput = 1 << 20
 
 // keepInput keeps what a node read of a file of the workspace.
 func (e *Engine) keepInput(path string, d state.Digest) {
-	if !basestate.IsFile(d) || e.kept[d] || filepath.IsAbs(e.baseState.Short(path)) {
+	name := e.baseState.Short(path)
+	if !basestate.IsFile(d) || e.kept[d] || filepath.IsAbs(name) {
 		return
 	}
 	e.kept[d] = true
-	if info, err := os.Stat(path); err != nil || info.Size() > keptInput {
+	if info, err := e.baseState.Info(name); err != nil || info.Size > keptInput {
 		return
 	}
-	if data, err := os.ReadFile(path); err == nil && state.DigestOf(data) == d && !e.withholds(data) {
+	folder, in, err := e.baseState.Place(name)
+	if err != nil {
+		return
+	}
+	if data, err := folder.ReadFile(in); err == nil && state.DigestOf(data) == d && !e.withholds(data) {
 		_, _ = e.cfg.Store.PutBlob(data) // only a convenience: without it, a replay needs the file as it was
 	}
 }
@@ -92,257 +128,6 @@ func (e *Engine) keepText(d state.Digest) {
 	if text := e.baseState.Texts[d]; text != nil && !e.withholds(text) {
 		_, _ = e.cfg.Store.PutBlob(text)
 	}
-}
-
-// restoreFiles makes the files that the program writes what p has. Files it never wrote are not touched, nor those that
-// keep names.
-func (w *walk) restoreFiles(p *programState, keep func(name string, want entry) bool) error {
-	if err := w.adoptReused(p); err != nil {
-		return err
-	}
-	names := slices.Sorted(maps.Keys(w.e.cfg.Files))
-	slices.Reverse(names) // what is in a directory goes before it,
-	for _, gone := range []bool{true, false} {
-		for _, name := range names {
-			want := p.get(depgraph.Key("file:" + name))
-			if (want.digest == state.Absent) == gone && (keep == nil || !keep(name, want)) {
-				if err := w.putFile(p, name, want); err != nil {
-					return err
-				}
-			}
-		}
-		slices.Reverse(names) // and comes after it
-	}
-	return w.orderTimes(p)
-}
-
-// putFile puts one file in the state wanted, from the store, and records what it left.
-func (w *walk) putFile(p *programState, name string, want entry) error {
-	e := w.e
-	path := e.baseState.Path(name)
-	first := string(p.get(depgraph.Key("link:" + name)).digest)
-	now := e.baseState.OnDisk(name)
-	if now != want.digest {
-		if err := e.announce(path); err != nil {
-			return fmt.Errorf("note that a file is put back: %w", err)
-		}
-	}
-	switch {
-	case want.digest == state.Absent:
-		err := basestate.WithAccess(path, func() error { return os.Remove(path) })
-		if err != nil && now == basestate.Directory {
-			return nil // there is something in it that is not the program's: the directory stays
-		}
-		if err != nil && !os.IsNotExist(err) && !errors.Is(err, syscall.ENOTDIR) { // a file may be where its folder was
-			return fmt.Errorf("take back a file that the program wrote: %w", err)
-		}
-	case first != "" && first != name:
-		if err := relink(e.baseState.Path(first), path); err != nil {
-			return fmt.Errorf("put back a link: %w", err)
-		}
-	case now == want.digest && (first != "" || !e.tied(name)):
-	case want.digest == basestate.Directory:
-		if now != state.Absent {
-			_ = os.Remove(path)
-		}
-		if err := os.MkdirAll(path, 0o777); err != nil {
-			return fmt.Errorf("put back a directory: %w", err)
-		}
-	default:
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return fmt.Errorf("put back a file: %w", err)
-		}
-		if err := emptyFolder(name, path, now); err != nil {
-			return err
-		}
-		if target, ok := strings.CutPrefix(string(want.digest), basestate.Symlink); ok {
-			_ = os.Remove(path)
-			if err := os.Symlink(target, path); err != nil {
-				return fmt.Errorf("put back a symbolic link: %w", err)
-			}
-		} else if err := basestate.WithAccess(path, func() error { return w.putContent(name, want) }); err != nil {
-			return err
-		}
-	}
-	if basestate.IsFile(want.digest) || want.digest == basestate.Directory {
-		if err := w.putMode(p, name); err != nil {
-			return fmt.Errorf("put back permissions: %w", err)
-		}
-	}
-	w.left(name, e.cfg.Files[name], want.digest)
-	return nil
-}
-
-// emptyFolder removes a folder in the place of a file. What others put into it stays, and is an error.
-func emptyFolder(name, path string, now state.Digest) error {
-	if now != basestate.Directory || os.Remove(path) == nil {
-		return nil
-	}
-	return &state.Error{
-		Code:    CodeFileEdited,
-		Message: fmt.Sprintf("%s is a folder with other files now, where the program has a file", name),
-		Hint:    "move or rename the folder, then run again",
-	}
-}
-
-// putContent makes a regular file of the content wanted: in place where the interpreter has it open, so that its handle
-// sees it; but not under a handle that only writes, for what is in its buffer may still come.
-func (w *walk) putContent(name string, want entry) error {
-	e := w.e
-	if e.spool == "" {
-		if err := e.makeSpool(); err != nil {
-			return err
-		}
-	}
-	path, from := e.baseState.Path(name), filepath.Join(e.spool, "put")
-	ok, err := e.cfg.Store.BlobToFile(want.digest, from)
-	if err != nil {
-		return fmt.Errorf("put back %s: %w", name, err)
-	}
-	if !ok {
-		if want.writer < 0 {
-			return &state.Error{
-				Code: "file-lost",
-				Message: fmt.Sprintf(
-					"the content that %s had before the program wrote it is gone from the store",
-					name,
-				),
-				Hint: "put the file back by hand, then run again",
-			}
-		}
-		return w.lost(want.writer)
-	}
-	if e.kernel != nil && e.kernel.HasOpen(path) {
-		err = overwrite(path, from)
-	} else if err = os.Rename(from, path); errors.Is(err, syscall.EXDEV) { // the store is in another file system
-		if err = overwrite(path+temporary, from); err == nil {
-			err = os.Rename(path+temporary, path)
-		}
-	}
-	if t := e.cfg.Files[name].Time; err == nil && want.writer < 0 && t != 0 {
-		err = os.Chtimes(path, time.Time{}, time.Unix(0, t))
-	}
-	if err != nil {
-		return fmt.Errorf("put back %s: %w", name, err)
-	}
-	dropCompiled(path)
-	return nil
-}
-
-// temporary is the suffix of a file that is about to replace one of the program's. A killed run may leave it; the
-// reader of the run's journal removes it.
-const temporary = ".xstate-tmp"
-
-// overwrite moves the content of a file into another one. A mapped file must not become empty meanwhile.
-func overwrite(path, from string) error {
-	defer os.Remove(from)
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	defer dst.Close()
-	n, err := io.Copy(dst, src)
-	if err == nil {
-		err = dst.Truncate(n)
-	}
-	return err
-}
-
-// putMode gives a file the permissions that it has at p.
-func (w *walk) putMode(p *programState, name string) error {
-	info, err := os.Lstat(w.e.baseState.Path(name))
-	if err != nil {
-		return err
-	}
-	want := basestate.UsualMode(info.Mode())
-	r := w.e.cfg.Files[name]
-	if _, set := p.keys[depgraph.Key("mode:"+name)]; !set && r.Time == 0 && r.Base != state.Absent {
-		return nil // recorded before permissions were
-	}
-	if d := p.get(depgraph.Key("mode:" + name)).digest; d != state.Absent {
-		if _, err := fmt.Sscanf(string(d), "%o", &want); err != nil {
-			return err
-		}
-	}
-	if info.Mode().Perm() == want {
-		return nil
-	}
-	return os.Chmod(w.e.baseState.Path(name), want)
-}
-
-// relink makes path a second name of the file first.
-func relink(first, path string) error {
-	a, err := os.Stat(first)
-	if err != nil {
-		return err
-	}
-	if b, err := os.Lstat(path); err == nil && os.SameFile(a, b) {
-		return nil
-	} else if err == nil {
-		_ = os.Remove(path)
-	}
-	return os.Link(first, path)
-}
-
-// tied reports whether a file is on disk one with another that the program writes.
-func (e *Engine) tied(name string) bool {
-	info, err := os.Lstat(e.baseState.Path(name))
-	return err == nil && linked(info) && len(e.linkGroups()[name]) > 0
-}
-
-// linkGroups returns, of each file of the program's that is one with another, the name that comes first.
-func (e *Engine) linkGroups() map[string]string {
-	type inode struct{ dev, ino uint64 }
-	groups := map[inode][]string{}
-	for _, name := range slices.Sorted(maps.Keys(e.cfg.Files)) {
-		if info, err := os.Lstat(e.baseState.Path(name)); err == nil && linked(info) {
-			st := info.Sys().(*syscall.Stat_t)
-			i := inode{uint64(st.Dev), st.Ino}
-			groups[i] = append(groups[i], name)
-		}
-	}
-	found := map[string]string{}
-	for _, names := range groups {
-		if len(names) > 1 {
-			for _, name := range names {
-				found[name] = names[0]
-			}
-		}
-	}
-	return found
-}
-
-// left notes what is on disk now.
-func (w *walk) left(name string, r state.FileRecord, d state.Digest) {
-	r.Left = d
-	w.e.cfg.Files[name] = r
-}
-
-// finalizeFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files
-// stay as the last node left them.
-func (w *walk) finalizeFiles(complete bool) error {
-	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
-		return err
-	}
-	if !complete || w.o.Serve != nil {
-		return w.saveFiles()
-	}
-	if w.e.kernel != nil {
-		if _, err := w.detachOthers(context.Background(), w.pos); err != nil {
-			return err
-		}
-	}
-	ended, err := w.ended()
-	if err == nil {
-		err = w.restoreFiles(ended, nil)
-	}
-	w.e.end = w.pos
-	return cmp.Or(err, w.e.saveFiles())
 }
 
 // adoptReused begins to keep records of the files that reused results wrote, which were recorded elsewhere: in another
@@ -403,6 +188,10 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	found := map[string]fileWrite{}
 	for path, before := range x.seen.Files.Writes {
 		name := e.baseState.Short(path)
+		if !e.mayWrite(path) {
+			debugf("kernel", "a write that the bounds forbid: %s", path)
+			continue
+		}
 		fw, err := x.fileWrite(path, before)
 		if err != nil {
 			return nil, err
@@ -416,10 +205,13 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	}
 	for path, mode := range x.seen.Files.Chmods {
 		name := e.baseState.Short(path)
-		if _, known := e.cfg.Files[name]; known {
+		if _, known := e.cfg.Files[name]; known || !e.mayWrite(path) {
 			continue
 		}
-		now := e.baseState.OnDisk(name)
+		now, err := e.baseState.Look(name)
+		if err != nil {
+			return nil, fmt.Errorf("look at a file whose permissions block %s changed: %w", x.node.unit.ID, err)
+		}
 		if err := e.keepBase(name, now); err != nil {
 			return nil, err
 		}
@@ -434,16 +226,46 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 }
 
 func (x *execution) fileWrite(path string, before *kernel.FileBefore) (fileWrite, error) {
-	fw, err := x.walk.e.beforeWrite(path, before)
+	e := x.walk.e
+	fw, err := e.beforeWrite(path, before, e.spool)
 	if err != nil {
 		return fw, err
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-		dropCompiled(path)
-		return fw, x.putContent(path, &fw.after)
+	fw.after, err = x.keepContent(e.baseState.Short(path))
+	return fw, err
+}
+
+// keepContent stores what a node left at a path, and returns its digest. Where a folder above was replaced by a link,
+// the node removed the file.
+func (x *execution) keepContent(name string) (state.Digest, error) {
+	e := x.walk.e
+	now, err := e.baseState.Look(name)
+	if basestate.IsFile(now) {
+		now, err = e.keepNow(name)
+		dropCompiled(e.baseState, name)
 	}
-	fw.after = x.walk.e.baseState.OnDisk(x.walk.e.baseState.Short(path))
-	return fw, nil
+	if err != nil {
+		return now, fmt.Errorf("keep what block %s wrote: %w", x.node.unit.ID, err)
+	}
+	if basestate.IsBehind(now) {
+		now = state.Absent
+	}
+	return now, nil
+}
+
+// keepNow stores the content of a file, which somebody may be writing: it is read once.
+func (e *Engine) keepNow(name string) (state.Digest, error) {
+	folder, in, err := e.baseState.Place(name)
+	if err != nil {
+		return state.Absent, err
+	}
+	var data []byte
+	err = folder.WithAccess(in, func() (err error) { data, err = folder.ReadFile(in); return err })
+	if err != nil || e.withholds(data) {
+		return state.DigestOf(data), err
+	}
+	ref, err := e.cfg.Store.PutBlob(data)
+	return ref.Digest, err
 }
 
 // untouched reports whether a file is as it was, though native code or a child process opened it to write: then it is
@@ -454,10 +276,10 @@ func (x *execution) untouched(path string, before *kernel.FileBefore, fw fileWri
 	if before == nil || !slices.Contains(f.Maybe, path) {
 		return false
 	}
-	info, err := os.Lstat(path)
-	same := err == nil && fw.before == fw.after && uint32(info.Mode().Perm()) == before.Mode&0o777 &&
-		(!basestate.IsFile(fw.after) || info.ModTime().UnixNano() == before.Time)
-	if same || err != nil {
+	info := x.walk.e.baseState.Stat(x.walk.e.baseState.Short(path))
+	same := info != nil && fw.before == fw.after && uint32(info.Mode.Perm()) == before.Mode&0o777 &&
+		(!basestate.IsFile(fw.after) || info.Time.UnixNano() == before.Time)
+	if same || info == nil {
 		if _, read := f.Reads[path]; !read {
 			how := "presence"
 			f.Reads[path] = &how
@@ -466,27 +288,32 @@ func (x *execution) untouched(path string, before *kernel.FileBefore, fw fileWri
 	return same
 }
 
-// beforeWrite stores what was at a path before a node wrote there.
-func (e *Engine) beforeWrite(path string, before *kernel.FileBefore) (fileWrite, error) {
+// beforeWrite stores what was at a path before a node wrote there. spool is the folder of the kernel that says so.
+func (e *Engine) beforeWrite(path string, before *kernel.FileBefore, spool *beneath.Folder) (fileWrite, error) {
 	if before == nil {
 		return fileWrite{}, nil
 	}
 	fw := fileWrite{before: state.Digest(before.Copy), mode: e.modeBefore(path, before.Mode), time: before.Time}
-	if basestate.IsFile(fw.before) {
-		keep := e.cfg.Store.PutBase
-		if _, known := e.cfg.Files[e.baseState.Short(path)]; known {
-			keep = e.cfg.Store.PutBlobFile // what a node before wrote there
-		}
-		if e.withholdsFile(before.Copy) {
-			keep = state.RefOf
-		}
-		ref, err := keep(before.Copy)
-		if err != nil {
-			return fw, err
-		}
-		fw.before = ref.Digest
+	if !basestate.IsFile(fw.before) {
+		return fw, nil
 	}
-	return fw, nil
+	keep := e.cfg.Store.PutBase
+	if _, known := e.cfg.Files[e.baseState.Short(path)]; known {
+		keep = e.cfg.Store.PutBlobFile // what a node before wrote there
+	}
+	if before.Copy == path { // it was not written
+		ref, err := e.keepFile(e.baseState.Short(path), keep)
+		fw.before = ref.Digest
+		return fw, err
+	}
+	f, err := openIn(spool, before.Copy)
+	if err != nil {
+		return fw, fmt.Errorf("open the copy of %s from before it was written: %w", path, err)
+	}
+	defer f.Close()
+	ref, err := e.keepOpen(f, keep)
+	fw.before = ref.Digest
+	return fw, err
 }
 
 func (e *Engine) modeBefore(path string, mode uint32) state.Digest {
@@ -517,8 +344,8 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 	for name := range names {
 		mode, _ := e.baseState.Attributes(name)
 		note(depgraph.Key("mode:"+name), mode)
-		info, err := os.Lstat(e.baseState.Path(name))
-		links = links || err == nil && linked(info)
+		info := e.baseState.Stat(name)
+		links = links || info != nil && linked(info)
 	}
 	for k := range p.keys {
 		if k.Space() == "link" {
@@ -554,15 +381,19 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 		if _, seen := found[name]; seen {
 			continue
 		}
-		now := e.baseState.OnDisk(name)
+		now, err := e.baseState.Look(name)
+		if err != nil {
+			return fmt.Errorf("look at what block %s wrote: %w", x.node.unit.ID, err)
+		}
 		fw := fileWrite{before: e.cfg.Files[name].Left, after: now}
 		if now == fw.before || now == basestate.Special {
 			continue
 		}
-		if basestate.IsFile(now) {
-			if err := x.putContent(e.baseState.Path(name), &fw.after); err != nil {
-				return err
-			}
+		if fw.after, err = x.keepContent(name); err != nil {
+			return err
+		}
+		if fw.after == fw.before {
+			continue // somebody else put a link above it
 		}
 		e.noteWrite(name, fw)
 		found[name] = fw
@@ -572,20 +403,4 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 		x.seen.Files.Reads[e.baseState.Path(name)] = nil
 	}
 	return nil
-}
-
-// putContent stores a copy of a file as it is.
-func (x *execution) putContent(path string, digest *state.Digest) error {
-	var data []byte
-	err := basestate.WithAccess(path, func() (err error) { data, err = os.ReadFile(path); return err })
-	if err != nil {
-		return fmt.Errorf("keep what block %s wrote: %w", x.node.unit.ID, err)
-	}
-	if x.walk.e.withholds(data) {
-		*digest = state.DigestOf(data)
-		return nil
-	}
-	ref, err := x.walk.e.cfg.Store.PutBlob(data)
-	*digest = ref.Digest
-	return err
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -25,7 +24,11 @@ func (e *Engine) Isolated(do func() error) error {
 	records := maps.Clone(e.cfg.Files)
 	before := map[string]onDisk{}
 	for name := range records {
-		now := onDisk{digest: e.baseState.OnDisk(name)}
+		var now onDisk
+		var err error
+		if now.digest, err = e.baseState.Look(name); err != nil {
+			return fmt.Errorf("look at a file that the program writes: %w", err)
+		}
 		now.mode, now.time = e.baseState.Attributes(name)
 		if err := e.keepBase(name, now.digest); err != nil {
 			return fmt.Errorf("keep a copy of %s: %w", name, err)
@@ -33,11 +36,17 @@ func (e *Engine) Isolated(do func() error) error {
 		before[name] = now
 	}
 	links := e.linkGroups()
+	if err := e.baseState.Failure(); err != nil {
+		return err
+	}
 	e.isolated = true
 	err := do()
 	e.isolated = false
 	e.dropKernel() // it may have files open
-	return errors.Join(err, e.restoreFilesTo(records, before, links))
+	if bad := e.restoreFilesTo(records, before, links); bad != nil {
+		return errors.Join(err, e.abort(bad))
+	}
+	return err
 }
 
 // onDisk is the state of a file on disk.
@@ -70,7 +79,11 @@ func (e *Engine) restoreFilesTo(
 			continue
 		}
 		if _, now := e.baseState.Attributes(name); now != was.time {
-			if err := os.Chtimes(e.baseState.Path(name), time.Time{}, time.Unix(0, was.time)); err != nil {
+			folder, in, err := e.baseState.Place(name)
+			if err == nil {
+				err = folder.SetTime(in, time.Unix(0, was.time))
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -31,48 +33,87 @@ func (e *Engine) spoolPrefix() string {
 }
 
 func (e *Engine) makeSpool() error {
-	dir, err := filepath.Abs(e.scratchDir())
+	dir, err := filepath.EvalSymlinks(e.scratchDir()) // see kernel/spool.go
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
 	if err != nil {
 		return err
 	}
-	if e.spool, err = os.MkdirTemp(dir, e.spoolPrefix()); err != nil {
+	path, err := os.MkdirTemp(dir, e.spoolPrefix())
+	if err != nil {
 		return err
 	}
-	e.spoolLock, _, err = state.LockFolder(e.spool)
+	if e.spool, err = beneath.Open(path); err != nil {
+		return err
+	}
+	e.spoolLock, _, err = state.LockFolder(path)
 	return err
 }
 
 // dropSpool removes the spool, unless recoverFiles is to read its journal.
 func (e *Engine) dropSpool() {
-	if e.spool == "" {
+	if e.spool == nil {
 		return
 	}
-	if info, err := os.Stat(filepath.Join(e.spool, journalName)); err != nil || info.Size() == 0 {
-		os.RemoveAll(e.spool)
+	info, err := e.spool.Info(journalName)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size == 0 {
+		removeSpool(e.spool.Path())
 	}
 	if e.spoolLock != nil {
 		_ = e.spoolLock.Release() // the lock of a folder holds no data
 	}
-	e.spool, e.spoolLock = "", nil
+	_ = e.spool.Close()
+	e.spool, e.spoolLock = nil, nil
+}
+
+// removeSpool removes a folder of the store in which a program wrote.
+func removeSpool(path string) error {
+	store, err := beneath.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return store.RemoveAll(filepath.Base(path))
+}
+
+// openIn opens a file that a kernel names in its spool. The program may make the kernel name any other: to open that is
+// no right of the program's.
+func openIn(spool *beneath.Folder, path string) (*os.File, error) {
+	if spool == nil {
+		return nil, errNotInSpool
+	}
+	name, err := filepath.Rel(spool.Path(), path)
+	if err != nil || !filepath.IsLocal(name) {
+		return nil, errNotInSpool
+	}
+	return spool.File(name)
+}
+
+var errNotInSpool = errors.New("the interpreter names a file that is not in its folder")
+
+// discardFrom removes a file of the spool.
+func discardFrom(spool *beneath.Folder, path string) {
+	if spool == nil {
+		return
+	}
+	if name, err := filepath.Rel(spool.Path(), path); err == nil && filepath.IsLocal(name) {
+		_ = spool.Remove(name) // or the end of the spool removes it
+	}
 }
 
 // announce notes in the journal that a file of the program is about to be restored.
 func (e *Engine) announce(path string) error {
-	if e.spool == "" {
+	if e.spool == nil {
 		if err := e.makeSpool(); err != nil {
 			return err
 		}
 	}
-	f, err := os.OpenFile(filepath.Join(e.spool, journalName), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	line, err := json.Marshal(map[string]string{"path": path})
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	line, err := json.Marshal(map[string]string{"path": path})
-	if err == nil {
-		_, err = f.Write(append(line, '\n'))
-	}
-	return err
+	return e.spool.Append(journalName, append(line, '\n'))
 }
 
 // saveFiles stores the records of files, if they changed, and clears the journal. A run whose results are discarded
@@ -91,10 +132,13 @@ func (e *Engine) saveFiles() error {
 	return e.clearJournal()
 }
 
-// keepFiles stores the records of files, if they changed.
+// keepFiles stores the records of files, if they changed and all that they say is known.
 func (e *Engine) keepFiles() error {
 	if !e.unsaved() || e.cfg.OnFiles == nil {
 		return nil
+	}
+	if err := e.baseState.Failure(); err != nil {
+		return err
 	}
 	if err := e.cfg.OnFiles(e.cfg.Files); err != nil {
 		return err
@@ -104,10 +148,10 @@ func (e *Engine) keepFiles() error {
 }
 
 func (e *Engine) clearJournal() error {
-	if e.spool == "" {
+	if e.spool == nil {
 		return nil
 	}
-	err := os.Truncate(filepath.Join(e.spool, journalName), 0)
+	err := e.spool.Truncate(journalName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -146,19 +190,24 @@ func (e *Engine) takeOver(spool string) error {
 		return fmt.Errorf("lock what a killed run left: %w", err)
 	}
 	defer lock.Release()
-	if err := e.readJournal(filepath.Join(spool, journalName)); err != nil {
+	folder, err := beneath.Open(spool)
+	if err != nil {
+		return fmt.Errorf("open what a killed run left: %w", err)
+	}
+	defer folder.Close()
+	if err := e.readJournal(folder); err != nil {
 		return fmt.Errorf("take over what a killed run was writing: %w", err)
 	}
-	if err := os.RemoveAll(spool); err != nil {
+	if err := removeSpool(spool); err != nil {
 		return fmt.Errorf("remove what a killed run left: %w", err)
 	}
 	return nil
 }
 
-func (e *Engine) readJournal(path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+func (e *Engine) readJournal(spool *beneath.Folder) error {
+	f, err := spool.File(journalName)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrNotRegular) {
+		return nil // in the second case, the program destroyed it
 	}
 	if err != nil {
 		return err
@@ -174,17 +223,42 @@ func (e *Engine) readJournal(path string) error {
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Path == "" {
 			continue // cut off: the write that it would announce did not happen
 		}
-		_ = os.Remove(line.Path + temporary)
 		name := e.baseState.Short(line.Path)
-		fw, err := e.beforeWrite(line.Path, line.Before)
-		if err != nil {
+		if _, known := e.cfg.Files[name]; !known && !e.mayWrite(line.Path) {
+			continue // a line of the program's
+		}
+		if err := e.takeOverFile(name, line.Path, line.Before, spool); err != nil {
 			return err
 		}
-		fw.after = e.baseState.OnDisk(name)
-		e.noteWrite(name, fw)
 	}
 	if err := lines.Err(); err != nil {
 		return err
 	}
 	return e.keepFiles()
+}
+
+// takeOverFile notes what a killed kernel, or engine, left of one file.
+func (e *Engine) takeOverFile(name, path string, before *kernel.FileBefore, spool *beneath.Folder) error {
+	if folder, in, err := e.baseState.Place(name); err == nil {
+		_ = folder.Remove(in + beneath.Temporary)
+	}
+	fw, err := e.beforeWrite(path, before, spool)
+	if errors.Is(err, errNotInSpool) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, beneath.ErrNotRegular) {
+		fw, err = fileWrite{}, nil // the program wrote the line, or removed the copy
+	}
+	if err != nil {
+		return err
+	}
+	if fw.after, err = e.baseState.Look(name); err != nil {
+		return err
+	}
+	e.noteWrite(name, fw)
+	return nil
+}
+
+// mayWrite reports whether the bounds let the program write a file. What a kernel says that a node wrote, the engine
+// restores later, with rights of its own. So a program that speaks for its kernel must not name a file of its choice.
+func (e *Engine) mayWrite(path string) bool {
+	return e.boundary.digest == "" || !sandbox.BoundsFiles() || sandbox.OwnsFile(e.cfg.Workspace, path) ||
+		e.boundary.forbids("write", path) == ""
 }

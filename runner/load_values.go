@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -29,8 +28,8 @@ func (w *walk) load(
 	}
 	reply, err := w.e.kernel.Load(ctx, req)
 	for _, path := range append(req.Parts, req.Path) {
-		if filepath.Dir(path) == w.e.spool {
-			_ = os.Remove(path) // or the end of the spool removes it
+		if filepath.Dir(path) == w.e.spool.Path() {
+			discardFrom(w.e.spool, path)
 		}
 	}
 	if err != nil {
@@ -85,13 +84,13 @@ func (w *walk) loading(names []string, v state.Value) (kernel.Loading, bool, err
 		}
 		req.Data = data
 	} else {
-		req.Path = filepath.Join(w.e.spool, "load")
+		req.Path = filepath.Join(w.e.spool.Path(), "load")
 		if ok, err := store.BlobToFile(v.Blob, req.Path); err != nil || !ok { // a damaged pickle must not be loaded
 			return req, false, err
 		}
 	}
 	for i, part := range v.Parts {
-		path, ok, err := store.BlobFile(part, filepath.Join(w.e.spool, fmt.Sprintf("load-%d", i)))
+		path, ok, err := store.BlobFile(part, filepath.Join(w.e.spool.Path(), fmt.Sprintf("load-%d", i)))
 		if err != nil || !ok {
 			return req, false, err
 		}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -300,6 +300,9 @@ func (w *walk) detach(ctx context.Context, keys []depgraph.Key) error {
 		return err
 	}
 	for _, path := range paths {
+		if !e.mayWrite(path) {
+			continue
+		}
 		if err := e.renewInode(path); err != nil {
 			return fmt.Errorf("take %s from a handle: %w", path, err)
 		}
@@ -309,38 +312,28 @@ func (w *walk) detach(ctx context.Context, keys []depgraph.Key) error {
 
 // renewInode replaces a file by an equal one.
 func (e *Engine) renewInode(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil // it is gone, or another kind of file is there: no handle has that
+	name := e.baseState.Short(path)
+	info := e.baseState.Stat(name)
+	if info == nil || !info.Regular() {
+		return e.baseState.Failure() // or it is gone, or another kind of file is there: no handle has that
 	}
 	if err := e.announce(path); err != nil {
 		return err
 	}
-	from, err := os.Open(path)
+	folder, in, err := e.baseState.Place(name)
+	if err != nil {
+		return err
+	}
+	from, err := folder.File(in)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := os.OpenFile(path+temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, info.Mode().Perm())
-	if err != nil {
+	attributes := beneath.Attributes{Mode: info.Mode.Perm(), Time: info.Time}
+	return folder.Replace(in, attributes, func(to *beneath.Content) error {
+		_, err := io.Copy(to, from)
 		return err
-	}
-	if _, err = io.Copy(to, from); err == nil {
-		err = to.Chmod(info.Mode().Perm())
-	}
-	if closed := to.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Chtimes(path+temporary, info.ModTime(), info.ModTime())
-	}
-	if err == nil {
-		err = os.Rename(path+temporary, path)
-	}
-	if err != nil {
-		_ = os.Remove(path + temporary)
-	}
-	return err
+	})
 }
 
 // endCode is the code of the traces that record what the end of a program writes to a file that is open.
@@ -445,11 +438,7 @@ func (e *Engine) flushFiles(ctx context.Context) error {
 			if !known || now == r.Left || !basestate.IsFile(now) {
 				continue
 			}
-			keep := e.cfg.Store.PutBlobFile
-			if e.withholdsFile(e.baseState.Path(name)) {
-				keep = state.RefOf
-			}
-			ref, err := keep(e.baseState.Path(name))
+			ref, err := e.keepFile(name, e.cfg.Store.PutBlobFile)
 			if err != nil {
 				return err
 			}

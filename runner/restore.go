@@ -88,7 +88,7 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 			}
 		}
 		if missing < 0 {
-			if err := w.restoreFiles(p, w.leftToRunning(p)); err != nil { // the working directory may be one of them
+			if err := w.filesAt(p, w.leftToRunning(p)); err != nil { // the working directory may be one of them
 				return err
 			}
 			if missing, err = w.hidden(ctx, p); err != nil || missing < 0 {
@@ -530,4 +530,14 @@ func (w *walk) lost(i int) error {
 	}
 	w.replace(i, t, state.Reason{Code: state.ReasonLost})
 	return errRestart
+}
+
+// filesAt is restoreFiles, where the nodes of the walk may execute again for a content that the store has lost.
+func (w *walk) filesAt(p *programState, keep func(name string, want entry) bool) error {
+	err := w.restoreFiles(p, keep)
+	var lost *lostContent
+	if errors.As(err, &lost) {
+		return w.lost(lost.writer)
+	}
+	return err
 }

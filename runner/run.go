@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,8 +44,8 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		return nil, err
 	}
 	edited := e.editedFiles()
-	if err := e.adoptEdits(); err != nil {
-		return nil, err
+	if err := cmp.Or(e.adoptEdits(), e.baseState.Failure()); err != nil {
+		return nil, e.abort(err)
 	}
 	if err := e.refresh(ctx); err != nil {
 		return nil, err
@@ -81,11 +82,11 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	}
 	var spent *spentError
 	if stop != nil && ctx.Err() == nil && !errors.As(stop, &spent) {
-		return nil, stop
+		return nil, e.abort(stop)
 	}
 	if stop != nil {
 		if err := w.finalizeFiles(false); err != nil {
-			return nil, err
+			return nil, e.abort(err)
 		}
 	}
 	out = w.outcome()
@@ -416,4 +417,29 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 	}
 	b.Outputs = state.JoinOutputs(b.Outputs)
 	return b
+}
+
+// finalizeFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files
+// stay as the last node left them.
+func (w *walk) finalizeFiles(complete bool) error {
+	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
+		return err
+	}
+	if !complete || w.o.Serve != nil {
+		return w.saveFiles()
+	}
+	if w.e.kernel != nil {
+		if _, err := w.detachOthers(context.Background(), w.pos); err != nil {
+			return err
+		}
+	}
+	ended, err := w.ended()
+	if err == nil {
+		err = w.filesAt(ended, nil)
+	}
+	w.e.end = w.pos
+	if err != nil {
+		return err // the journal is still needed
+	}
+	return w.e.saveFiles()
 }

@@ -17,18 +17,23 @@ import (
 // withholds reports whether a content must not be stored.
 func (e *Engine) withholds(content []byte) bool { return e.cfg.Secrets.Has(content) }
 
-// withholdsFile is withholds for a file. One that cannot be read is left to its reader.
-func (e *Engine) withholdsFile(path string) bool {
+// withholdsFile is withholds for an open file. One that cannot be read is left to its reader.
+func (e *Engine) withholdsFile(f *os.File) bool {
 	if e.cfg.Secrets == nil {
 		return false
 	}
-	f, err := os.Open(path)
+	found, _ := e.cfg.Secrets.HasFrom(f)
+	return found
+}
+
+// withholdsNamed is withholdsFile for a file that the kernel names.
+func (e *Engine) withholdsNamed(path string) bool {
+	f, err := openIn(e.spool, path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	found, _ := e.cfg.Secrets.HasFrom(f)
-	return found
+	return e.withholdsFile(f)
 }
 
 // withholdsValue is withholds for what the kernel made of a group.
@@ -36,12 +41,12 @@ func (e *Engine) withholdsValue(v *kernel.Stored) bool {
 	if e.cfg.Secrets == nil {
 		return false
 	}
-	if e.withholds(v.Data) || v.Path != "" && e.withholdsFile(v.Path) {
+	if e.withholds(v.Data) || v.Path != "" && e.withholdsNamed(v.Path) {
 		return true
 	}
 	var before []byte // the end of the part before: a secret may lie across
 	for _, p := range v.Parts {
-		if p.Path != "" && e.withholdsFile(p.Path) || e.withholds(p.Data) {
+		if p.Path != "" && e.withholdsNamed(p.Path) || e.withholds(p.Data) {
 			return true
 		}
 		if len(p.Data) > 0 {
@@ -60,12 +65,12 @@ const seam = 16 << 10
 // dropValue gives up what the kernel made of a group that is not stored.
 func (e *Engine) dropValue(v *kernel.Stored) {
 	if v.Path != "" {
-		_ = os.Remove(v.Path)
+		discardFrom(e.spool, v.Path)
 	}
 	for i := range v.Parts {
 		p := &v.Parts[i]
 		if p.Path != "" {
-			_ = os.Remove(p.Path)
+			discardFrom(e.spool, p.Path)
 		}
 		p.Release()
 		e.parts.Delete(p.Digest)

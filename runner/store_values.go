@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -311,7 +312,7 @@ func (e *Engine) putValue(v state.Value, reply *kernel.Stored) error {
 	if reply.Path == "" {
 		head, err = e.cfg.Store.PutBlob(reply.Data)
 	} else {
-		head, err = e.cfg.Store.TakeBlob(reply.Path, "")
+		head, err = e.takeBlob(reply.Path, "")
 	}
 	v.Blob, v.Bytes = head.Digest, head.Size
 	for i := range reply.Parts {
@@ -320,7 +321,7 @@ func (e *Engine) putValue(v state.Value, reply *kernel.Stored) error {
 		switch {
 		case err != nil:
 		case part.Path != "":
-			ref, err = e.cfg.Store.TakeBlob(part.Path, part.Digest)
+			ref, err = e.takeBlob(part.Path, part.Digest)
 		case part.Data != nil:
 			ref, err = e.cfg.Store.PutLarge(part.Data, part.Digest)
 		}
@@ -338,6 +339,17 @@ func (e *Engine) putValue(v state.Value, reply *kernel.Stored) error {
 		return err
 	}
 	return e.cfg.Store.PutValue(v)
+}
+
+// takeBlob stores a file of the spool, and removes it.
+func (e *Engine) takeBlob(path string, want state.Digest) (state.BlobRef, error) {
+	f, err := openIn(e.spool, path)
+	if err != nil {
+		return state.BlobRef{}, fmt.Errorf("take a value from the interpreter: %w", err)
+	}
+	defer discardFrom(e.spool, path)
+	defer f.Close()
+	return e.cfg.Store.TakeBlob(f, want)
 }
 
 // storeDeferred stores the deferred groups that still exist, the most valuable first.

@@ -3,7 +3,6 @@ package runner
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -85,8 +84,8 @@ func (e *Engine) preconditionFiles() ([]preconditionFile, bool) {
 		if f.Now != f.Record.Left {
 			return nil, false
 		}
-		if info, err := os.Lstat(e.baseState.Path(name)); err == nil {
-			if f.Mode = info.Mode().String(); linked(info) {
+		if info := e.baseState.Stat(name); info != nil {
+			if f.Mode = info.Mode.String(); linked(info) {
 				return nil, false
 			}
 		}

@@ -64,52 +64,36 @@ func (s *Store) PutBlob(content []byte) (BlobRef, error) {
 	return ref, b.write(ref, bytes.NewReader(content))
 }
 
-// PutBlobFile stores the content of a file of any size. It fails if the file changes meanwhile.
-func (s *Store) PutBlobFile(path string) (BlobRef, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return BlobRef{}, fileError("read "+path, err)
-	}
-	defer f.Close()
+// PutBlobFile stores the content of an open file of any size. It fails if the file changes meanwhile.
+func (s *Store) PutBlobFile(f *os.File) (BlobRef, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return BlobRef{}, fileError("read "+path, err)
+		return BlobRef{}, fileError("read "+f.Name(), err)
 	}
 	return s.putSection(f, 0, info.Size())
 }
 
-// PutBase stores the content of a file durably. Blob, OpenBlob and the like also find it.
-func (s *Store) PutBase(path string) (ref BlobRef, err error) {
+// PutBase stores the content of an open file durably. Blob, OpenBlob and the like also find it.
+func (s *Store) PutBase(f *os.File) (ref BlobRef, err error) {
 	if s.bases.readOnly {
 		return ref, errReadOnly
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ref, fileError("read "+path, err)
+	if ref, err = RefOf(f); err != nil {
+		return ref, fileError("read "+f.Name(), err)
 	}
-	defer f.Close()
-	h := sha256.New()
-	if ref.Size, err = io.Copy(h, f); err != nil {
-		return ref, fileError("read "+path, err)
-	}
-	if ref.Digest = sumOf(h); s.bases.has(ref.Digest) {
+	if s.bases.has(ref.Digest) {
 		return ref, nil
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return ref, fileError("read "+path, err)
+		return ref, fileError("read "+f.Name(), err)
 	}
 	return ref, s.bases.write(ref, f)
 }
 
-// RefOf returns the digest and the size of a file's content, and stores nothing.
-func RefOf(path string) (ref BlobRef, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return ref, err
-	}
-	defer f.Close()
+// RefOf returns the digest and the size of a content, and stores nothing.
+func RefOf(r io.Reader) (ref BlobRef, err error) {
 	h := sha256.New()
-	if ref.Size, err = io.Copy(h, f); err != nil {
+	if ref.Size, err = io.Copy(h, r); err != nil {
 		return BlobRef{}, err
 	}
 	ref.Digest = sumOf(h)
@@ -119,20 +103,14 @@ func RefOf(path string) (ref BlobRef, err error) {
 // ErrChanged says that a content differs from the one that was announced.
 var ErrChanged = errors.New("the file changed while it was read")
 
-// TakeBlob stores the content of a file, and removes the file. It moves a file that does not compress well instead
-// of copying it. want is the digest that the content must have; "" if it is not known.
-func (s *Store) TakeBlob(path string, want Digest) (ref BlobRef, err error) {
-	defer os.Remove(path)
-	f, err := os.Open(path)
-	if err != nil {
-		return ref, fileError("read "+path, err)
+// TakeBlob stores the content of an open file. It moves a file that does not compress well instead of copying it: the
+// caller removes what is left at the name that the file was opened by. want is the digest that the content must have;
+// "" if it is not known.
+func (s *Store) TakeBlob(f *os.File, want Digest) (ref BlobRef, err error) {
+	if ref, err = RefOf(f); err != nil {
+		return ref, fileError("read "+f.Name(), err)
 	}
-	defer f.Close()
-	h := sha256.New()
-	if ref.Size, err = io.Copy(h, f); err != nil {
-		return ref, fileError("read "+path, err)
-	}
-	if ref.Digest = sumOf(h); want != "" && ref.Digest != want {
+	if want != "" && ref.Digest != want {
 		return ref, ErrChanged
 	}
 	b := s.blobs
@@ -148,7 +126,7 @@ func (s *Store) TakeBlob(path string, want Digest) (ref BlobRef, err error) {
 	if compresses(f, ref.Size) {
 		return ref, b.write(ref, io.NewSectionReader(f, 0, ref.Size))
 	}
-	return ref, fileError("keep blob", b.move(path, ref.Digest))
+	return ref, fileError("keep blob", b.move(f, ref.Digest))
 }
 
 // PutLarge stores a large content, which must have a digest.
@@ -168,9 +146,9 @@ func (s *Store) PutLarge(content []byte, want Digest) (BlobRef, error) {
 	if err != nil {
 		return ref, fileError("keep blob", err)
 	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = b.move(f.Name(), ref.Digest)
+	defer f.Close()
+	if _, err = f.Write(content); err == nil {
+		err = b.move(f, ref.Digest)
 	}
 	if err != nil {
 		return ref, fileError("keep blob", errors.Join(err, os.Remove(f.Name())))
@@ -191,36 +169,50 @@ func compresses(f io.ReaderAt, size int64) bool {
 	return len(pack(content)) < len(content)/2
 }
 
-// move makes the file at path the uncompressed blob d.
-func (b *blobs) move(path string, d Digest) error {
+// move makes an open file the uncompressed blob d. A program may have put another file under its name: that one does
+// not become a blob.
+func (b *blobs) move(from *os.File, d Digest) error {
 	to, _ := b.rawPath(d)
-	err := os.MkdirAll(filepath.Dir(to), 0o777)
+	err := os.MkdirAll(filepath.Dir(to), folderMode)
 	if err == nil {
-		err = os.Chmod(path, 0o444)
+		err = from.Chmod(blobMode)
 	}
 	if err == nil {
-		err = os.Rename(path, to)
+		err = os.Rename(from.Name(), to)
+	}
+	if err == nil {
+		return b.moved(from, to)
 	}
 	if !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
-	from, err := os.Open(path)
-	if err != nil {
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	defer from.Close()
 	f, err := os.CreateTemp(b.dir, "new-*")
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, from)
-	if err = errors.Join(err, f.Chmod(0o444), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(blobMode), f.Close()); err == nil {
 		err = os.Rename(f.Name(), to)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// moved removes what is at a path and is not the file that was moved there.
+func (b *blobs) moved(from *os.File, to string) error {
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := os.Lstat(to); err == nil && os.SameFile(info, now) {
+		return nil
+	}
+	return errors.Join(ErrChanged, os.Remove(to))
 }
 
 // putSection stores size bytes of f from offset at. It reads a large section twice: once for the digest, and once to
@@ -326,20 +318,17 @@ func (b *blobs) used(f *os.File, path string) {
 }
 
 // BlobToFile writes the content of a blob to path, replacing what is there, and reports whether the store had the
-// blob. The file is written under a temporary name, so a missing blob leaves path as it was.
+// blob. The file is written under a temporary name, so a missing blob leaves path as it was. It is this user's alone.
 func (s *Store) BlobToFile(d Digest, path string) (ok bool, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".xstate-*")
 	if err != nil {
 		return false, fileError("write "+path, err)
 	}
 	defer os.Remove(f.Name())
-	if ok, err = s.copyBlob(f, d); err != nil || !ok {
+	if ok, err = s.CopyBlob(f, d); err != nil || !ok {
 		return false, errors.Join(fileError("write "+path, err), f.Close())
 	}
 	if err = f.Close(); err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	return err == nil, fileError("write "+path, err)
@@ -371,14 +360,16 @@ func (s *Store) VerifyBlob(d Digest) {
 	}
 }
 
-func (s *Store) copyBlob(f *os.File, d Digest) (bool, error) {
+// CopyBlob writes the content of a blob, and reports whether the store had the blob. Where it had not, part of a
+// damaged blob may have been written.
+func (s *Store) CopyBlob(w io.Writer, d Digest) (bool, error) {
 	r, ok, err := s.OpenBlob(d)
 	if !ok {
 		return false, err
 	}
 	defer r.Close()
 	source := &faultReader{r: r}
-	_, err = io.Copy(f, source)
+	_, err = io.Copy(w, source)
 	if source.err != nil {
 		return false, nil // noted by the reader
 	}
@@ -487,7 +478,7 @@ func (b *blobs) digestOfFile(path string) (d Digest, raw, ok bool) {
 // write compresses r into the file of ref. It verifies the digest while it reads, and renames the file only then.
 func (b *blobs) write(ref BlobRef, r io.Reader) error {
 	path, _ := b.path(ref.Digest)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
 		return fileError("keep blob", err)
 	}
 	// Collect removes a new-* file that a killed process left, after blobGracePeriod.
@@ -502,7 +493,7 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 	}
 	if err == nil {
 		// Read-only, against tools that edit every file below a folder.
-		err = f.Chmod(0o444)
+		err = f.Chmod(blobMode)
 	}
 	if err == nil && b.results == nil {
 		err = f.Sync()

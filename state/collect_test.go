@@ -212,11 +212,11 @@ func TestBases(t *testing.T) {
 	s := checkedOpen(t, dir, Options{})
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, noise(1, 100))
-	ref, err := s.PutBase(file)
+	ref, err := s.PutBase(opened(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.PutBase(file); err != nil {
+	if _, err := s.PutBase(opened(t, file)); err != nil {
 		t.Fatal(err)
 	}
 	checkClose(t, s)

@@ -137,7 +137,7 @@ func (d *database) openGate() (err error) {
 			return nil
 		}
 	} else {
-		d.gate, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		d.gate, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
 	}
 	return fileError("open "+d.name, err)
 }
@@ -160,7 +160,7 @@ func (d *database) openBolt(f *os.File, write bool) error {
 	}
 	h := &handle{file: f, info: info, metas: m, writable: write}
 	err = d.guard("open", func() (err error) {
-		h.bolt, err = bbolt.Open(d.path, 0o666, &bbolt.Options{
+		h.bolt, err = bbolt.Open(d.path, fileMode, &bbolt.Options{
 			Timeout:      boltWait,
 			FreelistType: freeList,
 			ReadOnly:     !write,
@@ -259,7 +259,7 @@ func createDatabase(path string, buckets [][]byte) error {
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fileError("create "+filepath.Base(path), err)
 	}
-	b, err := bbolt.Open(fresh, 0o666, &bbolt.Options{Timeout: boltWait, FreelistType: freeList, PageSize: pageSize})
+	b, err := bbolt.Open(fresh, fileMode, &bbolt.Options{Timeout: boltWait, FreelistType: freeList, PageSize: pageSize})
 	if err != nil {
 		return fileError("create "+filepath.Base(path), err)
 	}
@@ -311,7 +311,8 @@ func (d *database) compact(ctx context.Context) error {
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fileError("compact "+d.name, err)
 	}
-	to, err := bbolt.Open(fresh, 0o666, &bbolt.Options{Timeout: boltWait, FreelistType: freeList, PageSize: pageSize})
+	to, err := bbolt.Open(fresh, fileMode,
+		&bbolt.Options{Timeout: boltWait, FreelistType: freeList, PageSize: pageSize})
 	if err != nil {
 		return fileError("compact "+d.name, err)
 	}

@@ -38,8 +38,11 @@ func commitOnce(dir string, out io.Writer) error {
 	say("blob", err)
 	_, err = s.PutTrace(Trace{Code: "c", Marks: []string{"new"}})
 	say("trace", err)
-	_, err = s.PutBase(filepath.Join(dir, ".gitignore"))
-	say("base", err)
+	if f, bad := os.Open(filepath.Join(dir, ".gitignore")); bad == nil {
+		_, err = s.PutBase(f)
+		f.Close()
+		say("base", err)
+	}
 	for range 2 {
 		n, _, err := s.Head(ctx, "s")
 		if err == nil {

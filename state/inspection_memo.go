@@ -82,7 +82,7 @@ func (d *database) rememberSound(info os.FileInfo, m metas) {
 	if d.options.readOnly {
 		return
 	}
-	f, err := os.OpenFile(d.memoPath(), os.O_WRONLY|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(d.memoPath(), os.O_WRONLY|os.O_CREATE, fileMode)
 	if err != nil {
 		return
 	}

@@ -169,10 +169,10 @@ func (s *Store) LockCopy(ctx context.Context, session, folder string) (*Lock, er
 // lockSession locks a session exclusively, and its workspace exclusively or not.
 func (s *Store) lockSession(ctx context.Context, session, workspace string, exclusive bool) (*Lock, error) {
 	dir := filepath.Join(s.dir, locksDir)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, fileError("lock session "+session, err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, string(DigestOf([]byte(session)))), os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(filepath.Join(dir, string(DigestOf([]byte(session)))), os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, fileError("lock session "+session, err)
 	}

@@ -98,7 +98,7 @@ func TestBlobFiles(t *testing.T) {
 		for name, content := range map[string][]byte{"noise": noise(uint64(size), size), "zeros": make([]byte, size)} {
 			path := filepath.Join(t.TempDir(), "in")
 			write(t, path, content)
-			ref, err := s.PutBlobFile(path)
+			ref, err := s.PutBlobFile(opened(t, path))
 			if want := (BlobRef{DigestOf(content), int64(size)}); ref != want || err != nil {
 				t.Fatalf("PutBlobFile(%s, %d bytes) = %v, %v, want %v", name, size, ref, err, want)
 			}
@@ -127,9 +127,16 @@ func TestBlobFiles(t *testing.T) {
 			t.Errorf("Blob(%q) = %v, %v, want a miss", d, ok, err)
 		}
 	}
-	if _, err := s.PutBlobFile(filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("PutBlobFile of no file succeeds")
+}
+
+func opened(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 // What does not compress is a file as it is. It is read, checked, collected and found damaged like any other blob.
@@ -138,11 +145,21 @@ func TestRawBlobs(t *testing.T) {
 	taken, put, zeros := noise(1, 100_000), noise(2, 1<<20), make([]byte, 1<<20)
 	path := filepath.Join(t.TempDir(), "in")
 	write(t, path, taken)
-	if ref, err := s.TakeBlob(path, DigestOf(taken)); ref != (BlobRef{DigestOf(taken), 100_000}) || err != nil {
+	ref, err := s.TakeBlob(opened(t, path), DigestOf(taken))
+	if ref != (BlobRef{DigestOf(taken), 100_000}) || err != nil {
 		t.Fatalf("TakeBlob = %v, %v", ref, err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("TakeBlob leaves the file: %v", err)
+	}
+	write(t, path, taken[1:])
+	swapped := opened(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, put)
+	if _, err := s.TakeBlob(swapped, ""); !errors.Is(err, ErrChanged) || s.HasBlob(DigestOf(taken[1:])) {
+		t.Errorf("TakeBlob of a file whose name leads to another = %v, want %v", err, ErrChanged)
 	}
 	for _, content := range [][]byte{put, zeros, put} {
 		if ref, err := s.PutLarge(content, DigestOf(content)); ref.Digest != DigestOf(content) || err != nil {
@@ -163,7 +180,7 @@ func TestRawBlobs(t *testing.T) {
 		}
 	}
 	write(t, path, taken)
-	if _, err := s.TakeBlob(path, DigestOf(put)); !errors.Is(err, ErrChanged) {
+	if _, err := s.TakeBlob(opened(t, path), DigestOf(put)); !errors.Is(err, ErrChanged) {
 		t.Errorf("TakeBlob of another content = %v, want %v", err, ErrChanged)
 	}
 	if _, err := s.PutLarge(taken, DigestOf(put)); !errors.Is(err, ErrChanged) {

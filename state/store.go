@@ -98,15 +98,19 @@ func (s *Store) prepareDir() error {
 		return nil
 	}
 	for _, dir := range []string{blobsDir, basesDir} {
-		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(s.dir, dir), folderMode); err != nil {
 			return fileError("make store "+s.dir, err)
 		}
+	}
+	own := []string{historyFile, resultsFile, callsFile, blobsDir, basesDir}
+	if err := keepPrivate(s.dir, own, s.note); err != nil {
+		return fileError("keep store "+s.dir+" private", err)
 	}
 	ignore := filepath.Join(s.dir, ".gitignore")
 	if _, err := os.Stat(ignore); err == nil {
 		return nil
 	}
-	return fileError("make store "+s.dir, os.WriteFile(ignore, []byte("*\n"), 0o666))
+	return fileError("make store "+s.dir, os.WriteFile(ignore, []byte("*\n"), fileMode))
 }
 
 // open opens the two databases.

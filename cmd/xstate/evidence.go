@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -128,13 +129,18 @@ func editedResults(ctx context.Context, o *opened, e *provenance.Evidence) ([]st
 	if err != nil {
 		return nil, err
 	}
+	folder, err := beneath.Open(o.session.Folder())
+	if err != nil {
+		return nil, nil // it is gone: nothing in it was edited
+	}
+	defer folder.Close()
 	var edited []string
 	for _, r := range e.Results {
 		name := r.Key.Name()
 		if r.Key.Space() != "file" || files[name].Left != state.Digest(r.Digest) {
 			continue // a file of an earlier step, or one that a later block wrote again
 		}
-		if data, err := os.ReadFile(filepath.Join(o.session.Folder(), name)); err == nil &&
+		if data, err := folder.ReadFile(name); err == nil &&
 			state.DigestOf(data) != files[name].Left {
 			edited = append(edited, name)
 		}
@@ -178,7 +184,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 			Hint:    "choose another name, or overwrite it with --force",
 		}
 	}
-	if err := writeFile(path, data); err != nil {
+	if err := writeText(o.session.Folder(), path, data); err != nil {
 		return err
 	}
 	if a.ui.json {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,6 +21,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
@@ -183,7 +186,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 	if src, err := o.readSource(o.file); err == nil {
 		options.Data = src.data
 		options.Program, _ = patch.Parse(src.name, src.data) // what cannot be read has no texts
-		options.Open = f.opener(o.caller, filepath.Dir(src.path))
+		options.Open = f.opener(o.caller, o.session.Folder(), filepath.Dir(src.path))
 	}
 	if provenance.Format(f.format) == provenance.FormatAgentTrace {
 		options.File = o.fromRoot(o.file)
@@ -206,7 +209,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		return err
 	}
 	if options.Images != nil {
-		if err := writeFiles(a.path(folder), options.Images.Files); err != nil {
+		if err := writeImages(o.session.Folder(), a.path(folder), options.Images.Files); err != nil {
 			return err
 		}
 	}
@@ -217,7 +220,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 	if doc.File, err = a.abs(f.out); err != nil {
 		return err
 	}
-	return writeFile(doc.File, data)
+	return writeText(o.session.Folder(), doc.File, data)
 }
 
 // imageFolder is the folder for the pictures of a document; "" if the export has none.
@@ -239,14 +242,64 @@ func (f *exportFlags) link(folder string) string {
 	return strings.ReplaceAll(filepath.ToSlash(folder), " ", "%20")
 }
 
-// opener reads the pictures that texts of the program's file link to. A document beside that file keeps these links,
-// and then the opener is nil.
-func (f *exportFlags) opener(c caller, folder string) func(string) ([]byte, error) {
+// opener reads the pictures that texts of the program's file link to: files of the session's folder, or of the one of
+// the program's file where that lies elsewhere. No link is followed, so that a document does not hold what a program
+// led to. A document beside that file keeps these links, and then the opener is nil.
+func (f *exportFlags) opener(c caller, workspace, folder string) func(string) ([]byte, error) {
 	out, err := c.abs(filepath.Dir(f.out))
 	if f.format != string(provenance.FormatHTML) && err == nil && out == folder {
 		return nil
 	}
-	return func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(name))) }
+	return func(name string) ([]byte, error) {
+		root := realPath(workspace)
+		rel, err := filepath.Rel(root, filepath.Join(realPath(folder), filepath.FromSlash(name)))
+		if err != nil || within(root, realPath(folder)) == "" {
+			root, rel = folder, filepath.FromSlash(name)
+		}
+		in, err := beneath.Open(root)
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		if info, err := in.Info(rel); err != nil || info.Size > mostPicture {
+			return nil, cmp.Or(err, fs.ErrInvalid)
+		}
+		return in.ReadFile(rel)
+	}
+}
+
+// mostPicture is the largest picture that a document holds, in bytes.
+const mostPicture = 64 << 20
+
+// within returns the path from a folder to what lies in it; "" where it lies elsewhere.
+func within(folder, path string) string {
+	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return ""
+}
+
+// writeImages writes the pictures of a document into a folder, which it makes if there is any.
+func writeImages(workspace, folder string, files map[string][]byte) error {
+	if len(files) == 0 {
+		return nil
+	}
+	in, name, err := outside(workspace, folder)
+	if err == nil {
+		defer in.Close()
+		err = in.MkdirAll(name, 0o777)
+	}
+	if err != nil {
+		return unwritten(folder, err)
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		err := in.Replace(filepath.Join(name, file), beneath.Attributes{Mode: 0o666 &^ beneath.Umask()},
+			func(c *beneath.Content) error { _, err := c.Write(files[file]); return err })
+		if err != nil {
+			return unwritten(filepath.Join(folder, file), err)
+		}
+	}
+	return nil
 }
 
 // writeFiles writes files into a folder, which it makes if there is any.
@@ -294,24 +347,28 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".xstate-*")
+	var info *provenance.ArchiveInfo
+	bytes := counting{}
+	err = writeOut(o.session.Folder(), path, func(w io.Writer) (err error) {
+		bytes.Writer = w
+		info, err = provenance.Archive(ctx, o.session.History(), &bytes, options)
+		return err
+	}, true) // it holds what the store does
 	if err != nil {
-		return unwritten(path, err)
-	}
-	defer os.Remove(file.Name())
-	info, err := provenance.Archive(ctx, o.session.History(), file, options)
-	if err != nil {
-		file.Close()
 		return err
 	}
-	stat, err := file.Stat()
-	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return unwritten(path, err)
-	}
-	doc.Step, doc.Hash, doc.File, doc.Bytes = info.Head, info.Hash, path, stat.Size()
+	doc.Step, doc.Hash, doc.File, doc.Bytes = info.Head, info.Hash, path, bytes.n
 	return nil
+}
+
+// counting counts the bytes that are written.
+type counting struct {
+	io.Writer
+	n int64
+}
+
+func (c *counting) Write(data []byte) (int, error) {
+	n, err := c.Writer.Write(data)
+	c.n += int64(n)
+	return n, err
 }

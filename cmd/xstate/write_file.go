@@ -3,19 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // writeFile makes a file hold data, at once or not at all. A symbolic link stays one.
 func writeFile(path string, data []byte) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
+	path = realPath(path)
 	mode := fs.FileMode(0o666)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
@@ -34,6 +34,60 @@ func writeFile(path string, data []byte) error {
 		return unwritten(path, errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
+}
+
+// writeOut makes a file of what an export writes, at once or not at all. A program may have put a link in its place, or
+// in that of a folder of the session: no link is followed there.
+func writeOut(workspace, path string, fill func(io.Writer) error, private bool) error {
+	in, name, err := outside(workspace, path)
+	if err != nil {
+		return unwritten(path, err)
+	}
+	defer in.Close()
+	attributes := beneath.Attributes{Mode: 0o666 &^ beneath.Umask()}
+	if info, err := in.Info(name); err == nil && info.Regular() {
+		attributes.Mode = info.Mode.Perm()
+	}
+	if private {
+		attributes.Mode = 0o600
+	}
+	err = in.Replace(name, attributes, func(c *beneath.Content) error {
+		return errors.Join(fill(c), c.File().Sync())
+	})
+	var own *state.Error
+	if errors.As(err, &own) {
+		return err
+	}
+	if err != nil {
+		return unwritten(path, err)
+	}
+	return nil
+}
+
+// writeText is writeOut for a text.
+func writeText(workspace, path string, data []byte) error {
+	return writeOut(workspace, path, func(w io.Writer) error { _, err := w.Write(data); return err }, false)
+}
+
+// outside opens the folder from which an exported file is reached without links: the session's if the file lies there,
+// else the one that the user names.
+func outside(workspace, path string) (*beneath.Folder, string, error) {
+	folder, name := filepath.Dir(path), filepath.Base(path)
+	for _, root := range []string{workspace, realPath(workspace)} {
+		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+			folder, name = root, rel
+			break
+		}
+	}
+	in, err := beneath.Open(folder)
+	return in, name, err
+}
+
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // recordWith writes a file and then records the steps that say what it holds. It restores the file when they cannot be

@@ -3,13 +3,12 @@ package basestate
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -72,24 +71,20 @@ func programDigest(files string) state.Digest {
 // identity returns a text that changes when a file becomes another. Of a folder it is whether that is there, and with a
 // slash at the end also whether what it lists is the same.
 func identity(name string) string {
-	info, err := os.Stat(name)
+	info, err := beneath.LookThrough(name)
 	switch {
 	case err != nil:
 		return "absent"
-	case info.IsDir() && !strings.HasSuffix(name, "/"):
+	case info.Mode.IsDir() && !strings.HasSuffix(name, "/"):
 		return "folder"
-	case info.IsDir() && holdsPython(name):
+	case info.Mode.IsDir() && holdsPython(name):
 		return identityOfList(name)
 	}
-	inode := uint64(0)
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		inode = st.Ino
-	}
-	size := info.Size()
-	if info.IsDir() {
+	size := info.Size
+	if info.Mode.IsDir() {
 		size = 0 // it depends on the file system
 	}
-	return fmt.Sprintf("%d %d %d", size, info.ModTime().UnixNano(), inode)
+	return fmt.Sprintf("%d %d %d", size, info.Time.UnixNano(), info.Inode)
 }
 
 // holdsPython reports whether a folder is one of modules of Python. The first import of a module makes __pycache__ in
@@ -102,14 +97,14 @@ func holdsPython(folder string) bool {
 // identityOfList returns a text that changes when a folder lists something else, or one of its files becomes another.
 // Compiled Python does not count.
 func identityOfList(folder string) string {
-	entries, err := os.ReadDir(folder)
+	names, err := beneath.List(folder)
 	if err != nil {
 		return "unreadable"
 	}
 	h := sha256.New()
-	for _, e := range entries {
-		if e.Name() != "__pycache__" {
-			fmt.Fprintf(h, "%q %s\n", e.Name(), identity(path.Join(folder, e.Name())))
+	for _, n := range names {
+		if n != "__pycache__" {
+			fmt.Fprintf(h, "%q %s\n", n, identity(path.Join(folder, n)))
 		}
 	}
 	return fmt.Sprintf("list %x", h.Sum(nil)[:12])

@@ -55,11 +55,14 @@ var streamNames = [2]string{"stdout", "stderr"}
 func newPrinted(folder string) (p printed, err error) {
 	files := [3]*os.File{}
 	for i, name := range []string{"stdout", "stderr", "shared"} {
-		flags := os.O_RDWR | os.O_CREATE | os.O_TRUNC
-		if i < len(p.streams) {
-			flags |= os.O_APPEND
+		path := filepath.Join(folder, name)
+		if err = WriteSpooled(path, nil); err == nil {
+			files[i], err = EditSpooled(path)
 		}
-		if files[i], err = os.OpenFile(filepath.Join(folder, name), flags, 0o600); err != nil {
+		if err == nil && i < len(p.streams) {
+			err = setAppend(files[i])
+		}
+		if err != nil {
 			return p, fmt.Errorf("make a file for what the program prints: %w", err)
 		}
 	}

@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -94,7 +96,7 @@ func (c *Comparison) conflict() error {
 // unmoved fails where a file of the original has changed since the comparison.
 func (c *Comparison) unmoved(x *Change) error {
 	now := signature{}
-	if info, err := os.Lstat(filepath.Join(c.view.Original, x.Path)); err == nil {
+	if info, err := c.theirs.Info(x.Path); err == nil {
 		now = signatureOf(info)
 	}
 	if x.original.Kind == folder || x.original.Kind == nothing && now == (signature{}) || now == x.seen {
@@ -112,16 +114,21 @@ func (c *Comparison) stage(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
-	copier := &copying{}
+	staged, err := beneath.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer staged.Close()
+	copier := &copying{dst: staged}
 	for i := range c.Changes {
 		if c.Changes[i].view.Kind != regular {
 			continue
 		}
-		src, err := os.Open(filepath.Join(c.view.Folder, c.Changes[i].Path))
+		src, err := c.mine.File(c.Changes[i].Path)
 		if err != nil {
 			return err
 		}
-		made, err := copier.copyOpen(src, stagedFile(folder, i))
+		made, err := copier.copyOpen(src, strconv.Itoa(i))
 		_ = src.Close()
 		if err == nil && (made == nil || made.Is != c.Changes[i].view) {
 			err = fmt.Errorf("%s is being written", c.Changes[i].Path)
@@ -133,16 +140,19 @@ func (c *Comparison) stage(folder string) error {
 	return nil
 }
 
-func stagedFile(folder string, i int) string { return filepath.Join(folder, fmt.Sprint(i)) }
-
 // put makes the changes: it removes what is in a folder before the folder, and adds it after.
-func (c *Comparison) put(staged string) error {
+func (c *Comparison) put(in string) error {
+	staged, err := beneath.Open(in)
+	if err != nil {
+		return err
+	}
+	defer staged.Close()
 	for i := len(c.Changes) - 1; i >= 0; i-- {
 		x := &c.Changes[i]
 		if x.original.Kind == nothing || x.view.Kind == x.original.Kind {
 			continue
 		}
-		err := os.Remove(filepath.Join(c.view.Original, x.Path))
+		err := c.theirs.Remove(x.Path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) &&
 			(x.view.Kind != nothing || x.original.Kind != folder) { // what is left out of a view may be in a folder
 			return err
@@ -150,13 +160,13 @@ func (c *Comparison) put(staged string) error {
 	}
 	first := map[uint64]string{}
 	for i := range c.Changes {
-		if err := c.putOne(&c.Changes[i], stagedFile(staged, i), first); err != nil {
+		if err := c.putOne(&c.Changes[i], staged, strconv.Itoa(i), first); err != nil {
 			return err
 		}
 	}
 	for i := len(c.Changes) - 1; i >= 0; i-- { // after what is in them was written
 		if x := &c.Changes[i]; x.view.Kind == folder {
-			if err := os.Chmod(filepath.Join(c.view.Original, x.Path), x.view.Mode); err != nil {
+			if err := c.theirs.Chmod(x.Path, x.view.Mode); err != nil {
 				return err
 			}
 		}
@@ -164,72 +174,51 @@ func (c *Comparison) put(staged string) error {
 	return nil
 }
 
-// putOne makes one change. first holds the first path of each file with several names.
-func (c *Comparison) putOne(x *Change, staged string, first map[uint64]string) error {
-	path := filepath.Join(c.view.Original, x.Path)
+// putOne makes one change, of a regular file from one that was staged. first holds the first path of each file with
+// several names.
+func (c *Comparison) putOne(x *Change, staged *beneath.Folder, file string, first map[uint64]string) error {
 	if x.view.Kind != nothing {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		if err := c.theirs.MkdirAll(path.Dir(x.Path), 0o777); err != nil {
 			return err
 		}
 	}
 	switch x.view.Kind {
 	case folder:
-		return os.MkdirAll(path, 0o777)
+		return c.theirs.MkdirAll(x.Path, 0o777)
 	case link:
-		target := redirected(x.view.Target, x.Path, c.view.Folder, c.view.Original)
-		temp := path + temporary
-		_ = os.Remove(temp)
-		return errors.Join(os.Symlink(target, temp), os.Rename(temp, path))
+		target, temp := redirected(x.view.Target, x.Path, c.view.Folder, c.view.Original), x.Path+beneath.Temporary
+		_ = c.theirs.Remove(temp)
+		return errors.Join(c.theirs.Symlink(target, temp), c.theirs.Rename(temp, x.Path))
 	case regular:
-		if info, err := os.Lstat(filepath.Join(c.view.Folder, x.Path)); err == nil {
-			if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
-				if was := first[uint64(st.Ino)]; was != "" {
-					_ = os.Remove(path)
-					return os.Link(was, path)
-				}
-				first[uint64(st.Ino)] = path
+		if info, err := c.mine.Info(x.Path); err == nil && info.Links > 1 {
+			if was := first[info.Inode]; was != "" {
+				_ = c.theirs.Remove(x.Path)
+				return c.theirs.Link(was, x.Path)
 			}
+			first[info.Inode] = x.Path
 		}
-		return replace(staged, path)
+		return replace(staged, file, c.theirs, x.Path)
 	}
 	return nil
 }
 
-// temporary is the suffix of a file that is about to replace one of the program's. The reader of a run's journal knows
-// it, too.
-const temporary = ".xstate-tmp"
-
 // replace moves a file over another, at once, from another file system, too.
-func replace(from, to string) error {
-	err := os.Rename(from, to)
+func replace(from *beneath.Folder, staged string, to *beneath.Folder, path string) error {
+	err := beneath.Move(from, staged, to, path)
 	if !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
-	info, err := os.Lstat(from)
-	if err != nil {
-		return err
-	}
-	src, err := os.Open(from)
+	src, err := from.File(staged)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	dst, err := os.OpenFile(to+temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	info, err := beneath.Described(src)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(dst, src)
-	err = errors.Join(err, dst.Chmod(info.Mode()&modeBits), dst.Close())
-	if err == nil {
-		err = os.Chtimes(dst.Name(), time.Time{}, info.ModTime())
-	}
-	if err == nil {
-		err = os.Rename(dst.Name(), to)
-	}
-	if err != nil {
-		_ = os.Remove(dst.Name())
-	}
-	return err
+	attributes := beneath.Attributes{Mode: info.Mode & modeBits, Time: info.Time}
+	return to.Replace(path, attributes, func(c *beneath.Content) error { _, err := io.Copy(c, src); return err })
 }
 
 // applied returns the paths that are alike in both now and differ from the base: those of this call, and of one that
@@ -241,12 +230,10 @@ func (c *Comparison) applied() map[string]entry {
 	}
 	for _, path := range c.same {
 		found[path] = entry{}
-		if info, err := os.Lstat(filepath.Join(c.view.Folder, path)); err == nil {
-			e, err := entryOf(path, info)
+		if info, err := c.mine.Info(path); err == nil {
+			e, err := entryOf(c.mine, path, info)
 			if err == nil && e.Kind == regular {
-				var ref state.BlobRef
-				ref, err = state.RefOf(filepath.Join(c.view.Folder, path))
-				e.Digest = ref.Digest
+				e.Digest, err = digestOf(c.mine, path)
 			}
 			if err == nil {
 				found[path] = e

@@ -3,12 +3,12 @@ package private
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -39,7 +39,9 @@ type Comparison struct {
 	Behind  []string // paths that changed in the original alone
 	view    *View
 	base    *base
-	same    []string // paths that changed alike in both
+	mine    *beneath.Folder // the view
+	theirs  *beneath.Folder // the original
+	same    []string        // paths that changed alike in both
 }
 
 // Compare compares a view with its base and with the original. The caller holds both, see Hold.
@@ -48,15 +50,18 @@ func (v *View) Compare() (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	mine, err := v.look(b, v.Folder, func(e *baseEntry) signature { return e.View })
+	c := &Comparison{view: v, base: b}
+	if c.mine, c.theirs, err = v.folders(); err != nil {
+		return nil, failed("open the folders", err)
+	}
+	mine, err := v.look(b, c.mine, func(e *baseEntry) signature { return e.View })
 	if err != nil {
 		return nil, failed("look at "+v.Folder, err)
 	}
-	theirs, err := v.look(b, v.Original, func(e *baseEntry) signature { return e.Original })
+	theirs, err := v.look(b, c.theirs, func(e *baseEntry) signature { return e.Original })
 	if err != nil {
 		return nil, failed("look at "+v.Original, err)
 	}
-	c := &Comparison{view: v, base: b}
 	paths := map[string]bool{}
 	for path := range b.Entries {
 		paths[path] = true
@@ -81,8 +86,8 @@ type seen struct {
 }
 
 // look returns what is in the view, or in the original. Links of the original are those that a view would have.
-func (v *View) look(b *base, root string, then func(*baseEntry) signature) (map[string]seen, error) {
-	all, err := list(root, v.store.Dir(), func(path string) bool {
+func (v *View) look(b *base, in *beneath.Folder, then func(*baseEntry) signature) (map[string]seen, error) {
+	all, err := list(in, v.store.Dir(), func(path string) bool {
 		return !b.Shared[path] && filepath.Base(path) != ".git"
 	})
 	if err != nil {
@@ -93,19 +98,16 @@ func (v *View) look(b *base, root string, then func(*baseEntry) signature) (map[
 		if b.Shared[l.path] || l.closed || slices.Contains(strings.Split(l.path, "/"), ".git") {
 			continue
 		}
-		path := filepath.Join(root, l.path)
-		e, err := entryOf(path, l.info)
+		e, err := entryOf(in, l.path, l.info)
 		now := seen{e, signatureOf(l.info)}
 		if err == nil && e.Kind == regular {
 			if was, ok := b.Entries[l.path]; ok && then(&was).tells(now.signature, b.Taken) {
 				now.Digest = was.Is.Digest
 			} else {
-				var ref state.BlobRef
-				ref, err = state.RefOf(path)
-				now.Digest = ref.Digest
+				now.Digest, err = digestOf(in, l.path)
 			}
 		}
-		if e.Kind == link && root == v.Original {
+		if e.Kind == link && in.Path() == v.Original {
 			now.Target = redirected(e.Target, l.path, v.Original, v.Folder)
 		}
 		if err := ignoreGone(err); err != nil {
@@ -116,6 +118,24 @@ func (v *View) look(b *base, root string, then func(*baseEntry) signature) (map[
 		}
 	}
 	return found, nil
+}
+
+// folders opens the view and the original.
+func (v *View) folders() (mine, theirs *beneath.Folder, err error) {
+	if mine, err = beneath.Open(v.Folder); err == nil {
+		theirs, err = beneath.Open(v.Original)
+	}
+	return mine, theirs, err
+}
+
+func digestOf(in *beneath.Folder, path string) (state.Digest, error) {
+	file, err := in.File(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	ref, err := state.RefOf(file)
+	return ref.Digest, err
 }
 
 // add notes how a path differs.
@@ -175,30 +195,40 @@ const mostText = 1 << 20
 // Texts returns what a file of the original is now, and what that of the view is. ok is false where one of them is no
 // text, or a long one.
 func (v *View) Texts(x *Change) (original, view string, ok bool) {
-	original, ok = textOf(v.Original, x.Path, x.original.Kind)
-	view, also := textOf(v.Folder, x.Path, x.view.Kind)
+	mine, theirs, err := v.folders()
+	if err != nil {
+		return "", "", false
+	}
+	defer mine.Close()
+	defer theirs.Close()
+	original, ok = textOf(theirs, x.Path, x.original.Kind)
+	view, also := textOf(mine, x.Path, x.view.Kind)
 	return original, view, ok && also
 }
 
-func textOf(root, path string, k kind) (string, bool) {
+func textOf(in *beneath.Folder, path string, k kind) (string, bool) {
 	if k == nothing {
 		return "", true
 	}
-	full := filepath.Join(root, path)
-	if info, err := os.Lstat(full); err != nil || k != regular || info.Size() > mostText {
+	if info, err := in.Info(path); err != nil || k != regular || info.Size > mostText {
 		return "", false
 	}
-	data, err := os.ReadFile(full)
+	data, err := in.ReadFile(path)
 	return string(data), err == nil && utf8.Valid(data) && !strings.ContainsRune(string(data), 0)
 }
 
 // Size returns the number of bytes of a file in the view.
 func (v *View) Size(x *Change) int64 {
-	info, err := os.Lstat(filepath.Join(v.Folder, x.Path))
-	if err != nil || !info.Mode().IsRegular() {
+	in, err := beneath.Open(v.Folder)
+	if err != nil {
 		return 0
 	}
-	return info.Size()
+	defer in.Close()
+	info, err := in.Info(x.Path)
+	if err != nil || !info.Regular() {
+		return 0
+	}
+	return info.Size
 }
 
 // Modes returns the permissions in the original and in the view, where they differ.

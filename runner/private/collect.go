@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -62,11 +63,14 @@ func Abandoned(ctx context.Context, store *state.Store, keep bool) (count int, b
 
 // sizeOf returns the number of bytes of the files in a folder.
 func sizeOf(root string) (bytes int64) {
-	_ = filepath.WalkDir(root, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				bytes += info.Size()
-			}
+	in, err := beneath.Open(root)
+	if err != nil {
+		return 0
+	}
+	defer in.Close()
+	_ = in.Walk(func(_ string, info *beneath.Info, err error) error {
+		if err == nil && info.Regular() {
+			bytes += info.Size
 		}
 		return nil
 	})

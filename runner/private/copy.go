@@ -14,18 +14,19 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // copying copies a folder, and notes what it copied.
 type copying struct {
 	from, to string
-	leads    string // where the copy will lie, for links
-	store    string // is left out
-	original string // whose virtual environments the copy shares
+	src, dst *beneath.Folder // the same, held
+	leads    string          // where the copy will lie, for links
+	store    string          // is left out
+	original string          // whose virtual environments the copy shares
 
 	base    *base
 	shared  atomic.Bool // blocks, by the file system
@@ -42,10 +43,7 @@ type copying struct {
 func (c *copying) run() error {
 	c.base = &base{Entries: map[string]baseEntry{}, Shared: map[string]bool{}}
 	c.inodes = map[uint64]string{}
-	all, err := list(c.from, c.store, func(path string) bool { return !isEnvironment(filepath.Join(c.from, path)) })
-	if err == nil {
-		err = os.Mkdir(c.to, 0o700)
-	}
+	all, err := c.begin()
 	var files []listed
 	for i := 0; i < len(all) && err == nil; i++ {
 		var isFile bool
@@ -69,17 +67,31 @@ func (c *copying) run() error {
 	return err
 }
 
+// begin makes the folder of the copy, and lists what goes there.
+func (c *copying) begin() (all []listed, err error) {
+	if c.src, err = beneath.Open(c.from); err != nil {
+		return nil, err
+	}
+	all, err = list(c.src, c.store, func(path string) bool { return !isEnvironment(c.src, path) })
+	if err == nil {
+		err = os.Mkdir(c.to, 0o700)
+	}
+	if err == nil {
+		c.dst, err = beneath.Open(c.to)
+	}
+	return all, err
+}
+
 // place makes what is not a regular file, and reports whether l is one that is to be copied.
 func (c *copying) place(l *listed) (isFile bool, err error) {
-	to := filepath.Join(c.to, l.path)
-	e, err := entryOf(filepath.Join(c.from, l.path), l.info)
+	e, err := entryOf(c.src, l.path, l.info)
 	if err != nil {
 		return false, ignoreGone(err)
 	}
 	switch {
-	case e.Kind == folder && isEnvironment(filepath.Join(c.from, l.path)):
+	case e.Kind == folder && isEnvironment(c.src, l.path):
 		c.base.Shared[l.path] = true
-		return false, os.Symlink(filepath.Join(c.original, l.path), to)
+		return false, c.dst.Symlink(filepath.Join(c.original, l.path), l.path)
 	case e.Kind == folder:
 		c.folders = append(c.folders, *l)
 		if l.closed {
@@ -87,20 +99,20 @@ func (c *copying) place(l *listed) (isFile bool, err error) {
 		} else {
 			c.base.Entries[l.path] = baseEntry{Is: e}
 		}
-		return false, os.Mkdir(to, 0o700)
+		return false, c.dst.Mkdir(l.path, 0o700)
 	case e.Kind == link:
 		e.Target = redirected(e.Target, l.path, c.from, c.leads)
 		c.base.Entries[l.path] = baseEntry{Is: e}
-		return false, os.Symlink(e.Target, to)
+		return false, c.dst.Symlink(e.Target, l.path)
 	case e.Kind != regular:
 		return false, nil
 	}
-	if st, ok := l.info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
-		if first := c.inodes[uint64(st.Ino)]; first != "" {
+	if l.info.Links > 1 {
+		if first := c.inodes[l.info.Inode]; first != "" {
 			c.aliases = append(c.aliases, [2]string{l.path, first})
 			return false, nil
 		}
-		c.inodes[uint64(st.Ino)] = l.path
+		c.inodes[l.info.Inode] = l.path
 	}
 	return true, nil
 }
@@ -135,12 +147,12 @@ func (c *copying) alias(path, first string) error {
 	if !ok {
 		return nil // it was deleted meanwhile
 	}
-	if err := os.Link(filepath.Join(c.to, first), filepath.Join(c.to, path)); err != nil {
+	if err := c.dst.Link(first, path); err != nil {
 		return err
 	}
 	c.base.Entries[path] = e
 	for _, name := range []string{path, first} { // another name changes the signature
-		info, err := os.Lstat(filepath.Join(c.to, name))
+		info, err := c.dst.Info(name)
 		if err != nil {
 			return err
 		}
@@ -154,20 +166,19 @@ func (c *copying) alias(path, first string) error {
 // finishFolders sets permissions and times of folders, the innermost first.
 func (c *copying) finishFolders() error {
 	slices.Reverse(c.folders)
-	root, err := os.Lstat(c.from)
+	root, err := c.src.Info(".")
 	if err != nil {
 		return err
 	}
-	for _, l := range append(c.folders, listed{info: root}) {
-		path := filepath.Join(c.to, l.path)
-		if err := os.Chtimes(path, time.Time{}, l.info.ModTime()); err != nil {
+	for _, l := range append(c.folders, listed{path: ".", info: root}) {
+		if err := c.dst.SetTime(l.path, l.info.Time); err != nil {
 			return err
 		}
-		mode := l.info.Mode() & modeBits
+		mode := l.info.Mode & modeBits
 		if l.closed {
 			mode = 0 // whoever runs here can read neither
 		}
-		if err := os.Chmod(path, mode); err != nil {
+		if err := c.dst.Chmod(l.path, mode); err != nil {
 			return err
 		}
 	}
@@ -179,19 +190,18 @@ const attempts = 5
 
 // copyFile copies a regular file. It returns nil where the file is gone.
 func (c *copying) copyFile(path string) (*baseEntry, error) {
-	from, to := filepath.Join(c.from, path), filepath.Join(c.to, path)
 	for range attempts {
-		src, err := os.Open(from)
+		src, err := c.src.File(path)
 		if errors.Is(err, fs.ErrPermission) {
 			c.mu.Lock()
 			c.base.Shared[path] = true // nobody here can read either
 			c.mu.Unlock()
-			return nil, os.WriteFile(to, nil, 0)
+			return nil, c.dst.Replace(path, beneath.Attributes{}, func(*beneath.Content) error { return nil })
 		}
 		if err != nil {
 			return nil, ignoreGone(err)
 		}
-		e, err := c.copyOpen(src, to)
+		e, err := c.copyOpen(src, path)
 		_ = src.Close()
 		if e != nil || err != nil {
 			return e, err
@@ -199,37 +209,31 @@ func (c *copying) copyFile(path string) (*baseEntry, error) {
 	}
 	return nil, &state.Error{
 		Code:    state.CodeBusy,
-		Message: fmt.Sprintf("%s is being written while it is copied", from),
+		Message: fmt.Sprintf("%s is being written while it is copied", filepath.Join(c.from, path)),
 		Hint:    "wait until the program that writes it has ended, and try again",
 	}
 }
 
-// copyOpen returns nil where the file was written meanwhile.
+// copyOpen copies an open file to a name of c.dst. It returns nil where the file was written meanwhile.
 func (c *copying) copyOpen(src *os.File, to string) (*baseEntry, error) {
-	info, err := src.Stat()
+	info, err := beneath.Described(src)
 	if err != nil {
 		return nil, err
 	}
-	dst, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	mode := info.Mode & modeBits
+	var digest state.Digest
+	err = c.dst.Replace(to, beneath.Attributes{Mode: mode, Time: info.Time}, func(to *beneath.Content) error {
+		digest, err = c.content(to, src, info)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	digest, err := c.content(dst, src, info)
-	mode := info.Mode() & modeBits
-	if err == nil {
-		err = dst.Chmod(mode)
-	}
-	if err = errors.Join(err, dst.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Chtimes(to, time.Time{}, info.ModTime()); err != nil {
-		return nil, err
-	}
-	after, err := src.Stat()
+	after, err := beneath.Described(src)
 	if err != nil || signatureOf(after) != signatureOf(info) {
-		return nil, errors.Join(err, os.Remove(to))
+		return nil, errors.Join(err, c.dst.Remove(to))
 	}
-	copied, err := os.Lstat(to)
+	copied, err := c.dst.Info(to)
 	if err != nil {
 		return nil, err
 	}
@@ -240,21 +244,18 @@ func (c *copying) copyOpen(src *os.File, to string) (*baseEntry, error) {
 }
 
 // content copies the content of a file, and returns its digest.
-func (c *copying) content(dst, src *os.File, info fs.FileInfo) (state.Digest, error) {
+func (c *copying) content(dst *beneath.Content, src *os.File, info *beneath.Info) (state.Digest, error) {
 	h := sha256.New()
-	if !c.unable.Load() && info.Size() > 0 {
-		if clone(dst, src) {
+	if !c.unable.Load() && info.Size > 0 {
+		if clone(dst.File(), src) {
 			c.shared.Store(true)
 			_, err := io.Copy(h, src)
 			return state.Digest(hex.EncodeToString(h.Sum(nil))), err
 		}
 		c.unable.Store(true)
 	}
-	sparse := false
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		sparse = int64(st.Blocks)*512 < info.Size()
-	}
-	buffer := make([]byte, min(max(info.Size()+1, 512), 1<<18))
+	sparse := info.Blocks*512 < info.Size
+	buffer := make([]byte, min(max(info.Size+1, 512), 1<<18))
 	at := int64(0)
 	for {
 		n, err := src.Read(buffer)

@@ -3,13 +3,13 @@ package private
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -47,19 +47,24 @@ func (s signature) tells(now signature, at int64) bool {
 	return s == now && s != signature{} && s.Modified < at-int64(settled)
 }
 
+// signatureOf returns the signature of a file.
+func signatureOf(info *beneath.Info) signature {
+	return signature{Size: info.Size, Modified: info.Time.UnixNano(), Changed: info.Changed, Inode: info.Inode}
+}
+
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // entryOf returns what is at a path, without the digest of a file. Of what is neither file, folder nor link it is
 // nothing.
-func entryOf(path string, info fs.FileInfo) (e entry, err error) {
-	switch mode := info.Mode(); {
+func entryOf(in *beneath.Folder, path string, info *beneath.Info) (e entry, err error) {
+	switch mode := info.Mode; {
 	case mode.IsRegular():
 		e = entry{Kind: regular, Mode: mode & modeBits}
 	case mode.IsDir():
 		e = entry{Kind: folder, Mode: mode & modeBits}
 	case mode&fs.ModeSymlink != 0:
 		e.Kind = link
-		e.Target, err = os.Readlink(path)
+		e.Target, err = in.Readlink(path)
 	}
 	return e, err
 }
@@ -67,7 +72,7 @@ func entryOf(path string, info fs.FileInfo) (e entry, err error) {
 // listed is one path of a folder.
 type listed struct {
 	path   string // relative
-	info   fs.FileInfo
+	info   *beneath.Info
 	closed bool // a folder whose content may not be read
 }
 
@@ -76,28 +81,21 @@ var notCopied = []string{".xstate", "__pycache__"}
 
 // list returns what is in a folder, each folder before what is in it, in the order of names. It leaves out notCopied,
 // the store, and what is in the folders that inside refuses.
-func list(root, store string, inside func(path string) bool) (all []listed, err error) {
-	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if path == root {
-			return err
-		}
-		if e.IsDir() && (slices.Contains(notCopied, e.Name()) || path == store) {
+func list(in *beneath.Folder, store string, inside func(path string) bool) (all []listed, err error) {
+	err = in.Walk(func(path string, info *beneath.Info, err error) error {
+		switch {
+		case info == nil && path != "." && errors.Is(err, fs.ErrPermission): // the second visit of a folder
+			all[slices.IndexFunc(all, func(l listed) bool { return l.path == path })].closed = true
 			return fs.SkipDir
-		}
-		rel := path[len(root)+1:]
-		if err != nil && e.IsDir() && errors.Is(err, fs.ErrPermission) { // the second visit of a folder
-			all[slices.IndexFunc(all, func(l listed) bool { return l.path == rel })].closed = true
-			return fs.SkipDir
-		}
-		if err != nil {
+		case err != nil:
 			return ignoreGone(err)
 		}
-		info, err := e.Info()
-		if err != nil {
-			return ignoreGone(err)
+		full := filepath.Join(in.Path(), path)
+		if info.Mode.IsDir() && (slices.Contains(notCopied, filepath.Base(path)) || full == store) {
+			return fs.SkipDir
 		}
-		all = append(all, listed{path: rel, info: info})
-		if e.IsDir() && !inside(rel) {
+		all = append(all, listed{path: path, info: info})
+		if info.Mode.IsDir() && !inside(path) {
 			return fs.SkipDir
 		}
 		return nil
@@ -116,8 +114,8 @@ func ignoreGone(err error) error {
 }
 
 // isEnvironment reports whether a folder is a virtual environment, whose programs name its path.
-func isEnvironment(path string) bool {
-	_, err := os.Lstat(filepath.Join(path, "pyvenv.cfg"))
+func isEnvironment(in *beneath.Folder, path string) bool {
+	_, err := in.Info(filepath.Join(path, "pyvenv.cfg"))
 	return err == nil
 }
 

@@ -108,7 +108,7 @@ func newMaking(ctx context.Context, store *state.Store, name string, parent *sta
 		return nil, failed("make a private folder", err)
 	}
 	if m.lock, _, err = state.LockFolder(m.temp); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(m.temp))
+		return nil, errors.Join(err, removeAll(m.temp))
 	}
 	return m, nil
 }

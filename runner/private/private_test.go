@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -228,7 +229,7 @@ func TestFork(t *testing.T) {
 		t.Error("hard links were not kept")
 	}
 	info, _ := os.Stat(filepath.Join(v.Folder, "holes"))
-	if signatureOf(info).Size != 16<<20 || sizeOnDisk(info) > 1<<20 {
+	if info.Size() != 16<<20 || sizeOnDisk(info) > 1<<20 {
 		t.Errorf("a sparse file takes %d bytes", sizeOnDisk(info))
 	}
 	if c := compare(t, v); len(c.Changes)+len(c.Behind) > 0 {
@@ -573,7 +574,7 @@ func running(ended chan struct{}) bool {
 }
 
 func signatureAt(path string) signature {
-	info, err := os.Lstat(path)
+	info, err := beneath.Look(path)
 	if err != nil {
 		return signature{}
 	}
@@ -619,3 +620,25 @@ func exists(path string) bool {
 }
 
 func sizeOnDisk(info fs.FileInfo) int64 { return int64(info.Sys().(*syscall.Stat_t).Blocks) * 512 }
+
+// TestApplyThroughLink: between the comparison and the changes, a folder of the original becomes a link to a neighbour.
+func TestApplyThroughLink(t *testing.T) {
+	root, store := newStore(t, map[string]string{"sub/a": "1"})
+	v := fork(t, store, "v", "s")
+	write(t, v.Folder, map[string]string{"sub/new": "chosen"})
+	outside := t.TempDir()
+	write(t, outside, map[string]string{"a": "1"})
+	c := compare(t, v)
+	if err := os.RemoveAll(filepath.Join(root, "sub")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(root, "sub")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(t.Context(), state.Origin{}); err == nil {
+		t.Error("Apply writes through a link")
+	}
+	if got := read(t, outside); len(got) != 1 || got["a"] != "1" {
+		t.Errorf("outside: %q", got)
+	}
+}

@@ -3,7 +3,6 @@ package private
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate/state"
@@ -24,12 +23,12 @@ func (v *View) Refresh(ctx context.Context) error {
 	}
 	paths := append(c.Paths(), c.Behind...)
 	for i := len(paths) - 1; i >= 0 && err == nil; i-- { // what is in a folder goes before it
-		err = v.withdraw(paths[i])
+		err = c.withdraw(paths[i])
 	}
 	if err == nil {
 		err = v.linkNeighbours()
 	}
-	all := &copying{from: v.Original, to: v.Folder, leads: v.Folder, base: c.base}
+	all := &copying{from: v.Original, to: v.Folder, src: c.theirs, dst: c.mine, leads: v.Folder, base: c.base}
 	for i := 0; i < len(paths) && err == nil; i++ {
 		err = v.renew(all, paths[i])
 	}
@@ -47,24 +46,19 @@ func (v *View) Refresh(ctx context.Context) error {
 }
 
 // withdraw removes a path of the view, unless it is a folder in both.
-func (v *View) withdraw(path string) error {
-	theirs, err := os.Lstat(filepath.Join(v.Original, path))
-	if err == nil && theirs.IsDir() {
-		if mine, err := os.Lstat(filepath.Join(v.Folder, path)); err == nil && mine.IsDir() {
+func (c *Comparison) withdraw(path string) error {
+	theirs, err := c.theirs.Info(path)
+	if err == nil && theirs.Mode.IsDir() {
+		if mine, err := c.mine.Info(path); err == nil && mine.Mode.IsDir() {
 			return nil
 		}
 	}
-	err = os.Remove(filepath.Join(v.Folder, path))
-	if err == nil || isGone(err) {
-		return nil
-	}
-	return os.RemoveAll(filepath.Join(v.Folder, path)) // bytecode is in it
+	return ignoreGone(c.mine.RemoveAll(path)) // bytecode may be in it
 }
 
 // renew copies a path from the original, and notes it in the base.
 func (v *View) renew(all *copying, path string) error {
-	from, to := filepath.Join(v.Original, path), filepath.Join(v.Folder, path)
-	info, err := os.Lstat(from)
+	info, err := all.src.Info(path)
 	if isGone(err) {
 		delete(all.base.Entries, path)
 		return nil
@@ -72,18 +66,18 @@ func (v *View) renew(all *copying, path string) error {
 	if err != nil {
 		return err
 	}
-	e, err := entryOf(from, info)
+	e, err := entryOf(all.src, path, info)
 	if err != nil {
 		return err
 	}
 	switch e.Kind {
 	case folder:
-		if err := errors.Join(os.MkdirAll(to, 0o777), os.Chmod(to, e.Mode)); err != nil {
+		if err := errors.Join(all.dst.MkdirAll(path, 0o777), all.dst.Chmod(path, e.Mode)); err != nil {
 			return err
 		}
 	case link:
 		e.Target = redirected(e.Target, path, v.Original, v.Folder)
-		if err := os.Symlink(e.Target, to); err != nil {
+		if err := all.dst.Symlink(e.Target, path); err != nil {
 			return err
 		}
 	case regular:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -127,18 +128,17 @@ func (v *View) In(path string) string {
 	return path
 }
 
-// removeAll removes a folder in which a program may have taken permissions away.
-func removeAll(folder string) error {
-	if os.RemoveAll(folder) == nil {
+// removeAll removes a folder of the store in which a program may have taken permissions away.
+func removeAll(path string) error {
+	in, err := beneath.Open(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(folder)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return in.RemoveAll(filepath.Base(path))
 }
 
 // failed is the error of something that the file system did not do.

@@ -8,12 +8,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -86,6 +88,9 @@ func (x *replaying) layOut() error {
 	if err := os.MkdirAll(x.folder, 0o777); err != nil {
 		return err
 	}
+	if err := x.open(); err != nil {
+		return err
+	}
 	in := x.readInputs()
 	for name, d := range in.content {
 		if err := x.putInput(name, d); err != nil {
@@ -108,8 +113,7 @@ func (x *replaying) layOut() error {
 	for name, d := range in.modes {
 		var mode uint32
 		if _, err := fmt.Sscanf(string(d), "%o", &mode); err == nil {
-			if err := os.Chmod(filepath.Join(x.folder, name), fs.FileMode(mode)); err != nil &&
-				!errors.Is(err, fs.ErrNotExist) {
+			if err := x.copy.Chmod(name, fs.FileMode(mode)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -120,6 +124,23 @@ func (x *replaying) layOut() error {
 		}
 	}
 	return nil
+}
+
+// open opens the copy of the workspace and the workspace itself.
+func (x *replaying) open() (err error) {
+	if x.copy, err = beneath.Open(x.folder); err != nil {
+		return err
+	}
+	x.present, err = beneath.Open(x.config.Workspace)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	gone := filepath.Join(x.root, "gone")
+	if err := os.MkdirAll(gone, 0o700); err != nil {
+		return err
+	}
+	x.present, err = beneath.Open(gone)
+	return err
 }
 
 // putTime sets the file time that the program saw, if it is recorded.
@@ -135,31 +156,33 @@ func (x *replaying) putTime(name string, d state.Digest) error {
 	if err := x.putPresent(name, false); err != nil {
 		return err
 	}
-	return os.Chtimes(filepath.Join(x.folder, name), time.Time{}, time.Unix(0, at))
+	return x.copy.SetTime(name, time.Unix(0, at))
 }
 
 // putInput creates one file with its recorded content. If that content is lost, it uses the present content and reports
 // it.
 func (x *replaying) putInput(name string, d state.Digest) error {
-	path, now := filepath.Join(x.folder, name), filepath.Join(x.config.Workspace, name)
 	target, isLink := strings.CutPrefix(string(d), "symlink:")
 	switch {
 	case d == state.Absent:
 		return nil
 	case d == "directory":
-		return os.MkdirAll(path, 0o777)
+		return x.copy.MkdirAll(name, 0o777)
 	case isLink:
-		return x.made(path, func() error { return os.Symlink(target, path) })
+		return x.made(name, func() error { return x.copy.Symlink(target, name) })
 	}
-	return x.made(path, func() error {
-		ok, err := x.subject.Store().BlobToFile(d, path)
-		if err != nil {
+	return x.made(name, func() error {
+		err := x.copy.Replace(name, x.attributes(name, d), func(c *beneath.Content) error {
+			ok, err := x.subject.Store().CopyBlob(c, d)
+			if err == nil && !ok {
+				err = errNotKept
+			}
+			return err
+		})
+		if !errors.Is(err, errNotKept) {
 			return err
 		}
-		if ok {
-			return x.age(name, path, d)
-		}
-		have, err := copyFile(now, path)
+		have, err := x.takeFile(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			x.miss(Missing{Step: x.step.Number, What: "file:" + name, Why: "it is gone, and its content was not kept"})
@@ -180,52 +203,48 @@ func (x *replaying) putInput(name string, d state.Digest) error {
 	})
 }
 
-func (x *replaying) made(path string, do func() error) error {
-	if _, err := os.Lstat(path); err == nil {
+var errNotKept = errors.New("the store does not have the content")
+
+func (x *replaying) made(name string, do func() error) error {
+	if _, err := x.copy.Info(name); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := x.copy.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return err
 	}
 	return do()
 }
 
-// age sets the permissions and the time of a file from the store, as far as they are known.
-func (x *replaying) age(name, path string, d state.Digest) error {
-	mode, at := fs.FileMode(0), time.Time{}
-	if info, err := os.Lstat(filepath.Join(x.config.Workspace, name)); err == nil {
-		mode, at = info.Mode().Perm(), info.ModTime()
+// attributes are the permissions and the time of a file from the store, as far as they are known.
+func (x *replaying) attributes(name string, d state.Digest) beneath.Attributes {
+	a := beneath.Attributes{Mode: 0o644}
+	if info, err := x.present.Info(name); err == nil && !info.Link() {
+		a = beneath.Attributes{Mode: info.Mode.Perm(), Time: info.Time}
 	}
 	if r := x.files[name]; r.Base == d && r.Time != 0 {
-		at = time.Unix(0, r.Time)
+		a.Time = time.Unix(0, r.Time)
 	}
-	if at.IsZero() {
-		at = x.step.Time
+	if a.Time.IsZero() {
+		a.Time = x.step.Time
 	}
-	if mode != 0 {
-		if err := os.Chmod(path, mode); err != nil {
-			return err
-		}
-	}
-	return os.Chtimes(path, time.Time{}, at)
+	return a
 }
 
 // putPresent creates a path for which the program only checked the existence.
 func (x *replaying) putPresent(name string, directory bool) error {
-	path := filepath.Join(x.folder, name)
-	return x.made(path, func() error {
+	return x.made(name, func() error {
 		if r, written := x.files[name]; written && r.Base != state.Absent {
 			return x.putInput(name, r.Base)
 		}
-		info, err := os.Lstat(filepath.Join(x.config.Workspace, name))
-		if directory || err == nil && info.IsDir() {
-			return os.Mkdir(path, 0o777)
+		info, err := x.present.Info(name)
+		if directory || err == nil && info.Mode.IsDir() {
+			return x.copy.Mkdir(name, 0o777)
 		}
-		if err == nil && info.Mode().IsRegular() {
-			_, err = copyFile(filepath.Join(x.config.Workspace, name), path)
+		if err == nil && info.Regular() {
+			_, err = x.takeFile(name)
 			return err
 		}
-		return os.WriteFile(path, nil, 0o666)
+		return x.copy.Replace(name, beneath.Attributes{Mode: 0o644}, func(*beneath.Content) error { return nil })
 	})
 }
 
@@ -235,7 +254,7 @@ func (x *replaying) putListed(in *inputs, k depgraph.Key, d state.Digest) error 
 		return nil
 	}
 	dir, counts := k.Listing()
-	if err := os.MkdirAll(filepath.Join(x.folder, dir), 0o777); err != nil {
+	if err := x.copy.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
 	names, err := x.listing(dir, d)
@@ -278,14 +297,13 @@ func (x *replaying) listing(dir string, d state.Digest) ([]string, error) {
 	if ok {
 		return quotedList(strings.TrimPrefix(string(data), "listing ")), nil
 	}
-	entries, err := os.ReadDir(filepath.Join(x.config.Workspace, dir))
+	entries, err := x.present.Names(dir)
 	if err != nil {
 		x.miss(Missing{Step: x.step.Number, What: "dir:" + dir, Why: "it is gone, and what it listed was not kept"})
 		return nil, nil
 	}
 	var names []string
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range entries {
 		r, written := x.files[filepath.Join(dir, name)]
 		if name != ".xstate" && name != "__pycache__" && (!written || r.Base != state.Absent) {
 			names = append(names, name)
@@ -310,42 +328,36 @@ func quotedList(text string) []string {
 	}
 }
 
-// copyFile copies a regular file with its permissions and time, and returns the digest of what it copied.
-func copyFile(from, to string) (state.Digest, error) {
-	info, err := os.Lstat(from)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
+// takeFile copies a regular file of the workspace with its permissions and time, and returns the digest of what it
+// copied.
+func (x *replaying) takeFile(name string) (state.Digest, error) {
+	src, err := x.present.File(name)
+	if errors.Is(err, beneath.ErrNotRegular) {
 		return "", fs.ErrNotExist
 	}
-	src, err := os.Open(from)
 	if err != nil {
 		return "", err
 	}
 	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	info, err := beneath.Described(src)
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(dst, h), src)
-	if err = errors.Join(err, dst.Close()); err != nil {
-		return "", err
-	}
-	if err := os.Chmod(to, info.Mode().Perm()); err != nil {
-		return "", err
-	}
-	return state.Digest(hex.EncodeToString(h.Sum(nil))), os.Chtimes(to, time.Time{}, info.ModTime())
+	attributes := beneath.Attributes{Mode: info.Mode.Perm(), Time: info.Time}
+	err = x.copy.Replace(name, attributes, func(c *beneath.Content) error {
+		_, err := io.Copy(io.MultiWriter(c, h), src)
+		return err
+	})
+	return state.Digest(hex.EncodeToString(h.Sum(nil))), err
 }
 
 // removeAll removes a folder in which a program may have taken permissions away.
 func removeAll(folder string) {
-	_ = filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(folder)
+	in, err := beneath.Open(filepath.Dir(folder))
+	if err != nil {
+		return
+	}
+	defer in.Close()
+	_ = in.RemoveAll(filepath.Base(folder))
 }

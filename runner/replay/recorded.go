@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -81,7 +82,9 @@ type replaying struct {
 	executed map[nodeRef]bool
 	ours     map[state.Digest]bool // digests of code as this engine has them
 	engine   *runner.Engine
-	folder   string // the copy of the workspace
+	folder   string          // the copy of the workspace
+	copy     *beneath.Folder // the same, held
+	present  *beneath.Folder // the workspace as it is now; an empty one where it is gone
 	found    *RunReport
 }
 

@@ -63,3 +63,15 @@ func (l *Limits) forbid(name, target string) bool {
 	}
 	return true
 }
+
+// BoundsFiles reports whether this system keeps the processes of a box from files that their bounds do not name.
+func BoundsFiles() bool {
+	o := offersNow()
+	return o.Landlock > 0 || o.Namespaces
+}
+
+// OwnsFile reports whether a file is in a folder that only the boxes of a workspace use.
+func OwnsFile(workspace, path string) bool {
+	temp := folderName(workspace)
+	return within(path, temp) || within(path, temp+cachesSuffix)
+}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/xstate-engine/xstate/runner/beneath"
 )
 
 // images saves what is at a path before it changes.
@@ -43,7 +45,7 @@ func (i *images) save(f *found, image *Image) error {
 		image.Copy = "directory"
 	case unix.S_IFLNK:
 		var target string
-		target, err = os.Readlink(f.path)
+		target, err = readlink(f.path)
 		image.Copy = "symlink:" + target
 	default:
 		image.Copy = "special"
@@ -65,7 +67,7 @@ func (i *images) announce(p string, image *Image) error {
 	if err != nil {
 		return err
 	}
-	j, err := os.OpenFile(i.journal, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	j, err := os.OpenFile(i.journal, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err
 	}
@@ -74,9 +76,23 @@ func (i *images) announce(p string, image *Image) error {
 	return err
 }
 
-// copy copies a file into the spool. Where the file system can, the two share their blocks.
+// readlink returns the target of a link at a canonical path.
+func readlink(p string) (string, error) {
+	in, name, err := beneath.Exactly(p)
+	if err != nil {
+		return "", err
+	}
+	return in.Readlink(name)
+}
+
+// copy copies a file into the spool. Where the file system can, the two share their blocks. The path is canonical, and
+// the bounds allow it. Another thread may have put a link on the way to it since then, which is not followed.
 func (i *images) copy(p string) (string, error) {
-	from, err := os.OpenFile(p, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	in, base, err := beneath.Exactly(p)
+	if err != nil {
+		return "", err
+	}
+	from, err := in.File(base)
 	if err != nil {
 		return "", err
 	}

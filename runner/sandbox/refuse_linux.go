@@ -27,11 +27,18 @@ var never = []struct {
 	}},
 }
 
-// modes are calls that set permissions, and the argument with them. A program with the rights of its owner would keep
-// them for whoever runs it outside of the box.
+// modes are calls that set permissions, and the argument with them. A program with the rights of its owner, or of its
+// group, would keep them for whoever runs it outside of the box. A filter does not know folders from files, so a folder
+// whose files get its group is refused, too.
 var modes = append([]struct{ number, arg int }{
 	{unix.SYS_OPENAT, 3}, {unix.SYS_MKNODAT, 2}, {unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2},
 }, ownModes...)
+
+// sharedCalls are the calls of System V's and POSIX's memory, semaphores and queues. Those of another process are used
+// by their number, without a call that asks for it.
+var sharedCalls = []int{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP,
+	unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK}
 
 const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
@@ -70,11 +77,11 @@ func refusals(offers Offers, supervised bool) []unix.SockFilter {
 		p = append(p, onCall(unix.SYS_PROCESS_VM_READV, eperm)...)
 	}
 	for _, m := range modes {
-		p = append(p, unless(m.number, m.arg, jump(unix.BPF_JSET, unix.S_ISUID, 0, 1), eperm)...)
+		p = append(p, unless(m.number, m.arg, jump(unix.BPF_JSET, unix.S_ISUID|unix.S_ISGID, 0, 1), eperm)...)
 	}
 	p = append(p, refusedSockets(offers, supervised)...)
 	if !offers.Namespaces {
-		for _, number := range []int{unix.SYS_SHMGET, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN} {
+		for _, number := range sharedCalls {
 			p = append(p, onCall(number, giveError(unix.ENOSYS))...) // they are shared with all processes of the user
 		}
 	}

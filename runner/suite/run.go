@@ -66,6 +66,9 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 		return false, err
 	}
 	spool, err := os.MkdirTemp(store, "spool-tests-")
+	if err == nil {
+		spool, err = filepath.EvalSymlinks(spool)
+	}
 	if err != nil {
 		return false, fmt.Errorf("make a folder for what the tests print: %w", err)
 	}
@@ -200,7 +203,7 @@ func (p *suiteProcess) tell(n int) {
 // lost finds the test that ended the process, and reports whether there is one. note is the file where the process left
 // the number of the test that it began last.
 func (p *suiteProcess) lost(note string) (bool, error) {
-	text, err := os.ReadFile(note)
+	text, err := kernel.ReadSpooled(note)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || bad != nil || n >= len(p.items) {
 		return false, nil

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -133,7 +132,11 @@ func (s *Suite) textAt(k depgraph.Key) state.Digest {
 	if unit == "" || src == nil || src.Units[unit].From == 0 {
 		return s.baseState.OnDisk(file)
 	}
-	data, err := os.ReadFile(s.baseState.Path(file))
+	folder, in, err := s.baseState.Place(file)
+	if err != nil {
+		return state.Absent
+	}
+	data, err := folder.ReadFile(in)
 	if err != nil {
 		return state.Absent
 	}

@@ -306,11 +306,14 @@ func (in *importer) base(name string, d state.Digest) (bool, error) {
 		return false, fmt.Errorf("import a file: %w", err)
 	}
 	defer os.Remove(f.Name())
-	_, err = io.Copy(f, r)
-	if closed := f.Close(); err != nil || closed != nil {
+	defer f.Close()
+	if _, err = io.Copy(f, r); err != nil {
 		return false, nil
 	}
-	ref, err := in.store.PutBase(f.Name())
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
+		return false, fmt.Errorf("import a file: %w", err)
+	}
+	ref, err := in.store.PutBase(f)
 	return ref.Digest == d, err
 }
 

@@ -115,6 +115,9 @@ func (d *document) picture(t *patch.Text, destination string) (media string, dat
 			name = plain
 		}
 		f, _ := figureOf(state.Output{Data: t.Attachments[name]})
+		if !isPicture(f.Media, f.Data) {
+			return "", nil
+		}
 		return f.Media, f.Data
 	}
 	name, err := url.PathUnescape(destination)
@@ -122,7 +125,7 @@ func (d *document) picture(t *patch.Text, destination string) (media string, dat
 	if err != nil || media == "" || strings.Contains(name, ":") || d.options.Open == nil {
 		return "", nil
 	}
-	if data, err = d.options.Open(name); err != nil {
+	if data, err = d.options.Open(name); err != nil || !isPicture(media, data) {
 		return "", nil
 	}
 	return media, data

@@ -1,8 +1,11 @@
 package provenance
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/xml"
 	"fmt"
+	"io"
 	"maps"
 	"path"
 	"regexp"
@@ -75,4 +78,41 @@ func mediaOf(name string) string {
 		}
 	}
 	return ""
+}
+
+// isPicture reports whether a content is of the type that its name claims. A file that a text names as a picture may be
+// anything else, and the document is for others.
+func isPicture(media string, data []byte) bool {
+	begins := func(text string) bool { return bytes.HasPrefix(data, []byte(text)) }
+	switch media {
+	case "image/png":
+		return begins("\x89PNG\r\n\x1a\n")
+	case "image/jpeg":
+		return begins("\xff\xd8\xff")
+	case "image/gif":
+		return begins("GIF87a") || begins("GIF89a")
+	case "image/webp":
+		return begins("RIFF") && len(data) >= 12 && string(data[8:12]) == "WEBP"
+	case "image/svg+xml":
+		return isSVG(data)
+	}
+	return false
+}
+
+// isSVG reports whether a text is XML whose outermost element is svg.
+func isSVG(data []byte) bool {
+	d := xml.NewDecoder(bytes.NewReader(data))
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+	outermost := false
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return err == io.EOF && outermost
+		}
+		if e, ok := token.(xml.StartElement); ok && !outermost {
+			if outermost = e.Name.Local == "svg"; !outermost {
+				return false
+			}
+		}
+	}
 }

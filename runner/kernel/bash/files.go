@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
@@ -155,9 +156,13 @@ func (sh *shell) first(d descriptor) string {
 	return sh.open[d.inode]
 }
 
-// image copies a file.
+// image copies a file. Its path is that of an open file, without links.
 func (sh *shell) image(path string) (*kernel.FileBefore, error) {
-	in, err := os.Open(path)
+	folder, name, err := beneath.Exactly(path)
+	if err != nil {
+		return nil, err
+	}
+	in, err := folder.File(name)
 	if err != nil {
 		return nil, err
 	}
@@ -166,17 +171,14 @@ func (sh *shell) image(path string) (*kernel.FileBefore, error) {
 	if err != nil {
 		return nil, err
 	}
-	sh.stored++
-	copied := filepath.Join(sh.launch.Spool, fmt.Sprintf("sh-before-%d", sh.stored))
-	out, err := os.Create(copied)
+	data, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(out, in)
-	if bad := out.Close(); err == nil {
-		err = bad
-	}
-	return &kernel.FileBefore{Copy: copied, Mode: uint32(info.Mode().Perm()), Time: info.ModTime().UnixNano()}, err
+	sh.stored++
+	copied := filepath.Join(sh.launch.Spool, fmt.Sprintf("sh-before-%d", sh.stored))
+	before := &kernel.FileBefore{Copy: copied, Mode: uint32(info.Mode().Perm()), Time: info.ModTime().UnixNano()}
+	return before, kernel.WriteSpooled(copied, data)
 }
 
 // filesAfter tells what is open after a node, and what it wrote through descriptors. after is nil when the shell ended.
@@ -228,11 +230,11 @@ func (sh *shell) filesAfter(seen *kernel.Observation, u *uses, before filesOpen,
 
 // changed reports whether a file is unlike its copy.
 func changed(path string, image *kernel.FileBefore) bool {
-	now, err := os.ReadFile(path)
+	now, err := kernel.ReadSpooled(path) // as strictly: it is the path of an open file
 	if err != nil {
 		return true
 	}
-	was, err := os.ReadFile(image.Copy)
+	was, err := kernel.ReadSpooled(image.Copy)
 	return err != nil || string(now) != string(was)
 }
 

@@ -2,6 +2,7 @@ package bash
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -82,11 +83,20 @@ func (k *bashKernel) Check(_ context.Context, blocks []kernel.Source) ([]kernel.
 func (k *bashKernel) Cite(context.Context, kernel.Citations) error { return nil }
 
 // makePipe makes a pipe at a path and opens it. It is open for reading as well, so that nobody waits for the other end.
+// Another program of the same session may put a file in its place, to which the engine must not write.
 func makePipe(path string) (*os.File, error) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_RDWR, 0)
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s was replaced", path)
+	}
+	return f, nil
 }
 
 // definition is where the program defines a function.

@@ -153,7 +153,7 @@ func (k *bashKernel) start(ctx context.Context) error {
 	p, err := kernel.StartProcess(ctx, c)
 	var bad *kernel.StartError
 	if errors.As(err, &bad) {
-		said, _ := os.ReadFile(filepath.Join(s.launch.Spool, "stderr"))
+		said, _ := kernel.ReadSpooled(filepath.Join(s.launch.Spool, "stderr"))
 		pipe.Close()
 		return broken(s.interpreter.Path, &kernel.StartError{Err: bad.Err, Stderr: bad.Stderr + string(said)})
 	}

@@ -108,7 +108,7 @@ func (sh *shell) serve() {
 // begin starts the shell, with the state of the one before it if there was one.
 func (sh *shell) begin() error {
 	for i, name := range []string{"stdout", "stderr"} {
-		f, err := os.OpenFile(filepath.Join(sh.launch.Spool, name), os.O_RDWR, 0)
+		f, err := kernel.EditSpooled(filepath.Join(sh.launch.Spool, name))
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -234,14 +233,14 @@ func (sh *shell) store(names []string) (any, []byte, error) {
 	sh.stored++
 	path := filepath.Join(sh.launch.Spool, fmt.Sprintf("sh-value-%d", sh.stored))
 	reply["path"] = path
-	return reply, nil, os.WriteFile(path, data, 0o600)
+	return reply, nil, kernel.WriteSpooled(path, data)
 }
 
 // load binds a group. Its names may be others than when it was stored.
 func (sh *shell) load(r request, data []byte) (any, []byte, error) {
 	if r.Path != "" {
 		var err error
-		if data, err = os.ReadFile(r.Path); err != nil {
+		if data, err = kernel.ReadSpooled(r.Path); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -47,8 +45,7 @@ func (u *union) need(ctx context.Context, s space) (kernel.Kernel, error) {
 		of, err := spaceNamed(d)
 		return err != nil || of != s
 	})
-	own.Spool = filepath.Join(own.Spool, string(s)) // each prints into files of its own
-	if err := os.MkdirAll(own.Spool, 0o700); err != nil {
+	if own.Spool, err = kernel.SpoolIn(own.Spool, string(s)); err != nil { // each prints into files of its own
 		return nil, err
 	}
 	k, err := l.Start(ctx, own)

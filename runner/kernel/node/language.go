@@ -148,7 +148,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	p, err := kernel.StartProcess(ctx, c)
 	var bad *kernel.StartError
 	if errors.As(err, &bad) {
-		said, _ := os.ReadFile(filepath.Join(l.Spool, "stderr"))
+		said, _ := kernel.ReadSpooled(filepath.Join(l.Spool, "stderr"))
 		return nil, broken(i.Path, &kernel.StartError{Err: bad.Err, Stderr: bad.Stderr + string(said)})
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package basestate
+package beneath
 
 import (
 	"os"
@@ -41,8 +41,12 @@ func TestWithAccess(t *testing.T) {
 	if _, err := os.ReadFile(file); err == nil {
 		t.Fatal("the file can be read as it is")
 	}
+	in, err := Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var text []byte
-	err := WithAccess(file, func() (err error) { text, err = os.ReadFile(file); return err })
+	err = in.WithAccess("file", func() (err error) { text, err = in.ReadFile("file"); return err })
 	if err != nil || string(text) != "text" {
 		t.Errorf("the file: %q, %v", text, err)
 	}
@@ -52,7 +56,7 @@ func TestWithAccess(t *testing.T) {
 	if err := os.Remove(inside); err == nil {
 		t.Fatal("the file in the folder can be removed as it is")
 	}
-	if err := WithAccess(inside, func() error { return os.Remove(inside) }); err != nil {
+	if err := in.WithAccess("locked/x", func() error { return in.Remove("locked/x") }); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(locked); err != nil || info.Mode().Perm() != 0o555 {
