@@ -354,7 +354,8 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 // putTrace stores a trace. once: another execution may have another result.
 func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, error) {
 	clean := x.walk.e.scrubTrace(&t)
-	if t.Once = once; !clean || x.walk.o.Discard || x.walk.speculative {
+	o := &x.walk.o
+	if t.Once = once; !clean || o.Discard && !o.Traces || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)
