@@ -170,7 +170,7 @@ func (s *Session) traces(b *state.Block) (found []state.Trace) {
 		if b.Nodes[i].Trace == "" {
 			continue
 		}
-		if t, ok, err := s.store.state.Trace(b.Nodes[i].Trace); err == nil && ok {
+		if t, ok, err := s.history.Store().Trace(b.Nodes[i].Trace); err == nil && ok {
 			found = append(found, t)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -39,6 +40,9 @@ type NodeReason struct {
 	WasValue *state.ValueInfo `json:"was_value,omitempty"` // the value of digest Reason.Was, if it is recorded
 	NowValue *state.ValueInfo `json:"now_value,omitempty"`
 	Seconds  float64          `json:"seconds"`
+	// Trust says on whose word the store has the result of the last run: "" for its own, trusted or foreign.
+	Trust  state.Tier `json:"trust,omitempty"`
+	Signer string     `json:"signer,omitempty"` // the id of the key by which it is trusted
 }
 
 // Why explains a block of the present program. blocks are those of a file that may have been edited since it was
@@ -73,7 +77,8 @@ func (s *Session) Why(
 	}
 	values := &valueFinder{session: s, from: runAt(snap, b)}
 	for _, n := range b.Nodes {
-		r := NodeReason{Name: n.Name, Action: n.Status, Reason: n.Reason, Seconds: n.Seconds}
+		r := NodeReason{Name: n.Name, Action: n.Status, Reason: n.Reason, Seconds: n.Seconds, Trust: n.Trust,
+			Signer: n.Signer}
 		if err := values.add(ctx, &r); err != nil {
 			return nil, nil, err
 		}
@@ -185,7 +190,7 @@ func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*s
 	}
 	found := map[state.Access]*state.ValueInfo{}
 	f.seen[n] = found
-	store := f.session.store.state
+	store := f.session.history.Store()
 	var nodes []state.NodeResult
 	if n == f.from {
 		blocks, err := store.ProgramAt(ctx, f.session.name, n)
@@ -416,6 +421,13 @@ func (s *Session) load(ctx context.Context, n StepNumber, name string) (text str
 		return "", err
 	}
 	cfg.Scratch = scratch
+	if s.history.Trust().Tier == state.TierForeign {
+		strict := policy.Policy{Level: policy.Strict}
+		cfg.Environ = strict.Environ(cfg.Environ)
+		if err := cfg.ForForeignValue(name); err != nil {
+			return "", err
+		}
+	}
 	engine, err := runner.New(cfg)
 	if err != nil {
 		return "", err

@@ -88,7 +88,7 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := xstatetest.ImportArchive(t.Context(), store, data)
+		found, err := xstatetest.ImportArchive(t.Context(), store, data, provenance.ImportOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -369,7 +369,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	}
 	return runner.Config{
 		Invocation: in,
-		Store:      s.store.state,
+		Store:      s.history.Store(),
 		Session:    s.name,
 		Workspace:  s.options.Workspace,
 		File:       s.options.File,
@@ -485,7 +485,7 @@ func (s *Session) newJournal(ctx context.Context) (*journal.Journal, error) {
 	if s.web != nil {
 		o.Sources = append([]journal.Source{s.web}, o.Sources...)
 	}
-	return journal.New(s.store.state, o), nil
+	return journal.New(s.history.Store(), o), nil
 }
 
 // offer makes the tools of the options available to the program.

@@ -169,7 +169,7 @@ func archivedSession(ctx context.Context, file, full string) ([]Program, error) 
 		return nil, err
 	}
 	defer store.Close()
-	imported, err := provenance.Import(ctx, store.State(), archive)
+	imported, err := provenance.Import(ctx, store.State(), archive, provenance.ImportOptions{Trust: true})
 	if err != nil {
 		return nil, err
 	}

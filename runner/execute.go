@@ -358,7 +358,8 @@ func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, erro
 		return nil, err
 	}
 	clean := x.walk.e.scrubTrace(&t)
-	if t.Once = once; !clean || x.walk.o.Discard || x.walk.speculative {
+	o := &x.walk.o
+	if t.Once = once; !clean || o.Discard && !o.Traces || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)

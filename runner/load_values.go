@@ -76,7 +76,7 @@ func (w *walk) load(
 
 // loading returns the request for a stored value, if the store has all of it.
 func (w *walk) loading(names []string, v state.Value) (kernel.Loading, bool, error) {
-	store, req := w.e.cfg.Store, kernel.Loading{Names: names, Digests: v.Parts}
+	store, req := w.e.cfg.Store, kernel.Loading{Names: names, Digests: v.Parts, Foreign: v.Tier == state.TierForeign}
 	if v.Bytes <= inlineBytes || len(v.Parts) > 0 {
 		data, ok, err := store.Blob(v.Blob)
 		if err != nil || !ok {
@@ -103,9 +103,6 @@ func (w *walk) loading(names []string, v state.Value) (kernel.Loading, bool, err
 func (w *walk) unload(ctx context.Context, j groupDigest, names []string, v state.Value) error {
 	if w.readOnly {
 		return errForeign
-	}
-	for _, part := range append(v.Parts, v.Blob) { // the load did not verify them
-		w.e.cfg.Store.VerifyBlob(part)
 	}
 	v.Blob = ""
 	if err := w.e.cfg.Store.PutValue(v); err != nil {

@@ -397,6 +397,9 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if w.readOnly && w.nodes[i].facts.Kind == depgraph.KindStatement {
 		return errNotKept
 	}
+	if w.asks && w.e.cfg.Store.Foreign() {
+		return errForeignCode
+	}
 	if w.served(i) != nil && w.nodes[i].facts.Kind == depgraph.KindStatement {
 		return errServed
 	}
@@ -492,6 +495,7 @@ func (w *walk) hidden(ctx context.Context, p *programState) (int, error) {
 		var body []byte
 		if want != p.pristine(k) {
 			v, ok, err := w.e.cfg.Store.Value(want)
+			ok = ok && v.Tier != state.TierForeign // a pickle; the node that wrote it makes it again
 			if err == nil && ok {
 				body, ok, err = w.e.cfg.Store.Blob(v.Blob)
 			}

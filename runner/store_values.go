@@ -109,7 +109,17 @@ func (e *Engine) value(j groupDigest) (state.Value, bool, error) {
 			return state.Value{}, false, err
 		}
 	}
-	return e.cfg.Store.Value(state.Digest(j))
+	v, ok, err := e.cfg.Store.Value(state.Digest(j))
+	if v.Tier == state.TierForeign && len(v.Needs) > 0 {
+		v.Blob = "" // an instance of a class of the program is more than data, see kernel.Loading
+	}
+	return v, ok, err
+}
+
+// has reports whether the store has a value that it believes, with its content.
+func (e *Engine) has(d state.Digest) (bool, error) {
+	v, ok, err := e.cfg.Store.Value(d)
+	return ok && v.Tier != state.TierForeign && e.cfg.Store.HasBlobs(v), err
 }
 
 // price is the time that storing a group takes, about.
@@ -205,8 +215,7 @@ func (x *execution) storeGroupIfWorth(
 	if e.backlog.groups[j] {
 		return nil
 	}
-	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.HasBlobs(v) ||
-		x.walk.o.Discard {
+	if ok, err := e.has(state.Digest(j)); err != nil || ok || x.walk.o.Discard {
 		return err
 	}
 	if size <= inlineBytes || e.ledger.all {
@@ -382,7 +391,7 @@ func (e *Engine) storeDeferred(ctx context.Context) error {
 
 func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 	e := x.walk.e
-	if v, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok && e.cfg.Store.HasBlobs(v) {
+	if ok, err := e.has(a.Digest); err != nil || ok {
 		return err
 	}
 	if e.kernel == nil {

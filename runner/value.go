@@ -13,17 +13,24 @@ import (
 // CodeNotKept is the code of errors about a value that would have to be computed again to be shown.
 const CodeNotKept state.Code = "value-not-kept"
 
+// CodeForeignValue is the code of errors about a value that is not shown, because code of another store would have to
+// run.
+const CodeForeignValue state.Code = "value-foreign"
+
 // errNotKept reports that a statement of the program would have to run.
 var errNotKept = errors.New("a statement would have to run")
 
 // errForeign reports that a stored value, or what it needs, comes back as something else.
 var errForeign = errors.New("it comes back as something else")
 
+// errForeignCode reports that code of a foreign session would have to run.
+var errForeignCode = errors.New("code of a foreign session would have to run")
+
 // Value returns repr of the variable name after the last of blocks, by their recorded outcomes. It loads the value into
 // an interpreter of its own. That runs the program's imports, functions and classes that the value needs, and nothing
-// else. Neither the store nor a file is written.
+// else. Of a foreign session it runs nothing. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name string) (string, error) {
-	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
+	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true, asks: true}
 	w.dialects = dialectsOf(blocks)
 	e.baseState.Begin()
 	w.units, w.nodes = e.analyse(blocks)
@@ -45,6 +52,14 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 			err = w.rebuild(ctx, missing)
 		}
 		switch {
+		case errors.Is(err, errForeignCode), errors.Is(err, errForeign) && w.e.cfg.Store.Foreign():
+			return "", &state.Error{
+				Code: CodeForeignValue,
+				Message: fmt.Sprintf("the value of %s is not shown: a value of a foreign store that is more than data",
+					name),
+				Hint: "if you would run its program, xstate run FILE --fresh computes it here; if you know who made " +
+					"it, xstate import ARCHIVE --trust believes it",
+			}
 		case errors.Is(err, errNotKept):
 			return "", notKept(name, "it, or what it is made of, was not stored")
 		case errors.Is(err, errForeign):

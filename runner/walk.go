@@ -35,6 +35,7 @@ type walk struct {
 	cited        bool               // the kernel has the sources
 	renewed      bool               // a new interpreter was tried, when a state could not be restored
 	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
+	asks         bool               // it answers a question, see Value
 	speculative  bool               // one node executes before its turn, see speculator
 	speculator   *speculator
 	drawn        map[state.DrawingNode]state.Drawn // before the walk; nil until it is read

@@ -33,7 +33,7 @@ type BlobRef struct {
 
 // blobs stores contents by digest: small ones in results.db, others as zstd files blobs/ab/abcd….zst. Parts of values
 // that compress little are stored as they are, in blobs/ab/abcd….raw. A file gets its name only when it is complete.
-// It is not synced, because a read verifies the content, except one by BlobFile. A file's modification time is the
+// It is not synced, because a read verifies the content. A file's modification time is the
 // approximate time of its last use; Collect reads it.
 //
 // Bases are stored in bases/ in the same way, but always as files, synced, and never evicted: what a workspace file
@@ -43,6 +43,7 @@ type blobs struct {
 	readOnly bool
 	results  *results // nil for bases
 	note     func(format string, args ...any)
+	verified verifiedBlobs
 }
 
 // PutBlob stores content.
@@ -292,7 +293,7 @@ func (b *blobs) open(d Digest) *blobReader {
 			}
 			continue
 		}
-		r := &blobReader{blobs: b, digest: d, path: path, file: f, content: f, hash: sha256.New()}
+		r := b.raw(d, path, f)
 		if !raw {
 			z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 			if err != nil {
@@ -306,6 +307,31 @@ func (b *blobs) open(d Digest) *blobReader {
 		return r
 	}
 	return nil
+}
+
+// verify reports whether the file of an uncompressed blob exists and has its content. A damaged one is removed.
+func (b *blobs) verify(d Digest, path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	r := b.raw(d, path, f)
+	defer r.Close()
+	b.used(f, path)
+	info, err := f.Stat()
+	if err != nil || b.verified.has(d, info) {
+		return err == nil
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return false // the reader removed it
+	}
+	b.verified.add(d, info)
+	return true
+}
+
+// raw returns a reader of an open file that holds a blob as it is.
+func (b *blobs) raw(d Digest, path string, f *os.File) *blobReader {
+	return &blobReader{blobs: b, digest: d, path: path, file: f, content: f, hash: sha256.New()}
 }
 
 // used records the time of a use, at most once an hour: a write for every read would cost more than the record is
@@ -335,29 +361,17 @@ func (s *Store) BlobToFile(d Digest, path string) (ok bool, err error) {
 }
 
 // BlobFile returns the path of a file with the content of a blob, if the store has the blob: its own file if that is
-// not compressed, else a copy at path. It does not verify the content of its own file: the caller must find out whether
-// what it makes of it is right, and call VerifyBlob if it is not. The file may disappear at any time, see Collect.
+// not compressed, else a copy at path. The content is verified, its own file once for each version of it that this
+// process sees. The file may disappear at any time, see Collect.
 func (s *Store) BlobFile(d Digest, path string) (string, bool, error) {
-	if raw, ok := s.blobs.rawPath(d); ok {
-		if f, err := os.Open(raw); err == nil {
-			s.blobs.used(f, raw)
-			f.Close()
-			return raw, true, nil
-		}
+	if raw, ok := s.blobs.rawPath(d); ok && s.blobs.verify(d, raw) {
+		return raw, true, nil
 	}
 	if s.options.Fallback != nil && !s.blobs.has(d) {
 		return s.options.Fallback.BlobFile(d, path)
 	}
 	ok, err := s.BlobToFile(d, path)
 	return path, ok, err
-}
-
-// VerifyBlob removes a blob if it is damaged, so that it can be stored again.
-func (s *Store) VerifyBlob(d Digest) {
-	if r, ok, err := s.OpenBlob(d); ok && err == nil {
-		_, _ = io.Copy(io.Discard, r) // the reader removes it
-		r.Close()
-	}
 }
 
 // CopyBlob writes the content of a blob, and reports whether the store had the blob. Where it had not, part of a

@@ -31,7 +31,8 @@ type Call struct {
 	// Key names what is called by content, see journal.Key. Number is the place among equal calls of a program, from 0.
 	Key    Digest `cbor:"key"`
 	Number int    `cbor:"n,omitempty"`
-	// Within is the lineage of sessions that shares the effect; 0: the result is of use to every session
+	// Within is the lineage of sessions that shares the effect; 0: the result is of use to every session. Of a foreign
+	// call it is the area of the session that it came with, see foreignCall.
 	Within uint64 `cbor:"within,omitempty"`
 
 	Kind    string `cbor:"kind"` // tool, model, ask or step
@@ -97,7 +98,7 @@ type CallPlace struct {
 }
 
 // Place returns where the program makes the call.
-func (c *Call) Place() CallPlace { return CallPlace{c.Key, c.Within != 0, c.Number} }
+func (c *Call) Place() CallPlace { return CallPlace{c.Key, c.Effects(), c.Number} }
 
 // TraceKey returns the key that a trace has for the call: call:KEY#NUMBER, or call:KEY!NUMBER of a tool with effects.
 func (p CallPlace) TraceKey() depgraph.Key {
@@ -252,4 +253,32 @@ type Undo struct {
 	Tool string  `cbor:"tool"`
 	Args Content `cbor:"args"`
 	Done CallID  `cbor:"done,omitempty"` // the call that took it back
+}
+
+// A foreign call is the record of one that another store made: the claim that a tool answered this. It serves only the
+// session that it came with. Its Within has the first bit set, the second one if the tool has effects, and the area of
+// the session in the others. So no place of a believed call is that of a foreign one.
+const (
+	foreignBit = 1 << 63
+	effectsBit = 1 << 62
+)
+
+// foreignCall returns Within of a foreign call.
+func foreignCall(area uint64, effects bool) uint64 {
+	within := foreignBit | area
+	if effects {
+		within |= effectsBit
+	}
+	return within
+}
+
+// Foreign reports whether another store made the call, and the user does not trust its author.
+func (c *Call) Foreign() bool { return c.Within&foreignBit != 0 }
+
+// Effects reports whether only the forks of a session share the call.
+func (c *Call) Effects() bool {
+	if c.Foreign() {
+		return c.Within&effectsBit != 0
+	}
+	return c.Within != 0
 }

@@ -179,8 +179,16 @@ func (s *Store) UpdateCall(ctx context.Context, id CallID, change func(*Call) er
 // ErrCallExists says that a call of the same key and number is recorded.
 var ErrCallExists = errors.New("the journal has this call")
 
-// CallAt returns the call of a key and number; nil where there is none.
+// CallAt returns the call of a key and number; nil where there is none. A foreign one comes after one that is believed.
 func (s *Store) CallAt(ctx context.Context, key Digest, within uint64, number int) (found *Call, err error) {
+	found, err = s.callAt(ctx, key, within, number)
+	if found == nil && err == nil && s.Foreign() {
+		found, err = s.callAt(ctx, key, foreignCall(s.area, within != 0), number)
+	}
+	return found, err
+}
+
+func (s *Store) callAt(ctx context.Context, key Digest, within uint64, number int) (found *Call, err error) {
 	db, err := s.journal(ctx, false)
 	if db == nil || err != nil {
 		return nil, err
@@ -202,6 +210,17 @@ func (s *Store) CallAt(ctx context.Context, key Digest, within uint64, number in
 	})
 	return found, err
 }
+
+// Serves reports whether a call may serve the sessions of a lineage, as s sees the store.
+func (s *Store) Serves(c *Call, lineage uint64) bool {
+	if c.Foreign() {
+		return s.Foreign() && c.Within&^effectsBit == foreignCall(s.area, false)
+	}
+	return c.Within == 0 || c.Within == lineage
+}
+
+// ForeignCall makes a call one that serves only the session of s. It has no place in the store yet.
+func (s *Store) ForeignCall(c *Call) { c.Within = foreignCall(s.area, c.Effects()) }
 
 // Call returns a call by its ID. The error is ErrNoCall where there is none.
 func (s *Store) Call(ctx context.Context, id CallID) (*Call, error) {

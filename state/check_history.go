@@ -61,6 +61,9 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 		err = c.results()
 	}
 	if err == nil {
+		err = c.usedTraces()
+	}
+	if err == nil {
 		err = c.blobFiles()
 	}
 	if errors.Is(err, errEnough) {
@@ -79,6 +82,7 @@ type checker struct {
 
 	database *database // the database being checked; nil: only what tx sees, the transaction of ImportSessions
 	tx       *bbolt.Tx // the current read transaction
+	of       *results  // being checked
 	session  string
 	versions map[Digest]bool          // sources read so far, and whether they are sound
 	owned    map[sessionID]*forkChain // sessions found so far

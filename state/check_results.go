@@ -14,13 +14,22 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// results verifies results.db, after writing what is pending. A damaged record is reported and the walk goes on: in
-// this file nothing depends on it.
+// results verifies results.db and the foreign results, after writing what is pending. A damaged record is reported and
+// the walk goes on: in these files nothing depends on it.
 func (c *checker) results() error {
-	r := c.store.results
+	foreign, _, err := c.store.areas.split(func(uint64) bool { return true })
+	for _, r := range append([]*results{c.store.results}, foreign...) {
+		if err == nil {
+			err = c.resultsOf(r)
+		}
+	}
+	return err
+}
+
+func (c *checker) resultsOf(r *results) error {
 	r.flush()
 	r.mu.Lock()
-	c.database = r.db
+	c.database, c.of = r.db, r
 	r.mu.Unlock()
 	if c.database == nil {
 		return nil
@@ -53,7 +62,11 @@ func (c *checker) results() error {
 }
 
 func (c *checker) reportResult(format string, args ...any) {
-	c.add(Problem{Invariant: 10, File: resultsFile, Message: fmt.Sprintf(format, args...)})
+	file, err := filepath.Rel(c.store.dir, c.of.path)
+	if err != nil {
+		file = c.of.path
+	}
+	c.add(Problem{Invariant: 10, File: filepath.ToSlash(file), Message: fmt.Sprintf(format, args...)})
 }
 
 // resultRecord checks one record of results.db against its key.
@@ -73,6 +86,7 @@ func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 		if t.Identity() != key {
 			return errors.New("the trace does not have the identity that names it")
 		}
+		return errors.Join(c.tier(t.Trust), t.wellFormed())
 	case string(bucketByCode):
 		return c.traceList(key, payload)
 	case string(bucketValues):
@@ -83,6 +97,7 @@ func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 		if v.Group != key {
 			return errors.New("the value does not have the digest that names it")
 		}
+		return c.tier(v.Trust)
 	case string(bucketInline):
 		content, err := unpack(payload)
 		if err != nil {
@@ -90,6 +105,27 @@ func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 		}
 		if DigestOf(content) != key {
 			return errors.New("the blob does not have the digest that names it")
+		}
+	}
+	return nil
+}
+
+// tier checks that a result lies among those of its tier (invariant 16).
+func (c *checker) tier(t Trust) error {
+	if foreign := c.of != c.store.results; foreign != (t.Tier == TierForeign) {
+		return fmt.Errorf("a result of the tier %q lies among those that %s", t.Tier,
+			map[bool]string{true: "only one session reads", false: "every session believes"}[foreign])
+	}
+	return nil
+}
+
+// wellFormed returns a mistake in a trace that no execution makes.
+func (t *Trace) wellFormed() error {
+	for _, list := range [][]Access{t.Reads, t.Writes} {
+		for i := 1; i < len(list); i++ {
+			if list[i-1].Key >= list[i].Key {
+				return fmt.Errorf("the trace has the key %s out of order, or twice", list[i].Key)
+			}
 		}
 	}
 	return nil
@@ -182,4 +218,91 @@ func decompress(w io.Writer, r io.Reader) error {
 	defer z.Close()
 	_, err = z.WriteTo(w)
 	return err
+}
+
+// usedTraces compares the traces that the present programs use with what their steps say of them (invariant 17). It
+// finds a trace of other code, and one that read a value that no node before it wrote. It cannot find a trace that is
+// wrong in itself: only an execution does, xstate run --verify.
+func (c *checker) usedTraces() error {
+	all, err := c.store.Sessions(c.ctx)
+	if err != nil {
+		return damageReported(err)
+	}
+	for _, meta := range all {
+		if err := c.stop(); err != nil {
+			return err
+		}
+		blocks, err := c.store.ProgramAt(c.ctx, meta.Name, meta.Head)
+		if err != nil {
+			if err = damageReported(err); err != nil {
+				return err
+			}
+			continue
+		}
+		last := Step{}
+		if meta.Head > 0 {
+			if last, err = c.store.Step(c.ctx, meta.Name, meta.Head); err != nil {
+				if err = damageReported(err); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		c.tracesOf(meta, blocks, last.Kind == KindRun)
+	}
+	return nil
+}
+
+// damageReported drops an error that the checks of history reported before.
+func damageReported(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return nil
+	}
+	return err
+}
+
+// tracesOf checks the traces of a program. flows says that the last step is a run: each node then read what the nodes
+// before it wrote, unless it is pinned.
+func (c *checker) tracesOf(meta Session, blocks []Block, flows bool) {
+	store := c.store.For(meta.Trust)
+	written := map[string]Digest{} // what variables hold after the nodes so far
+	for i := range blocks {
+		b := &blocks[i]
+		if b.RanAt < b.Edited {
+			flows = false
+			continue
+		}
+		for _, n := range b.Nodes {
+			flows = flows && n.Trace != "" && n.Reason.Code != ReasonPinned
+			t, ok, err := store.Trace(n.Trace)
+			if !ok || err != nil || t.Err != nil {
+				flows = false
+			}
+			if !ok || err != nil {
+				continue
+			}
+			if t.Code != n.Code {
+				c.reportTrace(meta, b.RanAt, "the trace of block %q is of other code than its node", b.ID)
+			}
+			for _, r := range t.Reads {
+				if before, is := written[string(r.Key)]; is && flows && before != r.Digest {
+					c.reportTrace(meta, b.RanAt, "block %q read another value of %s than the nodes before it wrote",
+						b.ID, r.Key)
+				}
+			}
+			for _, w := range t.Writes {
+				if w.Key.Space() == "var" {
+					written[string(w.Key)] = w.Digest
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) reportTrace(meta Session, at StepNumber, format string, args ...any) {
+	file := resultsFile
+	if meta.Trust.Area != 0 {
+		file = filepath.ToSlash(filepath.Join(foreignDir, fmt.Sprintf("%d.db", meta.Trust.Area)))
+	}
+	c.add(Problem{Invariant: 17, File: file, Session: meta.Name, Step: at, Message: fmt.Sprintf(format, args...)})
 }

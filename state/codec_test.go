@@ -93,12 +93,14 @@ func fullTrace() Trace {
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},
+		Trust: Trust{TierTrusted, "signer"},
 	}
 }
 
 func TestRecordsKeepEveryField(t *testing.T) {
 	for _, v := range []any{
-		fullBlock(), fullTrace(), Value{"j", []string{"a"}, "b", []Digest{"p"}, 3, []Need{{"k", "d"}}, 2},
+		fullBlock(), fullTrace(), Value{"j", []string{"a"}, "b", []Digest{"p"}, 3, []Need{{"k", "d"}}, 2,
+			Trust{TierTrusted, "signer"}},
 	} {
 		for i := range reflect.ValueOf(v).NumField() {
 			if reflect.ValueOf(v).Field(i).IsZero() {
@@ -115,10 +117,11 @@ func TestRecordsKeepEveryField(t *testing.T) {
 	}
 }
 
-// TestTraceIdentity holds that every field of a trace is part of its identity, or is one of the four that are not.
+// TestTraceIdentity holds that every field of a trace is part of its identity, or is one of those that are not.
 func TestTraceIdentity(t *testing.T) {
 	outside := map[string]string{
 		"Seconds": "cost", "At": "cost", "Info": "describes what Writes names", "FileOrder": "times",
+		"Trust": "who says so",
 	}
 	full := fullTrace()
 	for i := range reflect.TypeOf(full).NumField() {

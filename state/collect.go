@@ -42,6 +42,7 @@ const blobGracePeriod = time.Hour
 // candidate is a record or file that can be freed.
 type candidate struct {
 	bucket  []byte       // of a record; nil for a file
+	of      *results     // that have the record
 	key     string       // of the record, or the path of the file
 	digest  Digest       // of a blob
 	bytes   int64        // 0 once it is chosen, so that it is counted once
@@ -58,10 +59,26 @@ func (s *Store) Collect(ctx context.Context, o CollectOptions) (Collected, error
 	if s.options.ReadOnly && !o.DryRun {
 		return Collected{}, errReadOnly
 	}
-	s.results.flush()
-	defer s.results.noteRemoval()
-	c := &collector{store: s, ctx: ctx, now: s.options.Now(), options: o, blobs: make(map[Digest]*candidate)}
-	err := c.scan()
+	sessions, err := s.Sessions(ctx)
+	if err != nil {
+		return Collected{}, err
+	}
+	read := map[uint64]bool{}
+	for _, x := range sessions {
+		read[x.Trust.Area] = true
+	}
+	all, unread, err := s.areas.split(func(n uint64) bool { return read[n] })
+	if err != nil {
+		return Collected{}, err
+	}
+	all = append([]*results{s.results}, all...)
+	for _, r := range all {
+		r.flush()
+		defer r.noteRemoval()
+	}
+	c := &collector{store: s, ctx: ctx, now: s.options.Now(), options: o, all: all, unread: unread,
+		blobs: make(map[Digest]*candidate)}
+	err = c.scan()
 	if err == nil {
 		c.choose()
 		err = c.free()
@@ -74,34 +91,27 @@ type collector struct {
 	ctx         context.Context
 	now         time.Time
 	options     CollectOptions
+	all         []*results // the believed ones first
+	unread      []string   // files of foreign results that no session reads any more
 	blobs       map[Digest]*candidate
 	records     []*candidate
 	leftovers   []*candidate // files that killed processes left behind
 	chosen      []*candidate
-	recordBytes int64 // bytes of all records in results.db
-	mostlyFree  bool  // results.db consists mostly of free pages
+	recordBytes int64             // bytes of all records of the results that are scanned
+	mostlyFree  map[*results]bool // their file consists mostly of free pages
 	report      Collected
 }
 
 // scan lists all records and files with their references and sizes. Files come first, so that a record finds the
 // blobs it refers to.
 func (c *collector) scan() error {
-	r := c.store.results
-	r.mu.Lock()
-	db := r.db
-	r.mu.Unlock()
 	if err := c.files(); err != nil {
 		return err
 	}
-	if db != nil {
-		for _, bucket := range [][]byte{bucketInline, bucketTraces, bucketValues, bucketMemo} {
-			err := (&checker{store: c.store, ctx: c.ctx, database: db}).each(bucket, func(k, v []byte) error {
-				c.record(bucket, k, v)
-				return nil
-			})
-			if err != nil && !errors.Is(err, ErrDamaged) {
-				return err
-			}
+	c.mostlyFree = map[*results]bool{}
+	for _, r := range c.all {
+		if err := c.scanResults(r); err != nil {
+			return err
 		}
 	}
 	// Users are counted once all references are known, because a shared blob is worth its size divided by them.
@@ -109,14 +119,6 @@ func (c *collector) scan() error {
 		for _, b := range i.refs {
 			b.users++
 		}
-	}
-	if db != nil {
-		info, err := os.Stat(db.path)
-		if err != nil {
-			return fileError("look at results", err)
-		}
-		c.report.Before, c.report.After = info.Size(), min(info.Size(), fileSizeFor(c.recordBytes))
-		c.mostlyFree = info.Size() > 2*fileSizeFor(c.recordBytes)+growBy
 	}
 	files := int64(0)
 	for _, i := range c.leftovers {
@@ -132,13 +134,41 @@ func (c *collector) scan() error {
 	return nil
 }
 
+// scanResults lists the records of a file of results.
+func (c *collector) scanResults(r *results) error {
+	r.mu.Lock()
+	db := r.db
+	r.mu.Unlock()
+	if db == nil {
+		return nil
+	}
+	c.recordBytes = 0
+	for _, bucket := range [][]byte{bucketInline, bucketTraces, bucketValues, bucketMemo} {
+		err := (&checker{store: c.store, ctx: c.ctx, database: db}).each(bucket, func(k, v []byte) error {
+			c.record(r, bucket, k, v)
+			return nil
+		})
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			return err
+		}
+	}
+	info, err := os.Stat(db.path)
+	if err != nil {
+		return fileError("look at results", err)
+	}
+	c.report.Before, c.report.After = c.report.Before+info.Size(),
+		c.report.After+min(info.Size(), fileSizeFor(c.recordBytes))
+	c.mostlyFree[r] = info.Size() > 2*fileSizeFor(c.recordBytes)+growBy
+	return nil
+}
+
 // fileSizeFor estimates the size of a database that holds so many bytes of records: a third more for the free space
 // in pages, and 32 pages for what every database has.
 func fileSizeFor(bytes int64) int64 { return bytes*4/3 + 32*pageSize }
 
-// record adds a record of results.db. A damaged one keeps zero seconds, so it is evicted first.
-func (c *collector) record(bucket, k, v []byte) {
-	i := &candidate{bucket: bucket, key: string(k), bytes: int64(len(k) + len(v))}
+// record adds a record of results. A damaged one keeps zero seconds, so it is evicted first.
+func (c *collector) record(r *results, bucket, k, v []byte) {
+	i := &candidate{of: r, bucket: bucket, key: string(k), bytes: int64(len(k) + len(v))}
 	c.recordBytes += i.bytes
 	if string(bucket) == string(bucketInline) {
 		if i.digest.UnmarshalBinary(k) == nil {
@@ -219,7 +249,7 @@ func (c *collector) files() error {
 		return fileError("look at blobs", err)
 	}
 	aside, err := filepath.Glob(filepath.Join(c.store.dir, resultsFile+".damaged-*"))
-	for _, path := range aside {
+	for _, path := range append(aside, c.unread...) {
 		if info, err := os.Stat(path); err == nil {
 			c.leftovers = append(c.leftovers, &candidate{key: path, bytes: info.Size()})
 		}
@@ -320,22 +350,25 @@ func (c *collector) free() error {
 	if len(c.chosen) > 0 {
 		c.store.renewGeneration()
 	}
-	r := c.store.results
-	var records []*candidate
-	for _, i := range c.chosen {
-		if i.bucket != nil {
-			records = append(records, i)
+	changed := map[*results]bool{}
+	for _, r := range c.all {
+		var records []*candidate
+		for _, i := range c.chosen {
+			if i.of == r {
+				records = append(records, i)
+			}
 		}
-	}
-	for batch := range slices.Chunk(records, freeBatch) {
 		r.mu.Lock()
 		db := r.db
 		r.mu.Unlock()
 		if db == nil {
-			break
+			continue
 		}
-		if err := db.update(c.ctx, func(tx *bbolt.Tx) error { return c.delete(tx, batch) }); err != nil {
-			return err
+		changed[r] = len(records) > 0
+		for batch := range slices.Chunk(records, freeBatch) {
+			if err := db.update(c.ctx, func(tx *bbolt.Tx) error { return c.delete(tx, batch) }); err != nil {
+				return err
+			}
 		}
 	}
 	for _, i := range c.chosen {
@@ -345,7 +378,18 @@ func (c *collector) free() error {
 			}
 		}
 	}
-	return c.compact(len(records) > 0 || c.mostlyFree)
+	c.report.After = 0
+	for _, r := range c.all {
+		if err := c.compact(r, changed[r] || c.mostlyFree[r]); err != nil {
+			return err
+		}
+	}
+	for _, b := range c.blobs {
+		if b.bucket == nil {
+			c.report.After += b.bytes
+		}
+	}
+	return nil
 }
 
 // delete removes a batch of records.
@@ -380,9 +424,8 @@ func unlist(tx *bbolt.Tx, key []byte) error {
 	return putRecord(tx, bucketByCode, t.Code.key(), list)
 }
 
-// compact rewrites results.db without its free pages if records were deleted or most pages are free.
-func (c *collector) compact(changed bool) error {
-	r := c.store.results
+// compact rewrites a file of results without its free pages if records were deleted or most pages are free.
+func (c *collector) compact(r *results, changed bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.db == nil {
@@ -397,11 +440,6 @@ func (c *collector) compact(changed bool) error {
 	if err != nil {
 		return fileError("free results", err)
 	}
-	c.report.After = info.Size()
-	for _, b := range c.blobs {
-		if b.bucket == nil {
-			c.report.After += b.bytes
-		}
-	}
+	c.report.After += info.Size()
 	return nil
 }

@@ -14,7 +14,7 @@
 // a chain: each holds the hash of the step before, and the first holds the hash of the session's creation record. So
 // changing, dropping, inserting or reordering a step changes every later hash, and the head's. Damage is never read as
 // data. In results and blobs it is a miss with a reason (Notices). In history it is an error that names the step or
-// file. One method hands out a file that it did not verify, BlobFile; its caller compares what it makes of the file.
+// file.
 //
 // The chain detects accidents and edits by anyone who does not know the head's hash. An attacker who can rewrite the
 // whole file can also write a new chain. To detect that, keep the head's hash (Head) somewhere else.
@@ -24,6 +24,7 @@
 //	history.db   bbolt; durable: sessions, heads, steps, indexes, sources, records
 //	calls.db     bbolt; durable: the journal of calls; it exists once there is a call
 //	results.db   bbolt; disposable: traces by digest and by code, values, small blobs, memos
+//	foreign/     disposable: the same for each imported session that is not trusted, N.db
 //	blobs/       disposable: large blobs by the SHA-256 of their content: ab/abcd….zst, or ab/abcd….raw where
 //	             compression saves little
 //	bases/       durable, named like blobs: what workspace files held before a program wrote to them, and
@@ -61,6 +62,22 @@
 // not read the index unless one is due: the head record holds its approximate size. changeOffsets holds where changes
 // lie in a large step, so that reading one block costs the same in a step of a million changes. headCache keeps the
 // index at the head in memory until another process writes.
+//
+// # Tiers
+//
+// A digest shows that a result is the one that somebody recorded. It does not show that the code, from these inputs,
+// produced it, or that the bytes of a value are harmless to load. So each result has a Tier: own, trusted or foreign.
+// The invariant is: a Store reads own and trusted results; only what For returns for a foreign session, or for a fork
+// of it, reads that session's foreign results, too.
+//
+// Why not mark foreign records and let readers look at the mark? Because a reader that forgets is a hole, and there are
+// forty of them. Foreign results lie in files of their own, which no other Store opens. Own results come first where
+// both exist: the identity of a trace does not cover how it describes values. A foreign result that is executed here
+// with the same outcome is stored beside the foreign one, as an own one. Foreign calls stay in calls.db, because calls
+// are numbered, under places that no believed call has.
+//
+// The trust of a session is a record that ImportSessions writes in its transaction and that no archive carries. A crash
+// before the results are written leaves a foreign session without results.
 //
 // # Freeing
 //
@@ -117,6 +134,10 @@
 //  14. In calls.db every record is as written. A place names the call that has this key, lineage and number, and each
 //     call has its place.
 //  15. The arguments, the result and the undo of a call have their digests, and large ones exist in bases/.
+//  16. A result in results.db is own or trusted, one in foreign/ is foreign. Keys of a trace are sorted, and none is
+//     there twice.
+//  17. The traces that a program uses are of the code of its nodes. After a run, each read the values that those before
+//     it wrote.
 //
 // A missing trace, value or blob breaks no invariant.
 //
@@ -138,7 +159,7 @@
 //
 // # What it cannot see
 //
-// Open does not find damage in a page of a large history.db that nothing reads; Check does. The same holds for damage
-// that leaves a file's size and time unchanged. Locks of another machine are invisible on a file system that does not
-// pass them on.
+// A trace that is wrong in itself, and a value whose bytes do harm, look like others. Open does not find damage in a
+// page of a large history.db that nothing reads; Check does. The same holds for damage that leaves a file's size and
+// time unchanged. Locks of another machine are invisible on a file system that does not pass them on.
 package state

@@ -9,3 +9,12 @@ type FileRecord struct {
 	// Edited says that the base is what somebody made of the file after the program wrote it.
 	Edited bool `cbor:"edited,omitempty"`
 }
+
+// EncodeFileRecords returns the records of files, by name, in the form of a session record.
+func EncodeFileRecords(files map[string]FileRecord) []byte { return encode(files) }
+
+// DecodeFileRecords is the inverse of EncodeFileRecords.
+func DecodeFileRecords(data []byte) (files map[string]FileRecord, err error) {
+	err = decode(data, &files)
+	return files, err
+}

@@ -191,8 +191,9 @@ func TestRawBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, raw, append([]byte{put[0] + 1}, put[1:]...))
-	if s.VerifyBlob(DigestOf(put)); s.HasBlob(DigestOf(put)) {
-		t.Error("VerifyBlob leaves a damaged blob")
+	if path, ok, err := s.BlobFile(DigestOf(put), filepath.Join(t.TempDir(), "copy")); ok || err != nil ||
+		s.HasBlob(DigestOf(put)) {
+		t.Errorf("BlobFile of a damaged blob = %s, %v, %v", path, ok, err)
 	}
 	clock := time.Now().Add(2 * blobGracePeriod)
 	s.options.Now = func() time.Time { return clock }

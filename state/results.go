@@ -45,10 +45,10 @@ const (
 	flushDelay = 400 * time.Millisecond
 )
 
-// openResults opens results.db. It quarantines a damaged file and creates an empty one.
-func openResults(ctx context.Context, dir string, o databaseOptions, note func(string, ...any)) (*results, error) {
+// openResults opens a file of results. It quarantines a damaged file and creates an empty one.
+func openResults(ctx context.Context, path string, o databaseOptions, note func(string, ...any)) (*results, error) {
 	o.noSync, o.buckets = true, resultsBuckets
-	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o, removals: 1}
+	r := &results{note: note, path: path, options: o, removals: 1}
 	was, err := os.Lstat(r.path)
 	if errors.Is(err, fs.ErrNotExist) && o.readOnly {
 		return r, nil
@@ -130,7 +130,7 @@ func (r *results) getLocked(bucket, key []byte, what string) []byte {
 	}
 	payload, err := unseal(bucket, key, value)
 	if err != nil {
-		r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
+		r.note("%s in %s is damaged and counts as missing: %v", what, filepath.Base(r.path), err)
 		return nil
 	}
 	return payload
@@ -239,11 +239,16 @@ func (r *results) close() error {
 	}
 	err := r.db.close()
 	r.db = nil
-	return fileError("close "+resultsFile, err)
+	return fileError("close "+filepath.Base(r.path), err)
 }
 
 // Flush writes the results that are pending, so that other processes find them.
-func (s *Store) Flush() { s.results.flush() }
+func (s *Store) Flush() {
+	s.results.flush()
+	if s.foreign != nil {
+		s.foreign.flush()
+	}
+}
 
 // PutMemo stores a small value that can be recomputed, such as the digest of a file with some size and time.
 func (s *Store) PutMemo(space, key string, value []byte) error {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -139,6 +140,7 @@ type SessionImport struct {
 	Steps    func(i int) iter.Seq2[RawStep, error]
 	Source   func(Digest) ([]byte, error)
 	Records  map[string][]byte // of the last of Sessions, CBOR by name
+	Trust    Trust             // of what is new; TierOwn counts as TierForeign
 }
 
 // ImportSessions adds the sessions of an archive to the store, all or none, and returns how many steps are new. Steps
@@ -147,11 +149,14 @@ type SessionImport struct {
 func (s *Store) ImportSessions(ctx context.Context, in SessionImport) (added int, err error) {
 	r := sessionImporter{store: s, ctx: ctx, in: in}
 	err = s.update(ctx, func(tx *bbolt.Tx) error {
-		r.tx, r.added, r.chains = tx, 0, nil
+		r.tx, r.added, r.chains, r.marks = tx, 0, nil, nil
 		for i := range in.Sessions {
 			if err := r.importSession(i); err != nil {
 				return err
 			}
+		}
+		if err := r.mark(); err != nil {
+			return err
 		}
 		return r.verify()
 	})
@@ -171,7 +176,15 @@ type sessionImporter struct {
 	in     SessionImport
 	tx     *bbolt.Tx
 	chains []*forkChain // of the pasts so far
+	marks  []importMark
 	added  int
+}
+
+// importMark is what an import did to a session.
+type importMark struct {
+	chain *forkChain
+	grown bool // it is new, or got a step
+	whole bool // the archive has all of its steps
 }
 
 // importSession adds session i of the archive. Its parent, if it has one, is session i-1.
@@ -190,6 +203,7 @@ func (r *sessionImporter) importSession(i int) error {
 		return archiveDamaged(p.Name, 0, "its creation record does not name the session before it as its parent")
 	}
 	r.chains = append(r.chains, l)
+	known, before := r.tx.Bucket(bucketSessions).Get([]byte(p.Name)) != nil, r.added
 	head, err := r.session(l, p)
 	if err != nil {
 		return err
@@ -200,13 +214,44 @@ func (r *sessionImporter) importSession(i int) error {
 	if err := r.steps(i, l, head); err != nil {
 		return err
 	}
+	r.marks = append(r.marks, importMark{l, !known || r.added > before, head.Step <= p.Last})
 	// Records are mutable and belong to the end of the archived history. They are imported only into the session
 	// itself, and not if the store's session is already further.
 	if i < len(r.in.Sessions)-1 || head.Step >= p.Last && head.Step > 0 {
 		return nil
 	}
 	for key, data := range r.in.Records {
+		if key == recordTrust {
+			continue // no session vouches for itself
+		}
 		if err := putSessionRecord(r.tx, l.id, key, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark records on whose word the store has the steps. Foreign sessions of one archive share an area; one that has an
+// area keeps it. A session becomes trusted only where all of its steps came with what is trusted.
+func (r *sessionImporter) mark() error {
+	area := uint64(r.chains[len(r.chains)-1].id)
+	for _, m := range r.marks {
+		was, err := readTrust(r.tx, m.chain.id)
+		if err != nil {
+			return err
+		}
+		now := SessionTrust{Trust: r.in.Trust}
+		if r.in.Trust.Tier == TierOwn {
+			now.Tier = TierForeign
+		}
+		switch {
+		case now.Tier == TierForeign && m.grown:
+			now.Area = cmp.Or(was.Area, area)
+		case now.Tier == TierTrusted && m.whole && (m.grown || was.Tier == TierForeign):
+		default:
+			continue
+		}
+		if err := writeTrust(r.tx, m.chain.id, now); err != nil {
 			return err
 		}
 	}
@@ -382,7 +427,7 @@ func (r *sessionImporter) verify() error {
 	return nil
 }
 
-// SessionRecords returns all records of a session, CBOR by name.
+// SessionRecords returns the records of a session that an archive holds, CBOR by name.
 func (s *Store) SessionRecords(ctx context.Context, session string) (records map[string][]byte, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, err := s.forkChain(tx, session, 0)
@@ -390,6 +435,7 @@ func (s *Store) SessionRecords(ctx context.Context, session string) (records map
 			return err
 		}
 		records, err = recordsOf(tx, l.id)
+		delete(records, recordTrust)
 		return err
 	})
 	return records, err

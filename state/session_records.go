@@ -55,6 +55,26 @@ func putSessionRecord(tx *bbolt.Tx, id sessionID, key string, data []byte) error
 	return tx.Bucket(bucketRecords).Put(k, seal(bucketRecords, k, data))
 }
 
+// recordTrust is the session record that holds a SessionTrust. No archive carries it: a session cannot vouch for
+// itself.
+const recordTrust = "trust"
+
+// readTrust returns the trust of a session.
+func readTrust(tx *bbolt.Tx, id sessionID) (t SessionTrust, err error) {
+	err = getRecord(tx, bucketRecords, recordKey(id, recordTrust), &t)
+	if errors.Is(err, errNoRecord) {
+		return SessionTrust{}, verifyAll(tx, bucketRecords, id.key())
+	}
+	if err != nil {
+		return t, damaged(historyFile, fmt.Sprintf("the record %q of a session cannot be read", recordTrust), err)
+	}
+	return t, nil
+}
+
+func writeTrust(tx *bbolt.Tx, id sessionID, t SessionTrust) error {
+	return putSessionRecord(tx, id, recordTrust, encode(t))
+}
+
 // copySessionRecords copies all records of a session to its fork.
 func copySessionRecords(tx *bbolt.Tx, from, to sessionID) error {
 	records, err := recordsOf(tx, from)

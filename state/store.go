@@ -23,8 +23,16 @@ type Options struct {
 
 const defaultWait = 5 * time.Second
 
-// Store is an open store. Its methods are safe for concurrent use.
+// Store is an open store. Its methods are safe for concurrent use. It reads the results that every session believes;
+// For returns one that reads those of a foreign session, too.
 type Store struct {
+	*core
+	area    uint64   // of the session whose foreign results it reads; 0: none
+	foreign *results // of that area; nil where there are none
+}
+
+// core is what all sessions of an open store share.
+type core struct {
 	dir     string // absolute
 	options Options
 	history *database
@@ -47,6 +55,8 @@ type Store struct {
 	offsets changeOffsets
 	known   blockMemory
 
+	areas areas
+
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -64,7 +74,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if o.Wait == 0 {
 		o.Wait = defaultWait
 	}
-	s := &Store{dir: dir, options: o}
+	s := &Store{core: &core{dir: dir, options: o}}
 	if err := s.prepareDir(); err != nil {
 		return nil, err
 	}
@@ -119,9 +129,10 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.history, err = openDatabase(ctx, filepath.Join(s.dir, historyFile), o); err != nil {
 		return err
 	}
-	if s.results, err = openResults(ctx, s.dir, o, s.note); err != nil {
+	if s.results, err = openResults(ctx, filepath.Join(s.dir, resultsFile), o, s.note); err != nil {
 		return err
 	}
+	s.areas.dir, s.areas.options, s.areas.note = filepath.Join(s.dir, foreignDir), o, s.note
 	s.blobs = &blobs{
 		dir:      filepath.Join(s.dir, blobsDir),
 		readOnly: s.options.ReadOnly,
@@ -131,6 +142,31 @@ func (s *Store) open(ctx context.Context) (err error) {
 	s.bases = &blobs{dir: filepath.Join(s.dir, basesDir), readOnly: s.options.ReadOnly, note: s.note}
 	return nil
 }
+
+// For returns the store as a session of this trust sees it: with the foreign results that came with the session, if
+// any, beside those that every session believes. They share all else, and the caller closes the store only.
+func (s *Store) For(t SessionTrust) *Store {
+	if t.Area == 0 {
+		return &Store{core: s.core}
+	}
+	return &Store{core: s.core, foreign: s.areas.open(t.Area), area: t.Area}
+}
+
+// of returns the results that hold what has a tier.
+func (s *Store) of(t Tier) (*results, error) {
+	switch {
+	case s.options.ReadOnly:
+		return nil, errReadOnly
+	case t != TierForeign:
+		return s.results, nil
+	case s.foreign == nil:
+		return nil, errors.New("state: internal error: a foreign result of no session")
+	}
+	return s.foreign, nil
+}
+
+// Foreign reports whether s is the store as a session of TierForeign sees it.
+func (s *Store) Foreign() bool { return s.area != 0 }
 
 // Dir returns the absolute path of the store.
 func (s *Store) Dir() string { return s.dir }
@@ -145,6 +181,7 @@ func (s *Store) Close() error {
 		if s.results != nil {
 			errs = append(errs, s.results.close())
 		}
+		errs = append(errs, s.areas.close())
 		if s.history != nil {
 			errs = append(errs, s.history.close())
 		}
@@ -163,7 +200,7 @@ func (s *Store) Notices() []string {
 
 const maxNotices = 100
 
-func (s *Store) note(format string, args ...any) {
+func (s *core) note(format string, args ...any) {
 	s.noticesMu.Lock()
 	defer s.noticesMu.Unlock()
 	switch len(s.notices) {

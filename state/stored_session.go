@@ -38,6 +38,8 @@ type Session struct {
 	From *ForkPoint // nil if it began empty
 	Head StepNumber // 0 before the first step
 	Hash Digest     // of step Head; before the first step, of the creation record
+	// Trust says on whose word the store has its steps.
+	Trust SessionTrust
 }
 
 type sessionRecord struct {
@@ -256,9 +258,14 @@ func (s *Store) session(tx *bbolt.Tx, name string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
+	trust, err := readTrust(tx, l.id)
+	if err != nil {
+		return Session{}, err
+	}
 	b := l.creation
 	return Session{
-		Name: name,
+		Name:  name,
+		Trust: trust,
 		SessionMeta: SessionMeta{
 			Workspace: s.absolute(b.Workspace),
 			Python:    b.Python,

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -44,8 +45,8 @@ type ValueInfo struct {
 // each of them reaches it. Together with the content of both, it determines how they overlap.
 type Alias []string
 
-// Trace is the record of one execution of one node's code. Its identity is the digest of everything except Seconds,
-// At and Info.
+// Trace is the record of one execution of one node's code. Its identity is the digest of everything except Trust,
+// Seconds, At and Info.
 type Trace struct {
 	Code   Digest   `cbor:"code"`
 	Reads  []Access `cbor:"reads,omitempty"`  // sorted by key
@@ -90,6 +91,9 @@ type Trace struct {
 	// Once: the failure says nothing about the next execution. The trace is kept for questions, and never reused.
 	Once bool `cbor:"once,omitempty"`
 
+	// Trust says on whose word the store has the trace.
+	Trust
+
 	Seconds float64                    `cbor:"seconds"`
 	At      time.Time                  `cbor:"at"`
 	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
@@ -126,17 +130,23 @@ const maxTraces = 32
 // Identity returns the digest of the trace without its cost, times and descriptions: two executions with equal reads
 // and writes are one trace.
 func (t Trace) Identity() Digest {
-	t.Seconds, t.At, t.Info, t.FileOrder = 0, time.Time{}, nil, nil
+	t.Seconds, t.At, t.Info, t.FileOrder, t.Trust = 0, time.Time{}, nil, nil, Trust{}
 	return DigestOf(encode(t))
 }
 
-// PutTrace stores a trace as the newest of its code. It is durable once the next run step is committed.
+// PutTrace stores a trace as the newest of its code, among those of its tier. It is durable once the next run step is
+// committed.
 func (s *Store) PutTrace(t Trace) (Digest, error) {
-	if s.options.ReadOnly {
-		return "", errReadOnly
+	r, err := s.of(t.Tier)
+	if err != nil {
+		return "", err
 	}
 	id := t.Identity()
-	r := s.results
+	if r != s.results { // whoever remembers the traces of a code reads both
+		s.results.mu.Lock()
+		s.results.noteTraced(t.Code)
+		s.results.mu.Unlock()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.newTraces == nil {
@@ -153,26 +163,45 @@ func moveToFront(list []Digest, id Digest) []Digest {
 	return slices.Insert(slices.DeleteFunc(list, func(d Digest) bool { return d == id }), 0, id)
 }
 
-// Traces returns the traces of a code, newest first, at most 32.
+// Traces returns the traces of a code, newest first, at most 32. At most as many foreign ones follow.
 func (s *Store) Traces(code Digest) ([]StoredTrace, error) {
-	r := s.results
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var traces []StoredTrace
-	for _, id := range r.tracesOf(code) {
-		if t, ok := r.trace(id); ok && t.Code == code {
-			traces = append(traces, StoredTrace{id, t})
+	traces := s.results.traces(code)
+	if s.foreign == nil {
+		return traces, nil
+	}
+	for _, t := range s.foreign.traces(code) {
+		if !slices.ContainsFunc(traces, func(own StoredTrace) bool { return own.Digest == t.Digest }) {
+			t.Trust = Trust{Tier: TierForeign}
+			traces = append(traces, t)
 		}
 	}
 	return traces, nil
 }
 
-// Trace returns one trace, if it still exists.
+func (r *results) traces(code Digest) (traces []StoredTrace) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range r.tracesOf(code) {
+		if t, ok := r.trace(id); ok && t.Code == code {
+			traces = append(traces, StoredTrace{id, t})
+		}
+	}
+	return traces
+}
+
+// Trace returns one trace, if it still exists. Of an identity that is believed and foreign, it is the believed one: the
+// identity does not cover how a trace describes values.
 func (s *Store) Trace(id Digest) (Trace, bool, error) {
 	r := s.results
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	t, ok := r.trace(id)
+	r.mu.Unlock()
+	if !ok && s.foreign != nil {
+		s.foreign.mu.Lock()
+		t, ok = s.foreign.trace(id)
+		s.foreign.mu.Unlock()
+		t.Trust = Trust{Tier: TierForeign}
+	}
 	return t, ok, nil
 }
 
@@ -187,7 +216,7 @@ func (r *results) tracesOf(code Digest) []Digest {
 		payload := r.getLocked(bucketByCode, code.key(), what)
 		if payload != nil {
 			if err := decode(payload, &list); err != nil {
-				r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
+				r.note("%s in %s is damaged and counts as missing: %v", what, filepath.Base(r.path), err)
 				list = nil
 			}
 		}
@@ -229,7 +258,7 @@ func (r *results) trace(id Digest) (t Trace, ok bool) {
 		return t, false
 	}
 	if err := decode(payload, &t); err != nil {
-		r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
+		r.note("%s in %s is damaged and counts as missing: %v", what, filepath.Base(r.path), err)
 		return Trace{}, false
 	}
 	t.clip()

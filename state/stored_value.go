@@ -1,6 +1,9 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+)
 
 // Need is a definition that must be bound before a stored value can be loaded: unpickling an instance needs its
 // class.
@@ -19,29 +22,46 @@ type Value struct {
 	Bytes   int64    `cbor:"bytes"` // total size of the blobs
 	Needs   []Need   `cbor:"needs,omitempty"`
 	Seconds float64  `cbor:"seconds"` // to recompute it
+	// Trust says on whose word the blobs are the group. Whoever loads a foreign one must expect bytes made to harm.
+	Trust
 }
 
-// PutValue stores the description of a value under its group's digest.
+// PutValue stores the description of a value under its group's digest, among those of its tier.
 func (s *Store) PutValue(v Value) error {
-	return s.results.put(bucketValues, v.Group.key(), encode(v))
+	r, err := s.of(v.Tier)
+	if err != nil {
+		return err
+	}
+	return r.put(bucketValues, v.Group.key(), encode(v))
 }
 
-// Value returns the description of a stored value, if there is one. Its blobs may be missing; see HasBlobs.
+// Value returns the description of a stored value, if there is one: a believed one, unless it has no content. Its blobs
+// may be missing; see HasBlobs.
 func (s *Store) Value(joint Digest) (Value, bool, error) {
-	what := fmt.Sprintf("value %s", joint)
-	payload := s.results.get(bucketValues, joint.key(), what)
-	if payload == nil {
-		if s.options.Fallback != nil {
-			return s.options.Fallback.Value(joint)
+	v, ok := s.results.value(joint)
+	if (!ok || v.Blob == "") && s.foreign != nil {
+		if other, has := s.foreign.value(joint); has {
+			other.Trust = Trust{Tier: TierForeign}
+			return other, true, nil
 		}
-		return Value{}, false, nil
 	}
-	var v Value
+	if !ok && s.options.Fallback != nil {
+		return s.options.Fallback.Value(joint)
+	}
+	return v, ok, nil
+}
+
+func (r *results) value(joint Digest) (v Value, ok bool) {
+	what := fmt.Sprintf("value %s", joint)
+	payload := r.get(bucketValues, joint.key(), what)
+	if payload == nil {
+		return Value{}, false
+	}
 	if err := decode(payload, &v); err != nil || v.Group != joint {
-		s.note("%s in %s is damaged and counts as missing", what, resultsFile)
-		return Value{}, false, nil
+		r.note("%s in %s is damaged and counts as missing", what, filepath.Base(r.path))
+		return Value{}, false
 	}
-	return v, true, nil
+	return v, true
 }
 
 // HasBlob reports whether the store has a blob.

@@ -121,8 +121,12 @@ func resultsOf(ctx context.Context, store *state.Store, all []state.Session) (n 
 					continue
 				}
 				n.Recorded++
-				if _, found, err := store.Trace(node.Trace); err == nil && found {
-					n.Kept++
+				t, found, err := store.For(s.Trust).Trace(node.Trace)
+				if err != nil || !found {
+					continue
+				}
+				if n.Kept++; t.Tier == state.TierForeign {
+					n.Foreign++
 				}
 			}
 		}
@@ -152,6 +156,10 @@ func (a *app) printCheck(d api.Check, problems []state.Problem) {
 			verb := map[bool]string{true: "is", false: "are"}[lost == 1]
 			a.ui.talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): "+
 				"the next run executes that again", plural(d.Results.Recorded, "result"), lost, verb)
+		}
+		if d.Results.Foreign > 0 {
+			a.ui.talk("%s came with archives, and nobody here has executed them: whether they are right, only "+
+				"xstate run FILE --verify finds out", plural(d.Results.Foreign, "foreign result"))
 		}
 	} else {
 		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")

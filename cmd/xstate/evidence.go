@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 type evidenceFlags struct {
@@ -317,6 +318,10 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 	})
 	if len(e.Marks) > 0 {
 		u.talk("one of several possible results: %s", strings.Join(e.Marks, ", "))
+	}
+	if len(e.Foreign) > 0 {
+		u.talk("foreign: the results of %s came with an archive, and nobody here has executed them",
+			query.Shorten(e.Foreign))
 	}
 	u.talk("%s after step %d, hash %s", plural(len(e.Nodes), "execution"), e.Step, e.Hash)
 }

@@ -80,6 +80,7 @@ var exitCodes = map[state.Code]int{
 	private.CodeNotPrivate:            exitUsage,
 	private.CodeUnchanged:             exitUsage,
 	runner.CodeNotKept:                exitUsage,
+	runner.CodeForeignValue:           exitUsage,
 	runner.CodeNoStdin:                exitUsage,
 	kernel.CodeUnknownLanguage:        exitUsage,
 	python.CodeNotFound:               exitUsage,
@@ -134,10 +135,11 @@ var exitCodes = map[state.Code]int{
 	journal.CodeWaiting:       exitRefused,
 	journal.CodeUnrecorded:    exitRefused,
 
-	state.CodeDamaged:        exitDiverged,
-	state.CodeArchiveDamaged: exitDiverged,
-	state.CodeNoSource:       exitDiverged,
-	provenance.CodeSignature: exitDiverged,
+	state.CodeDamaged:           exitDiverged,
+	state.CodeArchiveDamaged:    exitDiverged,
+	state.CodeNoSource:          exitDiverged,
+	provenance.CodeSignature:    exitDiverged,
+	provenance.CodeArchiveLarge: exitDiverged,
 
 	state.CodeDiskFull:   exitInternal,
 	state.CodeIO:         exitInternal,

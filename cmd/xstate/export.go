@@ -29,7 +29,7 @@ import (
 
 type exportFlags struct {
 	at                       stepFlags
-	format, out, images      string
+	format, out, images, key string
 	values, noOutputs, force bool
 }
 
@@ -99,6 +99,7 @@ store.`,
 	flags.StringVar(&f.images, "images", "", "with md: put pictures into the folder `DIR` (default: FILE_files)")
 	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out the outputs of blocks")
 	flags.BoolVar(&f.values, "values", false, "with an archive: also values and the content of files")
+	flags.StringVar(&f.key, "key", "", "with an archive: sign it with the private key in `FILE`")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing FILE")
 	_ = cmd.RegisterFlagCompletionFunc(
 		"format",
@@ -137,6 +138,9 @@ func (f *exportFlags) check(json bool) error {
 		return &usageError{err: errors.New("--images needs --format md"), hint: "other formats hold their pictures"}
 	case f.format != formatArchive && f.values:
 		return &usageError{err: errors.New("--values needs an archive"), hint: "xstate query --value NAME prints one"}
+	case f.format != formatArchive && f.key != "":
+		return &usageError{err: errors.New("--key needs an archive"),
+			hint: "xstate evidence OF --key KEY signs what is known of a result"}
 	case json && f.out == "":
 		return &usageError{
 			err:  errors.New("--json needs --out FILE, because the document goes to stdout"),
@@ -334,6 +338,15 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 	var options provenance.ArchiveOptions
 	if f.values {
 		options.Values = runner.StoredValues
+	}
+	if f.key != "" {
+		text, err := a.readKey(f.key)
+		if err != nil {
+			return err
+		}
+		if options.Key, err = provenance.PrivateKey(text); err != nil {
+			return err
+		}
 	}
 	if f.out == "" {
 		var b bytes.Buffer

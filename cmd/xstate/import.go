@@ -13,8 +13,15 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
+// importFlags say whom an import believes.
+type importFlags struct {
+	trust bool
+	key   string
+}
+
 func (a *app) importVerb() *cobra.Command {
-	return &cobra.Command{
+	var f importFlags
+	cmd := &cobra.Command{
 		Use:   "import ARCHIVE",
 		Short: "add the session of an archive to the store",
 		Long: `Import adds the session of an archive, which export wrote, to the store: the nearest one at or above the
@@ -22,15 +29,39 @@ working directory, or one that import makes there. It verifies first that every 
 every text has its digest, and all else that xstate check verifies. It takes the whole history or nothing. Damaged
 results are left out and computed again. If the store has the session already, with fewer steps, it gets the rest.
 
-Code in an archive runs when its program runs, and when its values are loaded: import only what you would run.`,
+Whoever made an archive can have written anything into it. So its results serve only its own session, and are shown as
+foreign, until xstate run --verify finds them equal to a run from scratch. Its values are loaded only as data: numbers,
+texts, containers, arrays and frames. With --key or --trust its results serve every session, and its values are loaded
+as your own are, which may run code of the author. Import it again with --trust or --key to believe what is there.`,
 		Example: `  xstate import session.zip
+  xstate import session.zip --key colleague.pub
   xstate import session.zip --store elsewhere`,
 		Args: takes(1, 1, "an ARCHIVE, which xstate export --out FILE.zip makes"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.importArchive(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.importArchive(cmd.Context(), args[0], f) },
 	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.key, "key", "", "believe an archive that the public key in `FILE` has signed, and refuse others")
+	flags.BoolVar(&f.trust, "trust", false, "believe the archive, because you know who made it")
+	return cmd
 }
 
-func (a *app) importArchive(ctx context.Context, name string) (err error) {
+// importOptions reads the key that an import trusts.
+func (a *app) importOptions(f importFlags) (o provenance.ImportOptions, err error) {
+	if o.Trust = f.trust; f.key == "" {
+		return o, nil
+	}
+	text, err := a.readKey(f.key)
+	if err == nil {
+		o.Key, err = provenance.PublicKey(text)
+	}
+	return o, err
+}
+
+func (a *app) importArchive(ctx context.Context, name string, f importFlags) (err error) {
+	options, err := a.importOptions(f)
+	if err != nil {
+		return err
+	}
 	file, err := os.Open(a.path(name))
 	if err != nil {
 		return &state.Error{
@@ -68,7 +99,7 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.closeStore(store)) }()
-	found, err := provenance.Import(ctx, store.State(), archive)
+	found, err := provenance.Import(ctx, store.State(), archive, options)
 	if err != nil {
 		return err
 	}
@@ -82,6 +113,8 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 				Hash:    found.Hash,
 				New:     found.Steps,
 				Skipped: found.Skipped,
+				Trust:   found.Trust.Tier.String(),
+				Signer:  found.Trust.Signer,
 			},
 		)
 	}
@@ -92,6 +125,14 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		plural(found.Steps, "step"),
 	)
 	a.ui.talk("the hash of its last step is %s", found.Hash)
+	switch {
+	case found.Trust.Signer != "":
+		a.ui.talk("its results are believed: the key %s has signed them", short(found.Trust.Signer))
+	case found.Trust.Tier == state.TierTrusted:
+		a.ui.talk("its results are believed: you trust the archive")
+	case found.Trust.Tier == state.TierForeign:
+		a.ui.talk("its results are foreign: they serve only this session, until xstate run --verify confirms them")
+	}
 	if found.Skipped > 0 {
 		a.ui.talk("left out: %s of damaged results, which are computed again", plural(found.Skipped, "piece"))
 	}

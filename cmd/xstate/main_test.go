@@ -104,6 +104,7 @@ var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
 	"field":    verbField,
 	"waitfile": verbWaitFile,
 	"cutfile":  verbCutFile,
+	"forge":    verbForge,
 	"garble":   verbGarble,
 	"hex":      verbHex,
 	"holds":    verbHolds,

@@ -67,8 +67,12 @@ func (a *app) printBlocks(blocks []query.BlockView) {
 		if b.Seconds > 0 {
 			took = seconds(b.Seconds)
 		}
+		status := b.Status
+		if t := b.Trust(); t.Tier != state.TierOwn {
+			status += " (" + t.Tier.String() + ")"
+		}
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), short(string(b.Version)),
-			fmt.Sprintf("step %d", b.Edited), b.Status, took, summary(b.Outputs, b.Error)})
+			fmt.Sprintf("step %d", b.Edited), status, took, summary(b.Outputs, b.Error)})
 	}
 	a.ui.table(rows)
 }
@@ -141,6 +145,9 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 		state += ", volatile (" + strings.Join(b.Marks, ", ") + ")"
 	}
 	u.print("%s\n", state)
+	if of := trustText(b.Trust()); of != "" {
+		u.print("the result is %s\n", of)
+	}
 	rows, builtins := accessRows(b.Nodes, whole)
 	u.table(shortCells(rows))
 	if len(builtins) > 0 {

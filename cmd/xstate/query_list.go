@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -105,6 +106,9 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 		return a.ui.document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
 	}
 	a.ui.text(v.Text)
+	if v.Trust == state.TierForeign {
+		a.ui.talk("the value is foreign: it came with an archive, and nobody here has computed it")
+	}
 	return nil
 }
 

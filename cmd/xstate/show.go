@@ -75,6 +75,9 @@ func (a *app) showBlock(b *query.BlockView) {
 	if b.Seconds > 0 {
 		head += " " + seconds(b.Seconds)
 	}
+	if t := b.Trust(); t.Tier != state.TierOwn {
+		head += "  (" + t.Tier.String() + ")"
+	}
 	a.ui.print("%s\n", head)
 	a.ui.write(indent(b.Source, "    "))
 	if text := a.ui.outputs(a.places, b.Outputs, b.Error, len("    ")); text != "" {

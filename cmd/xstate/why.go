@@ -163,6 +163,9 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 		took = ", " + seconds(n.Seconds)
 	}
 	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
+	if of := trustText(state.Trust{Tier: n.Trust, Signer: n.Signer}); of != "" {
+		a.ui.print("%s  the result is %s\n", margin, of)
+	}
 	if k := n.Reason.Key.Space(); k == "" || k == "call" { // the sentence says all of a call
 		return
 	}
@@ -181,6 +184,19 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 	}
 	rows = append(rows, []string{margin + "  written by", by, ""})
 	a.ui.table(rows)
+}
+
+// trustText says on whose word the store has a result; "" for its own.
+func trustText(t state.Trust) string {
+	switch {
+	case t.Tier == state.TierForeign:
+		return "foreign: it came with an archive, and nobody here has executed it"
+	case t.Signer != "":
+		return "of another store, signed by the key " + short(t.Signer)
+	case t.Tier == state.TierTrusted:
+		return "of another store, which you trust"
+	}
+	return ""
 }
 
 func digestText(d state.Digest) string {

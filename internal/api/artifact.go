@@ -64,4 +64,8 @@ type Import struct {
 	Hash    state.Digest     `json:"hash"`    // of that step
 	New     int              `json:"new"`     // steps that the store did not have
 	Skipped int              `json:"skipped"` // damaged results that were left out
+	// Trust is whose the results of the session are: own, trusted or foreign. Signer is the id of the key by which they
+	// are trusted.
+	Trust  string `json:"trust"`
+	Signer string `json:"signer,omitempty"`
 }

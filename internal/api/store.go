@@ -42,6 +42,7 @@ type Check struct {
 type Results struct {
 	Recorded int `json:"recorded"` // in the history
 	Kept     int `json:"kept"`     // of these, in the store; the next run executes what needs the others
+	Foreign  int `json:"foreign"`  // of these, that came with an archive and that nobody has executed here
 }
 
 // Head is the last step of a session.

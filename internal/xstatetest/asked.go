@@ -185,12 +185,14 @@ func Archived(t *testing.T, s *xstate.Session, o provenance.ArchiveOptions) []by
 }
 
 // ImportArchive imports an archive into a store.
-func ImportArchive(ctx context.Context, store *xstate.Store, data []byte) (*provenance.Imported, error) {
+func ImportArchive(
+	ctx context.Context, store *xstate.Store, data []byte, o provenance.ImportOptions,
+) (*provenance.Imported, error) {
 	f, err := provenance.OpenArchive(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
-	return provenance.Import(ctx, store.State(), f)
+	return provenance.Import(ctx, store.State(), f, o)
 }
 
 // RunsBlocks runs the program and returns the number of executed nodes.

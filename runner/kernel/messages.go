@@ -159,6 +159,9 @@ type Loading struct {
 	Data    []byte         `json:"-"`
 	Parts   []string       `json:"parts,omitempty"`   // files
 	Digests []state.Digest `json:"digests,omitempty"` // of the parts
+	// Foreign: somebody else made the bytes, maybe to harm. The kernel interprets them only if nothing that they can
+	// contain executes code, and else reports an error.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // Loaded is what a loading led to. The engine compares it with what was stored.

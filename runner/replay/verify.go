@@ -35,7 +35,8 @@ func (d Difference) String() string {
 }
 
 // Verify runs the whole program from scratch, in a fresh interpreter and from the workspace as it was before the
-// program. It reports where the outcome have of the incremental run differs. It records nothing. Effects outside the
+// program. It reports where the outcome have of the incremental run differs. It records nothing, unless the session is
+// foreign: then it records what it executed, so that equal results are the store's own from now on. Effects outside the
 // workspace happen again.
 func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunOptions) ([]Difference, error) {
 	engine, release, err := s.Engine(ctx)
@@ -47,7 +48,7 @@ func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunO
 	if err != nil {
 		return nil, err
 	}
-	o.Fresh, o.Discard = true, true
+	o.Fresh, o.Discard, o.Traces = true, true, s.Store().Foreign()
 	want, err := engine.Run(ctx, blocks, o)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package provenance
 import (
 	"archive/zip"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -32,12 +33,12 @@ import (
 //	bases/DIGEST             large arguments and results of calls; with values: what files held before the program
 //	                         wrote to them
 //	SHA256SUMS               the digests of all of these, as sha256sum writes and checks them
+//	SIGNATURE.json           a signature of SHA256SUMS, if the session was exported with a key
 
 const (
 	archiveFormat  = "xstate-session"
 	archiveVersion = 1
 	archiveIndex   = "xstate.json"
-	archiveSums    = "SHA256SUMS"
 )
 
 // ArchiveInfo is the description that an archive holds of itself.
@@ -53,6 +54,8 @@ type ArchiveInfo struct {
 
 // ArchiveOptions says what goes into an archive beside history and outputs. The zero value adds nothing.
 type ArchiveOptions struct {
+	// Key signs the archive; nil: it is not signed.
+	Key ed25519.PrivateKey
 	// Values calls yield for the stored values of a program. If it is set, the archive holds them and the content of
 	// files. Which values those are follows from how names share objects: that is the runner's knowledge, see
 	// runner.StoredValues.
@@ -112,8 +115,18 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 	if err := a.results(ctx, info, o); err != nil {
 		return nil, err
 	}
-	if err := a.put(archiveSums, []byte(a.sums.String())); err != nil {
+	sums := []byte(a.sums.String()) // without the two entries that follow
+	if err := a.put(archiveSums, sums); err != nil {
 		return nil, err
+	}
+	if o.Key != nil {
+		signature, err := signSums(ctx, info, sums, o.Key)
+		if err == nil {
+			err = a.put(archiveSignature, signature)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return info, a.zip.Close()
 }
@@ -257,6 +270,7 @@ func (a *archiver) results(ctx context.Context, info *ArchiveInfo, o ArchiveOpti
 				a.blobs[w.Digest] = true
 			}
 		}
+		t.Trust = state.Trust{} // whoever imports it decides
 		if err := a.put("traces/"+string(d), state.EncodeTrace(t)); err != nil {
 			return err
 		}
@@ -265,7 +279,9 @@ func (a *archiver) results(ctx context.Context, info *ArchiveInfo, o ArchiveOpti
 		return err
 	}
 	for _, d := range slices.Sorted(maps.Keys(a.values)) {
-		if err := a.put("values/"+string(d), state.EncodeValue(a.values[d])); err != nil {
+		v := a.values[d]
+		v.Trust = state.Trust{}
+		if err := a.put("values/"+string(d), state.EncodeValue(v)); err != nil {
 			return err
 		}
 	}
@@ -291,13 +307,21 @@ func (a *archiver) calls(ctx context.Context, info *ArchiveInfo) error {
 	bad := error(nil)
 	err = a.store.Calls(ctx, 1, func(c *state.Call) bool {
 		place := c.Place()
-		if !a.called[place] && !info.made(c) || c.Within != 0 && c.Within != lineage {
+		if !a.called[place] && !info.made(c) || !a.store.Serves(c, lineage) {
 			return true
 		}
 		for _, x := range c.Contents() {
 			if x.Inline == nil && x.Size > 0 {
 				a.bases[x.Digest] = true
 			}
+		}
+		if c.Foreign() {
+			own := *c
+			own.Within = 0
+			if c.Effects() {
+				own.Within = lineage
+			}
+			c = &own
 		}
 		bad = a.put(fmt.Sprintf("calls/%d", c.ID), state.EncodeCall(*c))
 		return bad == nil

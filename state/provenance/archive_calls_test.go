@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // TestArchiveOfCalls: the calls of a session come to another store with their contents, under numbers of that store,
@@ -59,8 +60,9 @@ func TestArchiveOfCalls(t *testing.T) {
 	}
 	data := xstatetest.Archived(t, from, provenance.ArchiveOptions{})
 	for range 2 { // the second time there is nothing new
-		if found := imported(t, there, data); found.Skipped != 0 {
-			t.Errorf("import skipped %d", found.Skipped)
+		found, err := xstatetest.ImportArchive(t.Context(), there, data, provenance.ImportOptions{Trust: true})
+		if err != nil || found.Skipped != 0 {
+			t.Errorf("import skipped %+v, %v", found, err)
 		}
 	}
 	to := there.State()
@@ -78,5 +80,49 @@ func TestArchiveOfCalls(t *testing.T) {
 	}
 	if text, err := to.Read(got[0].Result); err != nil || string(text) != large {
 		t.Errorf("the large result has %d bytes, %v, want %d", len(text), err, len(large))
+	}
+}
+
+// TestArchiveOfForeignCalls: the answers of tools that an archive claims serve its session and no other, until somebody
+// trusts it.
+func TestArchiveOfForeignCalls(t *testing.T) {
+	from := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName)),
+		xstate.SessionOptions{Workspace: t.TempDir(), Seed: 1})
+	if _, err := from.Load(t.Context(), xstatetest.ParseScript(t, "# %% a\nx = 1\n"), xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	call := state.Call{Key: state.DigestOf([]byte("k")), Kind: "tool", Tool: "t", State: state.CallAnswered,
+		Caller: state.Caller{Session: from.Name()}}
+	if err := from.Store().State().PutCall(t.Context(), &call); err != nil {
+		t.Fatal(err)
+	}
+	data := xstatetest.Archived(t, from, provenance.ArchiveOptions{})
+	there := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+	imported(t, there, data)
+	served := func(store *state.Store) bool {
+		t.Helper()
+		c, err := store.CallAt(t.Context(), call.Key, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c != nil
+	}
+	to, err := there.Existing(t.Context(), from.Name(), xstate.SessionOptions{Workspace: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	if served(there.State()) || !served(to.History().Store()) {
+		t.Errorf("of an untrusted call every session is served: %v, its own: %v", served(there.State()),
+			served(to.History().Store()))
+	}
+	if calls, err := to.History().Calls(t.Context(), query.CallFilter{}); err != nil || len(calls) != 1 {
+		t.Errorf("the session shows %d calls, %v, want 1", len(calls), err)
+	}
+	if _, err := xstatetest.ImportArchive(t.Context(), there, data, provenance.ImportOptions{Trust: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !served(there.State()) {
+		t.Error("no other session is served a call that the user trusts")
 	}
 }

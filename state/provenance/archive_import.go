@@ -3,6 +3,7 @@ package provenance
 import (
 	"archive/zip"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -14,10 +15,12 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Imported is the outcome of an import.
@@ -25,11 +28,18 @@ type Imported struct {
 	ArchiveInfo
 	Steps   int // that are new to the store
 	Skipped int // traces, values, blobs and calls that were damaged: they are computed, and called, again
+	// Trust is that of the session now. A session of the store's own, to which nothing was added, stays its own.
+	Trust state.Trust
 }
 
-// maxRecord bounds the bytes of one entry that an import reads into memory. An archive comes from outside, and its
-// sizes may lie.
-const maxRecord = 1 << 30
+// ImportOptions say whom to believe. The zero value believes nobody: results serve only the session that they came
+// with.
+type ImportOptions struct {
+	// Trust believes the archive: the user knows who made it, and that it is unchanged.
+	Trust bool
+	// Key believes the archive if this key has signed it, and refuses it otherwise; nil: no signature is looked for.
+	Key ed25519.PublicKey
+}
 
 // ArchiveFile is an open archive. Nothing of its description is verified yet.
 type ArchiveFile struct {
@@ -43,9 +53,12 @@ func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 	if err != nil {
 		return nil, notArchive(err)
 	}
-	f := &ArchiveFile{parts: &parts{entries: map[string]*zip.File{}}}
+	f := &ArchiveFile{parts: &parts{entries: map[string]*zip.File{}, size: size}}
 	for _, e := range z.File {
 		f.parts.entries[e.Name] = e
+	}
+	if err := checkRecords(f.parts.entries, size); err != nil {
+		return nil, err
 	}
 	if err := f.parts.readSums(); err != nil {
 		return nil, notArchive(err)
@@ -73,27 +86,95 @@ func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 // Import puts the session of an archive into the store, with its whole history or not at all. It verifies every hash
 // and digest, and all that Check verifies. It keeps what the store has. It fails if the store has a session of that
 // name with another history.
-func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported, error) {
+func Import(ctx context.Context, store *state.Store, f *ArchiveFile, o ImportOptions) (*Imported, error) {
+	trust, err := f.trust(o)
+	if err == nil && trust.Tier == state.TierForeign {
+		err = checkContents(f.parts.entries, f.parts.size)
+	}
+	if err != nil {
+		return nil, err
+	}
 	records, err := f.parts.records(len(f.Sessions) - 1)
 	if err != nil {
+		return nil, err
+	}
+	if err := harmless(records, trust); err != nil {
 		return nil, err
 	}
 	found := &Imported{ArchiveInfo: f.ArchiveInfo}
 	found.Steps, err = store.ImportSessions(
 		ctx,
-		state.SessionImport{Sessions: f.Sessions, Steps: f.parts.steps, Records: records,
+		state.SessionImport{Sessions: f.Sessions, Steps: f.parts.steps, Records: records, Trust: trust,
 			Source: func(d state.Digest) ([]byte, error) { return f.parts.read("sources/" + string(d)) }},
 	)
 	if err != nil {
 		return nil, err
 	}
-	in := &importer{store: store, parts: f.parts}
+	meta, err := store.Session(ctx, f.Session)
+	if err != nil {
+		return found, err
+	}
+	found.Trust = meta.Trust.Trust
+	if trust.Tier == state.TierForeign && meta.Trust.Tier != state.TierForeign {
+		return found, nil // the store has all of its steps, and results of its own
+	}
+	in := &importer{store: store.For(meta.Trust), trust: trust, parts: f.parts}
 	if found.Skipped, err = in.results(ctx); err != nil {
 		return found, err
 	}
 	skipped, err := in.calls(ctx, f.Session)
 	found.Skipped += skipped
 	return found, err
+}
+
+// trust returns how far an import believes the archive.
+func (f *ArchiveFile) trust(o ImportOptions) (state.Trust, error) {
+	switch {
+	case o.Key != nil:
+		return state.Trust{Tier: state.TierTrusted, Signer: KeyID(o.Key)}, f.verifySignature(o.Key)
+	case o.Trust:
+		return state.Trust{Tier: state.TierTrusted}, nil
+	}
+	return state.Trust{Tier: state.TierForeign}, nil
+}
+
+// verifySignature fails unless the key has signed the sums of the archive.
+func (f *ArchiveFile) verifySignature(key ed25519.PublicKey) error {
+	e := f.parts.entries[archiveSignature]
+	if e == nil {
+		return &state.Error{
+			Code:    CodeSignature,
+			Message: "the archive is not signed",
+			Hint:    "who made it signs it with: xstate export --out FILE.zip --key KEY; --trust imports it as it is",
+		}
+	}
+	r, err := e.Open()
+	if err != nil {
+		return f.parts.damaged(archiveSignature, err)
+	}
+	defer r.Close()
+	data, err := readBounded(r, limitOf(archiveSignature, f.parts.entries))
+	if err != nil {
+		return f.parts.damaged(archiveSignature, err)
+	}
+	return verifySums(data, f.parts.signed, key)
+}
+
+// harmless removes from the records of a session what would make a run do more than the program: start an interpreter
+// that the archive names, and write, as files of the program, some outside of the workspace.
+func harmless(records map[string][]byte, trust state.Trust) error {
+	delete(records, query.RecordPython) // a path of another machine
+	data := records[query.RecordFiles]
+	if data == nil || trust.Tier != state.TierForeign {
+		return nil
+	}
+	files, err := state.DecodeFileRecords(data)
+	if err != nil {
+		return notArchive(err)
+	}
+	maps.DeleteFunc(files, func(name string, _ state.FileRecord) bool { return !filepath.IsLocal(name) })
+	records[query.RecordFiles] = state.EncodeFileRecords(files)
+	return nil
 }
 
 func notArchive(err error) error {
@@ -109,6 +190,8 @@ func notArchive(err error) error {
 type parts struct {
 	entries map[string]*zip.File
 	sums    map[string]string // digest of each entry
+	signed  state.Digest      // of SHA256SUMS, which a signature covers
+	size    int64             // of the archive, in bytes
 }
 
 // readSums reads what the digests of the entries are to be.
@@ -122,11 +205,11 @@ func (in *parts) readSums() error {
 		return err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxRecord))
+	data, err := readBounded(r, limitOf(archiveSums, in.entries))
 	if err != nil {
 		return err
 	}
-	in.sums = map[string]string{}
+	in.sums, in.signed = map[string]string{}, state.DigestOf(data)
 	for line := range strings.Lines(string(data)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		in.sums[name] = sum
@@ -158,7 +241,7 @@ func (in *parts) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxRecord))
+	data, err := readBounded(r, limitOf(name, in.entries))
 	if err != nil {
 		return nil, in.damaged(name, err)
 	}
@@ -222,10 +305,10 @@ func part(r io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(size[:])
-	if n > maxRecord {
-		return nil, fmt.Errorf("a part of %d bytes", n)
+	if n > maxStepPart {
+		return nil, fmt.Errorf("a part of %s", bytesText(uint64(n)))
 	}
-	data, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	data, err := io.ReadAll(io.LimitReader(r, int64(n))) // it grows with what is there, not with what n claims
 	if err == nil && len(data) < int(n) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -250,7 +333,8 @@ func (in *parts) records(i int) (map[string][]byte, error) {
 }
 
 type importer struct {
-	store *state.Store
+	store *state.Store // as the session sees it
+	trust state.Trust  // of its results
 	*parts
 }
 
@@ -307,7 +391,7 @@ func (in *importer) base(name string, d state.Digest) (bool, error) {
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	if _, err = io.Copy(f, r); err != nil {
+	if _, err = io.Copy(f, io.LimitReader(r, int64(in.entries[name].UncompressedSize64)+1)); err != nil {
 		return false, nil
 	}
 	if _, err = f.Seek(0, io.SeekStart); err != nil {
@@ -326,9 +410,10 @@ func (in *importer) trace(name string, d state.Digest) (bool, error) {
 	if err != nil || t.Identity() != d {
 		return false, nil
 	}
-	if _, known, err := in.store.Trace(d); known || err != nil {
+	if have, known, err := in.store.Trace(d); known && have.Tier != state.TierForeign || err != nil {
 		return true, err
 	}
+	t.Trust = in.trust
 	_, err = in.store.PutTrace(t)
 	return true, err
 }
@@ -342,9 +427,11 @@ func (in *importer) value(name string, d state.Digest) (bool, error) {
 	if err != nil || v.Group != d {
 		return false, nil
 	}
-	if have, known, err := in.store.Value(d); known && in.store.HasBlobs(have) || err != nil {
+	have, known, err := in.store.Value(d)
+	if known && have.Tier != state.TierForeign && in.store.HasBlobs(have) || err != nil {
 		return true, err
 	}
+	v.Trust = in.trust
 	return true, in.store.PutValue(v)
 }
 
@@ -374,9 +461,12 @@ func (in *importer) calls(ctx context.Context, session string) (skipped int, err
 		if c.ID, c.Parent = 0, here[c.Parent]; c.Within != 0 {
 			c.Within = lineage
 		}
+		if in.trust.Tier == state.TierForeign {
+			in.store.ForeignCall(&c)
+		}
 		err := in.store.PutCall(ctx, &c)
 		if errors.Is(err, state.ErrCallExists) {
-			known, err := in.store.CallAt(ctx, c.Key, c.Within, c.Number)
+			known, err := in.store.CallAt(ctx, c.Key, c.Within, c.Number) // in the same place, believed or foreign
 			if err != nil {
 				return skipped, err
 			}

@@ -22,9 +22,10 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
+// imported imports an archive that the user does not trust.
 func imported(t *testing.T, store *xstate.Store, data []byte) *provenance.Imported {
 	t.Helper()
-	found, err := xstatetest.ImportArchive(t.Context(), store, data)
+	found, err := xstatetest.ImportArchive(t.Context(), store, data, provenance.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +85,13 @@ func TestArchive(t *testing.T) {
 			got, err := to.History().At(t.Context(), n)
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, b := range want.Blocks {
+				for i := range b.Nodes {
+					if n := &b.Nodes[i]; n.Trace != "" {
+						n.Trust = state.TierForeign
+					}
+				}
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Fatalf("%s after step %d (-there +here):\n%s", from.Name(), n, d)
@@ -163,7 +171,8 @@ func TestArchiveGoesOn(t *testing.T) {
 	}
 	other := xstatetest.NewAsked(t, xstatetest.AskedSecond)
 	data := xstatetest.Archived(t, other.Session, provenance.ArchiveOptions{})
-	if _, err := xstatetest.ImportArchive(t.Context(), store, data); state.CodeOf(err) != state.CodeSessionExists {
+	_, err := xstatetest.ImportArchive(t.Context(), store, data, provenance.ImportOptions{})
+	if state.CodeOf(err) != state.CodeSessionExists {
 		t.Errorf("import of another session of that name = %v, want %s", err, state.CodeSessionExists)
 	}
 	to, err := store.Existing(t.Context(), a.Session.Name(), xstate.SessionOptions{Workspace: dir})
@@ -175,7 +184,8 @@ func TestArchiveGoesOn(t *testing.T) {
 	}
 	a.Run(t, xstatetest.AskedFirst)
 	third := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{})
-	if _, err := xstatetest.ImportArchive(t.Context(), store, third); state.CodeOf(err) != state.CodeConflict {
+	_, err = xstatetest.ImportArchive(t.Context(), store, third, provenance.ImportOptions{})
+	if state.CodeOf(err) != state.CodeConflict {
 		t.Errorf("import of a session that went another way = %v, want %s", err, state.CodeConflict)
 	}
 	if head, _, err := store.State().Head(t.Context(), a.Session.Name()); err != nil || head != a.Runs[1]+1 {
@@ -299,7 +309,7 @@ func TestTamperedArchive(t *testing.T) {
 	}
 	for what, forged := range bad {
 		store := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
-		_, err := xstatetest.ImportArchive(t.Context(), store, forged)
+		_, err := xstatetest.ImportArchive(t.Context(), store, forged, provenance.ImportOptions{})
 		if code := state.CodeOf(err); code != state.CodeArchiveDamaged && code != state.CodeNewer {
 			t.Errorf("%s: import = %v, want %s", what, err, state.CodeArchiveDamaged)
 		}

@@ -9,8 +9,11 @@
 //
 // Evidence is the slice back from a result: of a node that ran, what it was seen to read; of one that did not, and of
 // what was edited since, what the text says. So an edit hides nothing. A check proves something of the version that it
-// executed alone, and only if it passed. Nothing is stated of what was not run. Equal histories give equal bytes. An
-// archive is taken in whole or not at all, with every hash verified.
+// executed alone, and only if it passed. Nothing is stated of what was not run. Equal histories give equal bytes.
+//
+// An archive is taken in whole or not at all, with every hash verified. Its results serve only its session, unless the
+// user trusts it or a key that has signed it. It chooses no interpreter, and no file outside of the workspace. What an
+// import reads into memory is bounded, whatever the archive claims.
 //
 // # Why the simple way fails
 //

@@ -37,6 +37,8 @@ type Evidence struct {
 	Marks []string `json:"marks"`
 	// Calls are those of tools and models that the nodes depend on, with who decided about them.
 	Calls []query.CallSketch `json:"calls,omitempty"`
+	// Foreign are the nodes whose results came with an archive that the user does not trust: nobody executed them here.
+	Foreign []string `json:"foreign,omitempty"`
 
 	snap *query.Snapshot
 	kept map[string]bool // nodes of the slice
@@ -283,6 +285,9 @@ func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 			for _, n := range b.Nodes {
 				if n.Name == name {
 					node.NodeView = n
+					if n.Trust == state.TierForeign {
+						e.Foreign = append(e.Foreign, name)
+					}
 				}
 			}
 			node.Rests = []query.Via{}

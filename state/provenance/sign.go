@@ -137,6 +137,11 @@ func (st *Statement) Sign(ctx context.Context, key ed25519.PrivateKey) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
+	return sealEnvelope(ctx, payload, key)
+}
+
+// sealEnvelope returns an in-toto statement in an envelope, signed.
+func sealEnvelope(ctx context.Context, payload []byte, key ed25519.PrivateKey) ([]byte, error) {
 	envelope, err := dsse.NewEnvelopeSigner(signer(key))
 	if err != nil {
 		return nil, err
@@ -163,6 +168,15 @@ func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 	if envelope.Payload == "" && envelope.PayloadType == "" {
 		return nil, unsigned(data)
 	}
+	payload, err := verifyEnvelope(&envelope, key)
+	if err != nil {
+		return nil, err
+	}
+	return readStatement(payload)
+}
+
+// verifyEnvelope returns the in-toto statement in an envelope if one of its signatures is by the key.
+func verifyEnvelope(envelope *dsse.Envelope, key ed25519.PublicKey) ([]byte, error) {
 	payload, err := envelope.DecodeB64Payload()
 	if err != nil {
 		return nil, &state.Error{
@@ -193,7 +207,7 @@ func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 					Hint:    "xstate evidence OF --format in-toto --key KEY makes one",
 				}
 			}
-			return readStatement(payload)
+			return payload, nil
 		}
 		if s.KeyID != "" && s.KeyID != KeyID(key) {
 			others = append(others, fmt.Sprintf("%+q", query.Short(state.Digest(s.KeyID))))

@@ -95,6 +95,9 @@ func (e *Evidence) Statement(version string) (*Statement, error) {
 		"step":    e.Step,
 	}
 	p.BuildDefinition.InternalParameters = map[string]any{"hash": e.Hash, "marks": e.Marks}
+	if len(e.Foreign) > 0 { // the signer did not see them executed
+		p.BuildDefinition.InternalParameters["foreign"] = e.Foreign
+	}
 	for _, patch := range e.Patches {
 		p.BuildDefinition.ResolvedDependencies = append(
 			p.BuildDefinition.ResolvedDependencies,

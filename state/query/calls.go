@@ -41,7 +41,7 @@ func (h *History) Calls(ctx context.Context, f CallFilter) ([]CallView, error) {
 	var found []CallView
 	err = h.store.Calls(ctx, 1, func(c *state.Call) bool {
 		v := CallView{Call: *c, Served: c.Caller.Session != h.name}
-		if c.Within == 0 || c.Within == lineage {
+		if h.store.Serves(c, lineage) {
 			v.Used = used[c.Place()]
 		}
 		if (v.Used || !v.Served) && f.wants(c) {
@@ -96,7 +96,7 @@ func (h *History) Effects(ctx context.Context, after state.StepNumber) ([]state.
 	var left []state.Call
 	for i := range all {
 		c := &all[i]
-		if c.Within != 0 && c.State == state.CallAnswered && c.Kind == "tool" && !c.Used && !c.Served &&
+		if c.Effects() && c.State == state.CallAnswered && c.Kind == "tool" && !c.Used && !c.Served &&
 			c.Caller.Block != "" { // else it took an effect back
 			left = append(left, c.Call)
 		}

@@ -21,7 +21,7 @@ func New(store *state.Store, meta state.Session, workspace string) *History {
 	if workspace == "" {
 		workspace = meta.Workspace
 	}
-	return &History{store: store, meta: meta, name: meta.Name, workspace: workspace}
+	return &History{store: store.For(meta.Trust), meta: meta, name: meta.Name, workspace: workspace}
 }
 
 // Open returns the history of the session of that name.
@@ -36,8 +36,11 @@ func Open(ctx context.Context, store *state.Store, name string) (*History, error
 // Clone returns a history of the same session, for another goroutine.
 func (h *History) Clone() *History { return New(h.store, h.meta, h.workspace) }
 
-// Store returns the store that holds the session.
+// Store returns the store as the session sees it.
 func (h *History) Store() *state.Store { return h.store }
+
+// Trust says on whose word the store has the steps of the session.
+func (h *History) Trust() state.Trust { return h.meta.Trust.Trust }
 
 // Name returns the session's name.
 func (h *History) Name() string { return h.name }

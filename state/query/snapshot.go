@@ -52,8 +52,11 @@ type NodeView struct {
 	Code    state.Digest `json:"code"`
 	Trace   state.Digest `json:"trace,omitempty"`
 	Lost    bool         `json:"lost,omitempty"` // its trace is gone: reads, writes and outputs are not known
-	Reads   []AccessView `json:"reads"`
-	Writes  []AccessView `json:"writes"`
+	// Trust says on whose word the store has the result: "" for its own, trusted or foreign.
+	Trust  state.Tier   `json:"trust,omitempty"`
+	Signer string       `json:"signer,omitempty"` // the id of the key by which it is trusted
+	Reads  []AccessView `json:"reads"`
+	Writes []AccessView `json:"writes"`
 }
 
 // AccessView is a key that a node read or wrote, with its value as far as the runner described it at the time.
@@ -241,6 +244,7 @@ func (h *History) nodeView(
 		return v, nil, nil
 	}
 	v.Seconds, v.Status = t.Seconds, state.StatusWith(n.Status, t.Failure())
+	v.Trust, v.Signer = t.Tier, t.Signer
 	for _, a := range t.Reads {
 		read := AccessView{Key: a.Key, Digest: a.Digest}
 		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
@@ -258,6 +262,19 @@ func (h *History) nodeView(
 		last[a.Key] = wrote
 	}
 	return v, &t, nil
+}
+
+// Trust returns on whose word the store has the results of a block: the least of its nodes.
+func (b *BlockView) Trust() (worst state.Trust) {
+	for _, n := range b.Nodes {
+		if n.Trust == state.TierForeign || worst.Tier == state.TierOwn {
+			worst = state.Trust{Tier: n.Trust, Signer: n.Signer}
+		}
+		if worst.Tier == state.TierForeign {
+			break
+		}
+	}
+	return worst
 }
 
 // ValueOf returns the recorded description of the value that a trace wrote to a key, or nil.

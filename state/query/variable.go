@@ -21,6 +21,8 @@ type ValueView struct {
 	Bytes  int64        `json:"bytes,omitempty"`
 	Text   string       `json:"text"`   // what repr returns
 	Loaded bool         `json:"loaded"` // an interpreter was started to unpickle it
+	// Trust says on whose word the store has the result of that node: "" for its own, trusted or foreign.
+	Trust state.Tier `json:"trust,omitempty"`
 }
 
 // hasNone says that name has no value because of what happened to block b.
@@ -51,6 +53,9 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 			}
 		case w.Evidence == depgraph.Observed.String():
 			v := &ValueView{Name: found.Name, Digest: w.Digest, By: w.Node}
+			if p != nil {
+				v.Trust = p.trust()
+			}
 			if w.Value != nil {
 				v.Type, v.Shape, v.Bytes, v.Text = w.Value.Type, w.Value.Shape, w.Value.Bytes, w.Value.Repr
 			}
@@ -84,6 +89,16 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 		Message: fmt.Sprintf("no block gives %s a value after step %d", name, at),
 		Hint:    "xstate query --symbol " + name + " tells who reads it",
 	}
+}
+
+// trust returns the tier of the node's result.
+func (n *Node) trust() state.Tier {
+	for _, v := range n.Block.Nodes {
+		if v.Name == n.Name {
+			return v.Trust
+		}
+	}
+	return state.TierOwn
 }
 
 func (d *Dependencies) named(node string) *Node {

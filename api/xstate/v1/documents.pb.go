@@ -1248,6 +1248,8 @@ type BlockTrace struct {
 	Code          string                 `protobuf:"bytes,6,opt,name=code,proto3" json:"code,omitempty"`
 	Trace         string                 `protobuf:"bytes,7,opt,name=trace,proto3" json:"trace,omitempty"`
 	Lost          bool                   `protobuf:"varint,8,opt,name=lost,proto3" json:"lost,omitempty"`
+	Trust         string                 `protobuf:"bytes,11,opt,name=trust,proto3" json:"trust,omitempty"`
+	Signer        string                 `protobuf:"bytes,12,opt,name=signer,proto3" json:"signer,omitempty"`
 	Reads         []*AccessView          `protobuf:"bytes,9,rep,name=reads,proto3" json:"reads,omitempty"`
 	Writes        []*AccessView          `protobuf:"bytes,10,rep,name=writes,proto3" json:"writes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1338,6 +1340,20 @@ func (x *BlockTrace) GetLost() bool {
 		return x.Lost
 	}
 	return false
+}
+
+func (x *BlockTrace) GetTrust() string {
+	if x != nil {
+		return x.Trust
+	}
+	return ""
+}
+
+func (x *BlockTrace) GetSigner() string {
+	if x != nil {
+		return x.Signer
+	}
+	return ""
 }
 
 func (x *BlockTrace) GetReads() []*AccessView {
@@ -4623,6 +4639,7 @@ type Evidence struct {
 	Coverage      []*Coverage            `protobuf:"bytes,17,rep,name=coverage,proto3" json:"coverage,omitempty"`
 	Marks         []string               `protobuf:"bytes,18,rep,name=marks,proto3" json:"marks,omitempty"`
 	Calls         []*CallSketch          `protobuf:"bytes,20,rep,name=calls,proto3" json:"calls,omitempty"`
+	Foreign       []string               `protobuf:"bytes,21,rep,name=foreign,proto3" json:"foreign,omitempty"`
 	EditedFiles   []string               `protobuf:"bytes,19,rep,name=edited_files,json=editedFiles,proto3" json:"edited_files,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4791,6 +4808,13 @@ func (x *Evidence) GetCalls() []*CallSketch {
 	return nil
 }
 
+func (x *Evidence) GetForeign() []string {
+	if x != nil {
+		return x.Foreign
+	}
+	return nil
+}
+
 func (x *Evidence) GetEditedFiles() []string {
 	if x != nil {
 		return x.EditedFiles
@@ -4879,6 +4903,8 @@ type EvidenceNode struct {
 	Code          string                 `protobuf:"bytes,9,opt,name=code,proto3" json:"code,omitempty"`
 	Trace         string                 `protobuf:"bytes,10,opt,name=trace,proto3" json:"trace,omitempty"`
 	Lost          bool                   `protobuf:"varint,11,opt,name=lost,proto3" json:"lost,omitempty"`
+	Trust         string                 `protobuf:"bytes,14,opt,name=trust,proto3" json:"trust,omitempty"`
+	Signer        string                 `protobuf:"bytes,15,opt,name=signer,proto3" json:"signer,omitempty"`
 	Reads         []*AccessView          `protobuf:"bytes,12,rep,name=reads,proto3" json:"reads,omitempty"`
 	Writes        []*AccessView          `protobuf:"bytes,13,rep,name=writes,proto3" json:"writes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4990,6 +5016,20 @@ func (x *EvidenceNode) GetLost() bool {
 		return x.Lost
 	}
 	return false
+}
+
+func (x *EvidenceNode) GetTrust() string {
+	if x != nil {
+		return x.Trust
+	}
+	return ""
+}
+
+func (x *EvidenceNode) GetSigner() string {
+	if x != nil {
+		return x.Signer
+	}
+	return ""
 }
 
 func (x *EvidenceNode) GetReads() []*AccessView {
@@ -6582,6 +6622,8 @@ type NodeReason struct {
 	WasValue      *ValueInfo             `protobuf:"bytes,4,opt,name=was_value,json=wasValue,proto3" json:"was_value,omitempty"`
 	NowValue      *ValueInfo             `protobuf:"bytes,5,opt,name=now_value,json=nowValue,proto3" json:"now_value,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Trust         string                 `protobuf:"bytes,7,opt,name=trust,proto3" json:"trust,omitempty"`
+	Signer        string                 `protobuf:"bytes,8,opt,name=signer,proto3" json:"signer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6658,6 +6700,20 @@ func (x *NodeReason) GetSeconds() float64 {
 	return 0
 }
 
+func (x *NodeReason) GetTrust() string {
+	if x != nil {
+		return x.Trust
+	}
+	return ""
+}
+
+func (x *NodeReason) GetSigner() string {
+	if x != nil {
+		return x.Signer
+	}
+	return ""
+}
+
 type NodeView struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
@@ -6667,6 +6723,8 @@ type NodeView struct {
 	Code          string                 `protobuf:"bytes,5,opt,name=code,proto3" json:"code,omitempty"`
 	Trace         string                 `protobuf:"bytes,6,opt,name=trace,proto3" json:"trace,omitempty"`
 	Lost          bool                   `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`
+	Trust         string                 `protobuf:"bytes,10,opt,name=trust,proto3" json:"trust,omitempty"`
+	Signer        string                 `protobuf:"bytes,11,opt,name=signer,proto3" json:"signer,omitempty"`
 	Reads         []*AccessView          `protobuf:"bytes,8,rep,name=reads,proto3" json:"reads,omitempty"`
 	Writes        []*AccessView          `protobuf:"bytes,9,rep,name=writes,proto3" json:"writes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -6750,6 +6808,20 @@ func (x *NodeView) GetLost() bool {
 		return x.Lost
 	}
 	return false
+}
+
+func (x *NodeView) GetTrust() string {
+	if x != nil {
+		return x.Trust
+	}
+	return ""
+}
+
+func (x *NodeView) GetSigner() string {
+	if x != nil {
+		return x.Signer
+	}
+	return ""
 }
 
 func (x *NodeView) GetReads() []*AccessView {
@@ -8447,6 +8519,7 @@ type QueryValue struct {
 	Bytes         float64                `protobuf:"fixed64,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Text          string                 `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
 	Loaded        bool                   `protobuf:"varint,11,opt,name=loaded,proto3" json:"loaded,omitempty"`
+	Trust         string                 `protobuf:"bytes,12,opt,name=trust,proto3" json:"trust,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8556,6 +8629,13 @@ func (x *QueryValue) GetLoaded() bool {
 		return x.Loaded
 	}
 	return false
+}
+
+func (x *QueryValue) GetTrust() string {
+	if x != nil {
+		return x.Trust
+	}
+	return ""
 }
 
 type QueryVersion struct {
@@ -11993,7 +12073,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x03was\x18\x04 \x01(\tR\x03was\x12\x10\n" +
 	"\x03now\x18\x05 \x01(\tR\x03now\x12\x18\n" +
 	"\aoutputs\x18\x06 \x01(\tR\aoutputs\x12.\n" +
-	"\x06values\x18\a \x03(\v2\x16.xstate.v1.ValueChangeR\x06values\"\xad\x02\n" +
+	"\x06values\x18\a \x03(\v2\x16.xstate.v1.ValueChangeR\x06values\"\xdb\x02\n" +
 	"\n" +
 	"BlockTrace\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x12\n" +
@@ -12003,7 +12083,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aseconds\x18\x05 \x01(\x01R\aseconds\x12\x12\n" +
 	"\x04code\x18\x06 \x01(\tR\x04code\x12\x14\n" +
 	"\x05trace\x18\a \x01(\tR\x05trace\x12\x12\n" +
-	"\x04lost\x18\b \x01(\bR\x04lost\x12+\n" +
+	"\x04lost\x18\b \x01(\bR\x04lost\x12\x14\n" +
+	"\x05trust\x18\v \x01(\tR\x05trust\x12\x16\n" +
+	"\x06signer\x18\f \x01(\tR\x06signer\x12+\n" +
 	"\x05reads\x18\t \x03(\v2\x15.xstate.v1.AccessViewR\x05reads\x12-\n" +
 	"\x06writes\x18\n" +
 	" \x03(\v2\x15.xstate.v1.AccessViewR\x06writes\"\xf8\x03\n" +
@@ -12317,7 +12399,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	" \x01(\x05R\x04call\x12\x12\n" +
 	"\x04tool\x18\v \x01(\tR\x04tool\x12*\n" +
 	"\x04args\x18\f \x01(\v2\x16.google.protobuf.ValueR\x04args\x12'\n" +
-	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\"\x99\x05\n" +
+	"\x0fidempotency_key\x18\r \x01(\tR\x0eidempotencyKey\"\xb3\x05\n" +
 	"\bEvidence\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\tR\x02of\x12\x12\n" +
@@ -12338,13 +12420,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06checks\x18\x10 \x03(\v2\x14.xstate.v1.CheckViewR\x06checks\x12/\n" +
 	"\bcoverage\x18\x11 \x03(\v2\x13.xstate.v1.CoverageR\bcoverage\x12\x14\n" +
 	"\x05marks\x18\x12 \x03(\tR\x05marks\x12+\n" +
-	"\x05calls\x18\x14 \x03(\v2\x15.xstate.v1.CallSketchR\x05calls\x12!\n" +
+	"\x05calls\x18\x14 \x03(\v2\x15.xstate.v1.CallSketchR\x05calls\x12\x18\n" +
+	"\aforeign\x18\x15 \x03(\tR\aforeign\x12!\n" +
 	"\fedited_files\x18\x13 \x03(\tR\veditedFiles\"]\n" +
 	"\rEvidenceInput\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x0e\n" +
-	"\x02by\x18\x04 \x03(\tR\x02by\"\x8b\x03\n" +
+	"\x02by\x18\x04 \x03(\tR\x02by\"\xb9\x03\n" +
 	"\fEvidenceNode\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x15\n" +
@@ -12357,7 +12440,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04code\x18\t \x01(\tR\x04code\x12\x14\n" +
 	"\x05trace\x18\n" +
 	" \x01(\tR\x05trace\x12\x12\n" +
-	"\x04lost\x18\v \x01(\bR\x04lost\x12+\n" +
+	"\x04lost\x18\v \x01(\bR\x04lost\x12\x14\n" +
+	"\x05trust\x18\x0e \x01(\tR\x05trust\x12\x16\n" +
+	"\x06signer\x18\x0f \x01(\tR\x06signer\x12+\n" +
 	"\x05reads\x18\f \x03(\v2\x15.xstate.v1.AccessViewR\x05reads\x12-\n" +
 	"\x06writes\x18\r \x03(\v2\x15.xstate.v1.AccessViewR\x06writes\"e\n" +
 	"\rEvidencePatch\x12\x14\n" +
@@ -12508,7 +12593,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"NodeCounts\x12\x10\n" +
 	"\x03ran\x18\x01 \x01(\x05R\x03ran\x12\x16\n" +
-	"\x06reused\x18\x02 \x01(\x05R\x06reused\"\xe3\x01\n" +
+	"\x06reused\x18\x02 \x01(\x05R\x06reused\"\x91\x02\n" +
 	"\n" +
 	"NodeReason\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
@@ -12516,7 +12601,9 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\v2\x11.xstate.v1.ReasonR\x06reason\x121\n" +
 	"\twas_value\x18\x04 \x01(\v2\x14.xstate.v1.ValueInfoR\bwasValue\x121\n" +
 	"\tnow_value\x18\x05 \x01(\v2\x14.xstate.v1.ValueInfoR\bnowValue\x12\x18\n" +
-	"\aseconds\x18\x06 \x01(\x01R\aseconds\"\x95\x02\n" +
+	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12\x14\n" +
+	"\x05trust\x18\a \x01(\tR\x05trust\x12\x16\n" +
+	"\x06signer\x18\b \x01(\tR\x06signer\"\xc3\x02\n" +
 	"\bNodeView\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12)\n" +
@@ -12524,7 +12611,10 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x12\n" +
 	"\x04code\x18\x05 \x01(\tR\x04code\x12\x14\n" +
 	"\x05trace\x18\x06 \x01(\tR\x05trace\x12\x12\n" +
-	"\x04lost\x18\a \x01(\bR\x04lost\x12+\n" +
+	"\x04lost\x18\a \x01(\bR\x04lost\x12\x14\n" +
+	"\x05trust\x18\n" +
+	" \x01(\tR\x05trust\x12\x16\n" +
+	"\x06signer\x18\v \x01(\tR\x06signer\x12+\n" +
 	"\x05reads\x18\b \x03(\v2\x15.xstate.v1.AccessViewR\x05reads\x12-\n" +
 	"\x06writes\x18\t \x03(\v2\x15.xstate.v1.AccessViewR\x06writes\"\xa5\x01\n" +
 	"\vOtherAnswer\x12\x12\n" +
@@ -12679,7 +12769,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12,\n" +
 	"\x06blocks\x18\x04 \x03(\v2\x14.xstate.v1.BlockViewR\x06blocks\x121\n" +
-	"\tunchecked\x18\x05 \x03(\v2\x13.xstate.v1.CoverageR\tunchecked\"\xfc\x01\n" +
+	"\tunchecked\x18\x05 \x03(\v2\x13.xstate.v1.CoverageR\tunchecked\"\x92\x02\n" +
 	"\n" +
 	"QueryValue\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
@@ -12693,7 +12783,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05bytes\x18\t \x01(\x01R\x05bytes\x12\x12\n" +
 	"\x04text\x18\n" +
 	" \x01(\tR\x04text\x12\x16\n" +
-	"\x06loaded\x18\v \x01(\bR\x06loaded\"v\n" +
+	"\x06loaded\x18\v \x01(\bR\x06loaded\x12\x14\n" +
+	"\x05trust\x18\f \x01(\tR\x05trust\"v\n" +
 	"\fQueryVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x122\n" +

@@ -382,6 +382,7 @@ type request struct {
 	Key      string            `json:"key"`
 	Pristine bool              `json:"pristine"`
 	Path     string            `json:"path"`
+	Foreign  bool              `json:"foreign"`
 	Files    []string          `json:"files"`
 	Park     []json.RawMessage `json:"park"`
 	Drop     []kernel.Group    `json:"drop"`

@@ -238,6 +238,9 @@ func (sh *shell) store(names []string) (any, []byte, error) {
 
 // load binds a group. Its names may be others than when it was stored.
 func (sh *shell) load(r request, data []byte) (any, []byte, error) {
+	if r.Foreign { // a declaration is text that the shell evaluates
+		return nil, nil, errors.New("a value of a foreign store")
+	}
 	if r.Path != "" {
 		var err error
 		if data, err = kernel.ReadSpooled(r.Path); err != nil {

@@ -13,7 +13,7 @@ import (
 func TestKernel(t *testing.T) {
 	for _, script := range []struct{ name, needs string }{{"groups.py", ""}, {"identities.py", ""},
 		{"distinctions.py", ""}, {"attributes.py", ""}, {"sets.py", ""}, {"instructions.py", ""},
-		{"arrays.py", "numpy"}, {"arrow.py", "pyarrow"}, {"figures.py", "matplotlib"}} {
+		{"arrays.py", "numpy"}, {"arrow.py", "pyarrow"}, {"foreign.py", "numpy"}, {"figures.py", "matplotlib"}} {
 		for _, python := range pythons() {
 			t.Run(script.name+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 				if exec.Command(python, "-c", "import "+script.needs).Run() != nil && script.needs != "" {

@@ -163,6 +163,8 @@ class BlockTrace(TypedDict):
     code: str
     trace: NotRequired[str]
     lost: NotRequired[bool]
+    trust: NotRequired[str]
+    signer: NotRequired[str]
     reads: list[AccessView]
     writes: list[AccessView]
 
@@ -565,6 +567,7 @@ class Evidence(TypedDict):
     coverage: list[Coverage]
     marks: list[str]
     calls: NotRequired[list[CallSketch]]
+    foreign: NotRequired[list[str]]
     edited_files: NotRequired[list[str]]
 
 
@@ -587,6 +590,8 @@ class EvidenceNode(TypedDict):
     code: str
     trace: NotRequired[str]
     lost: NotRequired[bool]
+    trust: NotRequired[str]
+    signer: NotRequired[str]
     reads: list[AccessView]
     writes: list[AccessView]
 
@@ -782,6 +787,8 @@ class NodeReason(TypedDict):
     was_value: NotRequired[ValueInfo]
     now_value: NotRequired[ValueInfo]
     seconds: float
+    trust: NotRequired[str]
+    signer: NotRequired[str]
 
 
 class NodeView(TypedDict):
@@ -792,6 +799,8 @@ class NodeView(TypedDict):
     code: str
     trace: NotRequired[str]
     lost: NotRequired[bool]
+    trust: NotRequired[str]
+    signer: NotRequired[str]
     reads: list[AccessView]
     writes: list[AccessView]
 
@@ -988,6 +997,7 @@ class QueryValue(TypedDict):
     bytes: NotRequired[float]
     text: str
     loaded: bool
+    trust: NotRequired[str]
 
 
 class QueryVersion(TypedDict):

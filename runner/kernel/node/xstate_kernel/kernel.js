@@ -209,7 +209,7 @@ class Kernel {
     let found
     while (found === undefined) {
       try {
-        found = load(data, this.groups)
+        found = load(data, this.groups, request.foreign)
       } catch (e) {
         if (e instanceof Need) return { ok: false, need: e.need }
         if (!(e instanceof Namespace)) throw e

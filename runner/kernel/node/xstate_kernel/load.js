@@ -439,11 +439,15 @@ function evaluate(r, base) {
   return new vm.Script(`${strict}${expression(r)}`).runInThisContext()
 }
 
-// load returns the values of a group, and which of their names are constants.
-/** @type {(data: Buffer, groups: Groups) => { values: unknown[], constants: boolean[] }} */
-function load(data, groups) {
+// load returns the values of a group, and which of their names are constants. Of a foreign group it makes only plain
+// objects, arrays and primitives: the records of others hold texts that are evaluated, and names of functions.
+/** @type {(data: Buffer, groups: Groups, foreign?: boolean) => { values: unknown[], constants: boolean[] }} */
+function load(data, groups, foreign) {
   /** @type {Stored | Simple} */
   const stored = v8.deserialize(data)
+  if (foreign && !('simple' in stored && Array.isArray(stored.simple) && Array.isArray(stored.constants))) {
+    throw new Error('a value of a foreign store that is more than data')
+  }
   return 'simple' in stored ? { values: stored.simple, constants: stored.constants } : new Load(stored, groups).run()
 }
 

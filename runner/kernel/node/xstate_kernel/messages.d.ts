@@ -78,6 +78,7 @@ export interface Bind {
 export interface Load {
   names: string[]
   path?: string // of a file that holds the bytes; '' or missing: the body does
+  foreign?: boolean // somebody else made the bytes
 }
 
 export interface HiddenState {

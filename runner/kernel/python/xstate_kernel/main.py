@@ -279,12 +279,12 @@ class Kernel:
 
     def do_load(self, request, body):
         """Binds a stored group."""
-        parts = request.get("parts") or ()
+        parts, foreign = request.get("parts") or (), request.get("foreign", False)
         if request.get("path"):
             with open(request["path"], "rb") as f:
-                found, classes = values.load(f, parts, self.printer, self.loaded_code)
+                found, classes = values.load(f, parts, self.printer, self.loaded_code, foreign)
         else:
-            found, classes = values.load(body, parts, self.printer, self.loaded_code)
+            found, classes = values.load(body, parts, self.printer, self.loaded_code, foreign)
         self.printer.arrays.handed.update(map(bytes.fromhex, request.get("digests") or ()))
         for name, value in zip(request["names"], found):
             self.bindings.bind(name, value)

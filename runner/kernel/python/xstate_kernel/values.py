@@ -405,27 +405,34 @@ def _rows(b, raw):
     return [raw[i : i + size] for i in range(0, raw.nbytes, size)]
 
 
-def load(pickled, parts, printer, code):
+def load(pickled, parts, printer, code, foreign=False):
     """Returns the list of values, and the classes of the program that they refer to.
 
     After the values, the list has the objects that restored their state. pickled is bytes or a binary file, and parts
-    are the paths of what follows. code gets each new code object and returns the one to use."""
+    are the paths of what follows. code gets each new code object and returns the one to use. foreign says that somebody
+    else made the bytes."""
     global _loading
     _loading = _Loading(printer, code)
     try:
         f = io.BytesIO(pickled) if isinstance(pickled, (bytes, bytearray)) else pickled
-        return pickle.load(f, buffers=_buffers(f, _Parts(parts)) if parts else None), _loading.classes
+        unpickler = pickle.Unpickler
+        if foreign:
+            from .foreign import Unpickler as unpickler  # few sessions are foreign
+        buffers = _buffers(f, _Parts(parts), unpickler) if parts else None
+        return unpickler(f, buffers=buffers).load(), _loading.classes
     finally:
         _loading = None
 
 
-def _buffers(f, parts):
+def _buffers(f, parts, unpickler):
     """Returns the buffers of a stored group, each with its own memory. An array reads its memory itself."""
     f.seek(-8, io.SEEK_END)
     size = int.from_bytes(f.read(8), "little")
     f.seek(-8 - size, io.SEEK_END)
-    table = pickle.loads(f.read(size))
+    table = unpickler(io.BytesIO(f.read(size))).load()
     f.seek(0)
+    if sum(row[0] for row in table) != parts.size or min(row[0] for row in table) < 0:
+        raise EOFError
     found, at = [], 0
     for size, readonly, *owned in table:
         if owned == [True] and not readonly:  # pickle makes a memoryview of what is read-only
@@ -447,6 +454,7 @@ class _Parts:
         self._begins = [0]
         for path in paths:
             self._begins.append(self._begins[-1] + os.stat(path).st_size)
+        self.size = self._begins[-1]
 
     def read_into(self, view, at):
         n = bisect.bisect_right(self._begins, at) - 1
