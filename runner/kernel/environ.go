@@ -35,8 +35,8 @@ func Environ(lines []string) map[string]string {
 	return environ
 }
 
-// LookPath is exec.LookPath with a search path that need not be that of this process. It takes absolute folders only.
-// It leaves out folders that lie in one of those that a program in bounds may write: what is there may be the program's.
+// LookPath is exec.LookPath with a search path that need not be that of this process. It takes absolute folders only,
+// and none that lies in a folder that a program in bounds may write: what is there may be the program's.
 func LookPath(name, path string, written ...string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		return exec.LookPath(name)
