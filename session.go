@@ -560,47 +560,28 @@ func (s *Session) recording() (*kernel.Recording, error) {
 	if s.web == nil {
 		return nil, nil
 	}
-	authority, err := s.options.Policy.Authority(func(name string) string {
-		return kernel.Getenv(s.options.Environ, name)
-	})
+	authority, err := s.options.Policy.Authority(s.getenv)
 	if err != nil {
 		return nil, err
 	}
 	return &kernel.Recording{Authority: authority, Exchange: s.web.Exchange}, nil
 }
 
-// search returns where interpreters are looked for.
-func (s *Session) search() kernel.Search {
-	return kernel.Search{
-		Folder: s.options.Workspace, Environ: s.options.Policy.Environ(s.options.Environ), Cache: s.store.state.Dir(),
-		Bounds: s.options.Policy.Bounds(), Known: s.store.interpreters(),
-	}
-}
-
-// rememberInterpreters notes what the program may write, before it may.
-func (s *Session) rememberInterpreters() error {
-	search := s.search()
-	if search.Bounds == nil {
-		return nil
-	}
-	return search.Known.Bound(append([]string{search.Folder}, search.Bounds.Write...), search.Interpreters())
-}
+func (s *Session) getenv(name string) string { return kernel.Getenv(s.options.Environ, name) }
 
 // findLanguages finds the language of the program's first block. Others are found when a block is met that needs them.
 func (s *Session) findLanguages(ctx context.Context) error {
-	if err := s.rememberInterpreters(); err != nil {
+	search, err := s.store.search(s.options.Workspace, s.options.Environ, s.options.Policy)
+	if err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // a later call may be the first that needs a language
 	s.languages = mixed.New(func(e kernel.Entry) (kernel.Language, error) {
-		search := s.search()
+		search, err := search, error(nil)
 		if e.Name == python.Name {
-			path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace,
-				func(name string) string { return kernel.Getenv(s.options.Environ, name) })
-			if err != nil {
+			if search.Asked, err = s.store.FindPython(ctx, s.name, s.options.Python, search.Folder, s.getenv); err != nil {
 				return nil, err
 			}
-			search.Asked = path
 		}
 		return e.Find(ctx, search)
 	})

@@ -15,6 +15,7 @@ import (
 	_ "github.com/xstate-engine/xstate/runner/kernel/node"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -125,6 +126,17 @@ func (s *Store) FindPython(
 // interpreters remembers the interpreters that programs in bounds may replace.
 func (s *Store) interpreters() *kernel.Interpreters {
 	return kernel.InterpretersOf(s.state.Dir(), s.readOnly)
+}
+
+// search returns where interpreters are looked for. It notes what the program may write, before it may.
+func (s *Store) search(folder string, environ []string, p *policy.Policy) (kernel.Search, error) {
+	search := kernel.Search{
+		Folder: folder, Environ: p.Environ(environ), Cache: s.state.Dir(), Bounds: p.Bounds(), Known: s.interpreters(),
+	}
+	if search.Bounds == nil {
+		return search, nil
+	}
+	return search, search.Known.Bound(append([]string{folder}, search.Bounds.Write...), search.Interpreters())
 }
 
 // Family returns the session and all sessions that share an ancestor with it, sorted by name. They are the versions of

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
@@ -206,9 +205,4 @@ func lies(path string, folders []string) bool {
 	}
 	real, err := filepath.EvalSymlinks(filepath.Dir(path))
 	return err == nil && inside(filepath.Join(real, filepath.Base(path)), folders)
-}
-
-// inside reports whether a path is one of the folders or lies in one.
-func inside(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
 }

@@ -90,11 +90,6 @@ func (r *reporting) kind(path string) kind {
 	return kindData
 }
 
-// within reports whether a path is a folder or lies in it.
-func within(path, folder string) bool {
-	return strings.HasPrefix(path, folder) && (len(path) == len(folder) || path[len(folder)] == '/' || folder == "/")
-}
-
 // join adds a report to what the hooks saw.
 func (r *reporting) join(report sandbox.Report, seen *Observation) {
 	f := &seen.Files

@@ -97,7 +97,7 @@ print(sys.prefix, sys.base_prefix, sep="\n")`
 // A launcher decides in the folder and the environment of the program.
 func Identify(ctx context.Context, s kernel.Search, path string) (Interpreter, error) {
 	ask := s.Probe(path, "-I", "-c", probe)
-	ask.Memo, ask.Key = Name, launcherKey(path, s.Folder, s.Environ)
+	ask.Memo, ask.Key = "python", launcherKey(path, s.Folder, s.Environ)
 	found := Interpreter{Path: path}
 	answer, err := ask.Answer(ctx)
 	if err == nil {
