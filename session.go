@@ -560,14 +560,14 @@ func (s *Session) recording() (*kernel.Recording, error) {
 	if s.web == nil {
 		return nil, nil
 	}
-	authority, err := s.options.Policy.Authority(s.getenv)
+	authority, err := s.options.Policy.Authority(func(name string) string {
+		return kernel.Getenv(s.options.Environ, name)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &kernel.Recording{Authority: authority, Exchange: s.web.Exchange}, nil
 }
-
-func (s *Session) getenv(name string) string { return kernel.Getenv(s.options.Environ, name) }
 
 // findLanguages finds the language of the program's first block. Others are found when a block is met that needs them.
 func (s *Session) findLanguages(ctx context.Context) error {
@@ -577,13 +577,7 @@ func (s *Session) findLanguages(ctx context.Context) error {
 	}
 	ctx = context.WithoutCancel(ctx) // a later call may be the first that needs a language
 	s.languages = mixed.New(func(e kernel.Entry) (kernel.Language, error) {
-		search, err := search, error(nil)
-		if e.Name == python.Name {
-			if search.Asked, err = s.store.FindPython(ctx, s.name, s.options.Python, search.Folder, s.getenv); err != nil {
-				return nil, err
-			}
-		}
-		return e.Find(ctx, search)
+		return s.store.language(ctx, e, s.name, s.options.Python, search)
 	})
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {

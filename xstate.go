@@ -139,6 +139,24 @@ func (s *Store) search(folder string, environ []string, p *policy.Policy) (kerne
 	return search, search.Known.Bound(append([]string{folder}, search.Bounds.Write...), search.Interpreters())
 }
 
+// language returns the interpreter of a language for a session. An interpreter of Python may be asked for.
+func (s *Store) language(
+	ctx context.Context,
+	e kernel.Entry,
+	session, asked string,
+	search kernel.Search,
+) (kernel.Language, error) {
+	if e.Name != python.Name {
+		return e.Find(ctx, search)
+	}
+	path, err := s.FindPython(ctx, session, asked, search.Folder,
+		func(name string) string { return kernel.Getenv(search.Environ, name) })
+	if err != nil {
+		return nil, err
+	}
+	return e.Identify(ctx, search, path)
+}
+
 // Family returns the session and all sessions that share an ancestor with it, sorted by name. They are the versions of
 // one program.
 func (s *Store) Family(ctx context.Context, name string) ([]state.Session, error) {

@@ -29,8 +29,12 @@ const (
 	Special   state.Digest = "special"
 	// Unreadable is the digest of what could not be looked at. No node has the same result for it.
 	Unreadable state.Digest = "unreadable"
-	Symlink                 = "symlink:" // its target follows
-	Behind                  = "behind:"  // a link that is on the way to the file follows, and its target
+)
+
+// What digests of links begin with.
+const (
+	Symlink = "symlink:" // its target follows
+	Behind  = "behind:"  // a link that is on the way to the file follows, and its target
 )
 
 // IsFile reports whether a digest is that of a regular file. Its content is a blob.

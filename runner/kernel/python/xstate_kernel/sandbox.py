@@ -23,7 +23,8 @@ def mark(what, name):
 def watch_imports():
     """Tells the supervisor when a thread begins to import and when that ends. An import looks for modules in the
     workspace, and a library for files of its own: these look-ups are no inputs of the node."""
-    find, modules, threads = _frozen_importlib._find_and_load, sys.modules, set()
+    bootstrap = _frozen_importlib.__dict__
+    find, modules, threads = bootstrap["_find_and_load"], sys.modules, set()
 
     def marked(name, import_):
         thread = get_ident()
@@ -39,5 +40,5 @@ def watch_imports():
 
     # The frame is one of importlib's: these are left out of tracebacks, and known to those who walk frames.
     marked.__code__ = marked.__code__.replace(co_filename="<frozen importlib._bootstrap>")
-    _frozen_importlib._find_and_load = marked
+    bootstrap["_find_and_load"] = marked
     mark("import", "told")
