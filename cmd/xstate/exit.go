@@ -111,6 +111,7 @@ var exitCodes = map[state.Code]int{
 	serve.CodeTooSlow:      exitRefused,
 	serve.CodeServerSilent: exitRefused,
 	runner.CodeFileEdited:  exitRefused,
+	runner.CodeBehindLink:  exitRefused,
 	private.CodeConflict:   exitRefused,
 
 	state.Code(patch.CodePatch):     exitUsage,
