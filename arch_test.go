@@ -45,7 +45,7 @@ var layers = []layer{
 	{folder: "state", imports: []string{"internal/parents", "depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
 	{folder: "state/query", imports: []string{"patch", "depgraph", "depgraph/languages", "state"}},
-	{folder: "state/artifact", imports: []string{"internal/parents",
+	{folder: "state/artifact", imports: []string{"internal/parents", "runner/beneath",
 		"patch", "depgraph", "depgraph/languages", "state", "state/query"}},
 	{folder: "state/provenance", imports: []string{"patch", "depgraph", "depgraph/python", "state", "state/query",
 		"state/artifact"}},

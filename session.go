@@ -314,6 +314,9 @@ func (s *Session) invocation(ctx context.Context) (in runner.Invocation, err err
 
 // isScript reports whether the session's file is a script.
 func (s *Session) isScript() bool {
+	if info, err := os.Stat(s.options.File); err != nil || !info.Mode().IsRegular() {
+		return false // a pipe would block
+	}
 	data, err := os.ReadFile(s.options.File)
 	return err == nil && patch.IsScript(data)
 }

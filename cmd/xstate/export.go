@@ -311,6 +311,9 @@ func writeFiles(folder string, files map[string][]byte) error {
 	if len(files) == 0 {
 		return nil
 	}
+	if written := writtenInBounds(folder); written != "" {
+		return writeImages(written, folder, files)
+	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return unwritten(folder, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/preflight"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -214,7 +215,7 @@ func (p *preflighting) packages(ctx context.Context) (err error) {
 	}
 	found, err := python.Interpreter{Path: path}.Available(ctx, kernel.Search{
 		Folder: p.options.Workspace, Environ: p.options.Policy.Environ(p.environ), Cache: p.tempDir(),
-		Bounds: p.options.Policy.Bounds(),
+		Bounds: &sandbox.Bounds{}, // a program in bounds may have changed what it loads when it starts
 	}, p.text.Uses.Imports)
 	if err != nil {
 		return err

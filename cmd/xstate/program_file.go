@@ -54,7 +54,7 @@ func (c caller) readSource(name string) (*source, error) {
 		}
 	case info.IsDir():
 		return nil, &state.Error{Code: codeNotAFile, Message: name + " is a directory", Hint: programsIn(path, name)}
-	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0:
+	case !info.Mode().IsRegular() && (info.Mode()&fs.ModeNamedPipe == 0 || writtenInBounds(path) != ""):
 		return nil, &state.Error{
 			Code:    codeNotAFile,
 			Message: name + " is not a regular file",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -178,9 +177,9 @@ func (c caller) writeReport(ctx context.Context, name string, h *query.History, 
 	} else {
 		text = replayMarkdown(x)
 	}
-	if err := os.WriteFile(c.path(name), []byte(text), 0o644); err != nil {
+	if err := writeFile(c.path(name), []byte(text)); err != nil {
 		return &usageError{
-			err:  fmt.Errorf("the report cannot be written: %w", asWritten(err, name)),
+			err:  fmt.Errorf("the report cannot be written: %w", err),
 			hint: "name another file: --report FILE",
 		}
 	}

@@ -9,12 +9,18 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner/beneath"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// writeFile makes a file hold data, at once or not at all. A symbolic link stays one.
+// writeFile makes a file hold data, at once or not at all. A symbolic link stays one; where a program in bounds may have
+// made it, it is not followed, and the file not written.
 func writeFile(path string, data []byte) error {
+	if folder := writtenInBounds(path); folder != "" {
+		return writeText(folder, path, data)
+	}
 	path = realPath(path)
 	mode := fs.FileMode(0o666)
 	if info, err := os.Stat(path); err == nil {
@@ -34,6 +40,14 @@ func writeFile(path string, data []byte) error {
 		return unwritten(path, errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
+}
+
+// writtenInBounds returns the folder in which a path lies and that programs in bounds may write; "": there is none.
+func writtenInBounds(path string) string {
+	if store, found := xstate.FindStore(filepath.Dir(path)); found {
+		return kernel.InterpretersOf(store, true).Written(path)
+	}
+	return ""
 }
 
 // writeOut makes a file of what an export writes, at once or not at all. A program may have put a link in its place, or

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"golang.org/x/sys/unix"
 )
@@ -117,6 +119,17 @@ func (r *Interpreters) Check(path string, named bool, hint string) error {
 	return refused
 }
 
+// Written returns the folder in which a path lies and that programs in bounds may write; "": there is none.
+func (r *Interpreters) Written(path string) string {
+	bounded, _ := r.bounded()
+	for _, folder := range bounded {
+		if within(path, folder) {
+			return folder
+		}
+	}
+	return ""
+}
+
 // keep records what is at a path. The file has a digest if it lies in one of the folders itself, not only a link to it.
 func (r *Interpreters) keep(path string, folders []string) error {
 	if r.fixed {
@@ -138,7 +151,12 @@ func digestWithin(real string, folders []string) state.Digest {
 	if !inside(real, folders) {
 		return ""
 	}
-	data, err := os.ReadFile(real)
+	f, err := beneath.Read(real) // not a pipe, which would block
+	if err != nil {
+		return state.Absent
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return state.Absent
 	}

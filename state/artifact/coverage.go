@@ -3,8 +3,6 @@ package artifact
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -160,7 +158,7 @@ func (m *assessment) Coverage(b *query.BlockView) Coverage {
 // FileCoverage returns the coverage of a source file of the workspace, with its present content. ok is false if there
 // is none, or if it is not known.
 func (m *assessment) FileCoverage(path string) (c Coverage, ok bool) {
-	data, err := os.ReadFile(filepath.Join(m.folder, filepath.FromSlash(path)))
+	data, err := readIn(m.folder, path)
 	if err != nil || !m.Latest || !InFile(path) {
 		return c, false
 	}

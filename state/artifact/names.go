@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 	"github.com/xstate-engine/xstate/state"
@@ -16,12 +17,7 @@ import (
 
 // digestFile returns the digest of what a file holds, as traces have it. A folder is none.
 func digestFile(path string) (state.Digest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
@@ -32,6 +28,11 @@ func digestFile(path string) (state.Digest, error) {
 			Hint:    "name the files in it, such as " + filepath.Base(path) + "/*",
 		}
 	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // which a pipe would make wait
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err

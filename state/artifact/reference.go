@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -149,7 +148,7 @@ func docTexts(h *query.History, a *state.Artifact, m *assessment) []docText {
 		}
 	}
 	for _, f := range a.Files {
-		data, err := os.ReadFile(filepath.Join(h.Workspace(), filepath.FromSlash(f.Path)))
+		data, err := readIn(h.Workspace(), f.Path)
 		if !m.Latest || err != nil {
 			continue // one that is gone makes its artifact fail
 		}
@@ -373,7 +372,7 @@ func (l *lexicon) file(path string) map[string]string {
 	if known {
 		return names
 	}
-	if data, err := os.ReadFile(filepath.Join(l.folder, filepath.FromSlash(path))); err == nil {
+	if data, err := readIn(l.folder, path); err == nil {
 		names = map[string]string{}
 		if outline, err := outlineOf(path, data); err == nil {
 			names = signaturesOf(outline)

@@ -3,7 +3,6 @@ package artifact
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -372,7 +371,7 @@ func (j *Assessor) fences(ctx context.Context, a *state.Artifact, v *View) error
 		if !slices.Contains(markdownEndings, filepath.Ext(f.Path)) {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(j.folder, filepath.FromSlash(f.Path)))
+		data, err := readIn(j.folder, f.Path)
 		if err != nil {
 			continue // Members reports that it is gone
 		}
