@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -247,6 +248,29 @@ func (c *Call) Waits() *WaitingCall {
 	a := c.Approval
 	return &WaitingCall{Call: c.ID, Tool: c.Tool, Question: a.Question, Choices: a.Choices, Why: a.Why}
 }
+
+// Undecide takes back what a person decided or is asked about a call that has no outcome, so that the next run decides
+// anew what must come first. A call that may have happened stays one.
+func (c *Call) Undecide() {
+	if c.State.Ended() {
+		return
+	}
+	switch {
+	case c.Uncertain():
+		c.State = CallSent
+	case c.State == CallWaiting:
+		c.State = CallLost
+	}
+	c.Approval, c.Same = nil, 0
+}
+
+// Uncertain reports whether a call waits because it may have happened, or was to happen once more.
+func (c *Call) Uncertain() bool {
+	return c.State == CallWaiting && c.Approval != nil && slices.Contains(c.Approval.Choices, ChoiceHappened)
+}
+
+// ChoiceHappened is the decision that a call happened whose answer was lost.
+const ChoiceHappened = "happened"
 
 // Undo is how the effect of a call is taken back, and whether it was.
 type Undo struct {
