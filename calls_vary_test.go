@@ -260,3 +260,23 @@ func TestVaryingStep(t *testing.T) {
 	v.want(v.run(program), didIt, 1)
 	v.want(v.run(program), didIt, 1)
 }
+
+// TestVaryingRule: a rule's question is asked though somebody said that the call is another one, or shall be sent again.
+func TestVaryingRule(t *testing.T) {
+	v := newVarying(t, true)
+	program := "r = xstate.tool('pay', usd=1, key=str(uuid.uuid4()))\n"
+	v.want(v.run(program), "may pay be called?", 0)
+	v.decide(journal.ChoiceYes, "")
+	v.want(v.run(program), "", 1)
+	edited := strings.Replace(program, "usd=1", "usd=5000", 1)
+	v.want(v.run(edited), another, 1)
+	v.decide(journal.ChoiceAnother, "")
+	v.want(v.run(edited), "may pay be called?", 1)
+	v.decide(journal.ChoiceYes, "")
+	v.bank.lose = 1
+	v.want(v.run(edited), didIt, 2)
+	v.decide(journal.ChoiceAgain, "")
+	v.want(v.run(edited), "may pay be called?", 2)
+	v.decide(journal.ChoiceYes, "")
+	v.want(v.run(edited), "", 3)
+}

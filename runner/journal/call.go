@@ -41,7 +41,8 @@ type Call struct {
 	After  state.Digest // the effects on the scope before it
 	Number int
 	source Source
-	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does.
+	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does. To say
+	// which call it is, or that it may be sent again, is no yes to what a rule asks.
 	Approved bool
 
 	// Code and Nth are where the node makes the call, see state.Call.

@@ -316,8 +316,8 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 	case c.Kind == KindAsk:
 		return j.wait(ctx, rec, *c.Question)
 	}
-	c.Approved = rec.Approval.Decided() // and not declined, see above
-	if len(c.Doubt) > 0 && !c.Approved {
+	c.Approved = rec.Approval.Decided() && rec.Approval.Choice == ChoiceYes
+	if len(c.Doubt) > 0 && !rec.Approval.Decided() { // any decision but no, see above
 		return j.wait(ctx, rec, c.doubted())
 	}
 	if j.o.Gate != nil {
