@@ -19,7 +19,8 @@ import (
 //     (state.Drawn). As long as the node has not come to its end with all calls settled, it is served these draws: its
 //     calls have the arguments, and so the records, that they had.
 //   - The place tells. The address of an object cannot be served. But where the code and all that the node read are as
-//     they were when it was stopped, the nth call of a tool is the nth call of that tool.
+//     they were when it was stopped, the nth call of a tool is the nth call of that tool. That holds where nothing but
+//     clocks, randomness and the process varies: what came over a network may be another list of orders.
 //   - A person tells. If the node or its inputs may vary, and there was a call of the tool that no node makes any more,
 //     then this call may be a repetition. It waits, see journal.Call.Doubt.
 //
@@ -134,8 +135,12 @@ func (x *caller) variedBefore() bool {
 	return err != nil || !ok || len(t.Marks) > 0
 }
 
+// placeMarks are the marks of nodes that make the same calls in the same order however they vary: what they read is
+// known. What came over a network, or of what is not observed, may name other calls.
+var placeMarks = []string{"clock", "entropy", "process"}
+
 // unchangedSince reports whether the last execution of the node's code made a call, and what it read is unchanged here,
-// except for calls.
+// except for calls. It is not where it read what no trace has.
 func (x *caller) unchangedSince(c *state.Call) bool {
 	traces, err := x.walk.e.cfg.Store.Traces(x.node.code)
 	if err != nil {
@@ -145,6 +150,9 @@ func (x *caller) unchangedSince(c *state.Call) bool {
 		t := &traces[i].Trace
 		if !makes(t, c) {
 			continue
+		}
+		if slices.ContainsFunc(t.Marks, func(m string) bool { return !slices.Contains(placeMarks, m) }) {
+			return false
 		}
 		x.walk.e.baseState.Learn(t.Paths)
 		return !slices.ContainsFunc(t.Reads, func(a state.Access) bool {
@@ -210,10 +218,11 @@ func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 		return nil
 	}
 	c.Code, c.Nth = s.code, 0
-	if s.nth[c.Tool]++; s.busy[c.Tool] == 0 {
-		c.Nth = s.nth[c.Tool]
+	name := c.Name()
+	if s.nth[name]++; s.busy[name] == 0 {
+		c.Nth = s.nth[name]
 	}
-	s.busy[c.Tool]++
+	s.busy[name]++
 	rec, err := s.journal.Recorded(ctx, c.Place())
 	if err != nil {
 		return err
@@ -241,7 +250,7 @@ func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 // over notes that a call has ended.
 func (s *sameCalls) over(c *journal.Call) {
 	if c.Code != "" {
-		s.busy[c.Tool]--
+		s.busy[c.Name()]--
 	}
 }
 
@@ -289,7 +298,7 @@ func (s *sameCalls) unmatched(ctx context.Context, c *journal.Call) (open []*sta
 		s.asked = true
 	}
 	for _, p := range s.prior {
-		if p.Kind == string(c.Kind) && p.Tool == c.Tool && p.Scope == c.Def.Scope && !s.made[p.Place()] {
+		if p.Kind == string(c.Kind) && p.Source == c.Name() && !s.made[p.Place()] {
 			open = append(open, p)
 		}
 	}

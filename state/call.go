@@ -36,15 +36,17 @@ type Call struct {
 	// call it is the area of the session that it came with, see foreignCall.
 	Within uint64 `cbor:"within,omitempty"`
 
-	Kind    string `cbor:"kind"` // tool, model, ask or step
-	Tool    string `cbor:"tool"`
+	Kind    string `cbor:"kind"`             // tool, model, ask or step
+	Tool    string `cbor:"tool"`             // the name by which the program called it
+	Source  string `cbor:"source,omitempty"` // of a tool with effects: its source, and its name there
 	Version string `cbor:"version,omitempty"`
 	Class   string `cbor:"class"`           // see journal.Class
 	Scope   string `cbor:"scope,omitempty"` // what it reads or changes
 	After   Digest `cbor:"after,omitempty"` // the effects on the scope before it, see journal
 	Sample  int    `cbor:"sample,omitempty"`
 
-	Args   Content    `cbor:"args"` // canonical JSON
+	Args   Content    `cbor:"args"`             // canonical JSON
+	Masked bool       `cbor:"masked,omitempty"` // the arguments have a secret, which Args lacks
 	State  CallState  `cbor:"state"`
 	Result Content    `cbor:"result"` // JSON; of a refused call, what the tool said
 	Err    *CallError `cbor:"err,omitempty"`
