@@ -344,3 +344,23 @@ func TestVaryingName(t *testing.T) {
 	v.want(v.run("r = xstate.tool('pay', key=str(uuid.uuid4()))"), "", 1)
 	v.want(v.run("r = xstate.tool('bank.pay', key=str(uuid.uuid4()))"), "is this call of bank.pay another one", 1)
 }
+
+// TestVaryingUnseen: a payment whose key comes from randomness that nobody observes was made again once its block ran
+// again, unasked.
+func TestVaryingUnseen(t *testing.T) {
+	for _, key := range []string{"__import__('os').getrandom(8).hex()", "repr(object())",
+		"__import__('subprocess').check_output(['sh', '-c', 'head -c8 /dev/urandom | od -tx1'], text=True)"} {
+		v := newVarying(t, false)
+		v.bank.lose = 1
+		program := "r = xstate.tool('pay', key=" + key + ")\nprint(r)"
+		v.want(v.run(program), didIt, 1)
+		v.decide(journal.ChoiceHappened, `"paid"`)
+		v.want(v.run(program), "", 1)
+		question := another
+		waits := v.run("# xstate: always\n" + program)
+		if waits == "" && strings.HasPrefix(key, "repr") { // an object may have the address of an earlier one
+			question = ""
+		}
+		v.want(waits, question, 1)
+	}
+}

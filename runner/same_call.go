@@ -25,7 +25,8 @@ import (
 //     then this call may be a repetition. It waits, see journal.Call.Doubt.
 //
 // A node that does not vary, and did not, makes the calls that its code and inputs say. If they are other ones than
-// before, somebody changed the code or an input, and wanted that. Nor is there a doubt where a tool declares which
+// before, somebody changed the code or an input, and wanted that. If neither changed, the node varies unseen: by a
+// library's own randomness, or that of a program that it starts. Nor is there a doubt where a tool declares which
 // arguments tell its calls apart (journal.Tool.Identity).
 //
 // The order of calls that go on at the same time is no place. What a program in another language, or a request over
@@ -42,6 +43,8 @@ type sameCalls struct {
 	stays   func(*state.Call) bool        // what the node read when it made the call is unchanged, see unchangedSince
 	others  func() func(*state.Call) bool // see madeByOthers
 	varied  func() bool                   // the node's last execution may have varied, or is not known
+	repeats func(p *state.Call, unsettled bool) bool
+	last    *state.Drawn // before this execution, by the same code; nil: it has had no effect
 
 	before *state.Drawn                      // by the last execution; nil: nothing
 	drawn  map[state.DrawingNode]state.Drawn // of all nodes, see walk
@@ -72,7 +75,7 @@ func (x *caller) sameCalls(ctx context.Context) (same *sameCalls, drawn []state.
 	}
 	s := &sameCalls{journal: j, session: w.o.Caller.Session, code: n.code,
 		node: state.DrawingNode{Block: n.unit.ID, Node: n.at}, keep: x.keep,
-		inputs: x.inputsVary, stays: x.unchangedSince, others: x.madeByOthers, varied: x.variedBefore,
+		inputs: x.inputsVary, stays: x.unchangedSince, others: x.madeByOthers, varied: x.variedBefore, repeats: x.repeats,
 		nth: map[string]int{}, busy: map[string]int{}, made: map[state.CallPlace]bool{}}
 	if s.session == "" {
 		return s, nil, nil
@@ -87,7 +90,9 @@ func (x *caller) sameCalls(ctx context.Context) (same *sameCalls, drawn []state.
 	}
 	s.drawn = w.drawn
 	if d, known := x.drawnBefore(); known {
-		s.before = &d
+		if s.before = &d; d.Code == s.code {
+			s.last = &d
+		}
 		if !d.Ended || d.Code == s.code && !w.speculative && !s.keep { // it is made once more to see what it left
 			drawn = d.Draws
 		}
@@ -160,6 +165,25 @@ func (x *caller) unchangedSince(c *state.Call) bool {
 		})
 	}
 	return false
+}
+
+// repeats reports whether the node's code made a call when it had read what it would read now, other effects aside. An
+// execution of which nothing is known counts if it did not come to its end.
+func (x *caller) repeats(c *state.Call, unsettled bool) bool {
+	traces, err := x.walk.e.cfg.Store.Traces(x.node.code)
+	if err != nil {
+		return true
+	}
+	for i := range traces {
+		if t := &traces[i].Trace; makes(t, c) {
+			x.walk.e.baseState.Learn(t.Paths)
+			return !slices.ContainsFunc(t.Reads, func(a state.Access) bool {
+				at, is := state.CallPlaceOf(a.Key)
+				return !(is && at.Effects) && x.pos.get(a.Key).digest != a.Digest
+			})
+		}
+	}
+	return unsettled
 }
 
 // makes reports whether an execution made a call.
@@ -258,7 +282,7 @@ func (s *sameCalls) over(c *journal.Call) {
 // which ones c may repeat.
 func (s *sameCalls) recognized(ctx context.Context, c *journal.Call) (*state.Call, error) {
 	c.Varies = s.varies || c.Unseen && s.varied() || s.inputs()
-	if may, err := s.journal.Elsewhere(ctx, c); err != nil || !may {
+	if may, err := s.journal.Elsewhere(ctx, c); err != nil || !may && s.last == nil {
 		return nil, err
 	}
 	open, err := s.unmatched(ctx, c)
@@ -276,11 +300,14 @@ func (s *sameCalls) recognized(ctx context.Context, c *journal.Call) (*state.Cal
 	if s.before != nil && s.before.Code == s.code && (!s.before.Ended || !s.keep) {
 		for _, p := range slices.Backward(open) {
 			if p.Caller.Block == s.node.Block && p.Caller.Node == s.node.Node && p.Code == s.code &&
-				c.Nth > 0 && p.Nth == c.Nth && s.stays(p) {
+				c.Nth > 0 && p.Nth == c.Nth && (c.Varies || c.Kind != journal.KindAsk) && s.stays(p) {
 				return p, nil
 			}
 		}
 	}
+	c.Varies = c.Varies || slices.ContainsFunc(open, func(p *state.Call) bool {
+		return s.last != nil && p.Code == s.code && journal.MayHaveHappened(p) && s.repeats(p, !s.last.Ended)
+	})
 	for _, p := range open {
 		if (c.Varies || p.Varied) && journal.MayHaveHappened(p) {
 			c.Doubt = append(c.Doubt, p.ID)
@@ -311,9 +338,6 @@ func (s *sameCalls) keepDraws(ctx context.Context, ended bool) error {
 		return nil
 	}
 	now := state.Drawn{Code: s.code, Ended: ended, Draws: s.draws}
-	if s.before == nil && len(now.Draws) == 0 && !s.varies {
-		return nil
-	}
 	if b := s.before; b != nil && len(b.Draws) >= len(now.Draws) &&
 		slices.EqualFunc(b.Draws[:len(now.Draws)], now.Draws, sameDraw) {
 		if now.Draws = b.Draws; b.Ended == ended && b.Code == s.code {
