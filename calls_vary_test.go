@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -259,4 +261,106 @@ func TestVaryingStep(t *testing.T) {
 		"r = xstate.tool('pay', name=n, key=str(uuid.uuid4()))"
 	v.want(v.run(program), didIt, 1)
 	v.want(v.run(program), didIt, 1)
+}
+
+// TestVaryingRule: a rule's question is asked though somebody said that the call is another one, or is to be sent
+// again.
+func TestVaryingRule(t *testing.T) {
+	v := newVarying(t, true)
+	program := "r = xstate.tool('pay', usd=1, key=str(uuid.uuid4()))\n"
+	v.want(v.run(program), "may pay be called?", 0)
+	v.decide(journal.ChoiceYes, "")
+	v.want(v.run(program), "", 1)
+	edited := strings.Replace(program, "usd=1", "usd=5000", 1)
+	v.want(v.run(edited), another, 1)
+	v.decide(journal.ChoiceAnother, "")
+	v.want(v.run(edited), "may pay be called?", 1)
+	v.decide(journal.ChoiceYes, "")
+	v.bank.lose = 1
+	v.want(v.run(edited), didIt, 2)
+	v.decide(journal.ChoiceAgain, "")
+	v.want(v.run(edited), "may pay be called?", 2)
+	v.decide(journal.ChoiceYes, "")
+	v.want(v.run(edited), "", 3)
+}
+
+// TestVaryingPlace: the place of a call tells nothing where what the block read over a network may be another list. B
+// was served the receipt of A, A was paid twice, and B never; a yes to "Pay 5?" paid 5000.
+func TestVaryingPlace(t *testing.T) {
+	list := "A"
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(list))
+	}))
+	defer served.Close()
+	get := "import urllib.request\ntext = urllib.request.urlopen('" + served.URL + "').read().decode()\n"
+	v := newVarying(t, false)
+	program := get + "for o in text:\n    print(xstate.tool('pay', order=o))\n1 / 0"
+	v.want(v.run(program), "", 1)
+	list = "BA"
+	v.want(v.run(program), another, 1)
+
+	list = "5"
+	v = newVarying(t, false)
+	program = get + "print(xstate.ask(f'Pay {text}?'))"
+	v.want(v.run(program), "Pay 5?", 0)
+	v.decide("yes", "")
+	list = "5000"
+	v.want(v.run(program), "Pay 5000?", 0)
+}
+
+// TestVaryingAnswer: an answer is one to the code that asked. The same question of other code, and of the same code
+// with another payment below it, was answered unasked.
+func TestVaryingAnswer(t *testing.T) {
+	const ask = "if xstate.ask('Send it?') == 'yes':\n    xstate.tool('pay', to='ada')"
+	mallory := strings.Replace(ask, "ada", "mallory", 1)
+	for _, edited := range [][]string{{"b: " + mallory}, {"c: " + mallory, "b: " + ask}} {
+		v := newVarying(t, false)
+		v.want(v.run("b: "+ask), "Send it?", 0)
+		v.decide("yes", "")
+		v.want(v.run("b: "+ask), "", 1)
+		v.want(v.run(edited...), "Send it?", 1)
+		v.want(v.run("b: "+ask), "", 1)
+	}
+}
+
+// TestVaryingHalted: once a call of a block waits, the block has no other effect, whatever it catches.
+func TestVaryingHalted(t *testing.T) {
+	for _, program := range []string{
+		"for i in range(3):\n    try:\n        xstate.tool('pay', order=1)\n        break\n    except:\n        pass",
+		"import threading\nt = threading.Thread(target=lambda: xstate.tool('pay', order=1))\nt.start()\nt.join()\n" +
+			"xstate.tool('pay', order=2)",
+	} {
+		v := newVarying(t, false)
+		v.bank.lose = 1
+		v.want(v.run(program), didIt, 1)
+		v.decide(journal.ChoiceHappened, `"paid"`)
+		v.want(v.run(program), "", 1+strings.Count(program, "order=2"))
+	}
+}
+
+// TestVaryingName: a call is the same however the program spells the tool's name.
+func TestVaryingName(t *testing.T) {
+	v := newVarying(t, false)
+	v.want(v.run("r = xstate.tool('pay', key=str(uuid.uuid4()))"), "", 1)
+	v.want(v.run("r = xstate.tool('bank.pay', key=str(uuid.uuid4()))"), "is this call of bank.pay another one", 1)
+}
+
+// TestVaryingUnseen: a payment whose key comes from randomness that nobody observes was made again once its block ran
+// again, unasked.
+func TestVaryingUnseen(t *testing.T) {
+	for _, key := range []string{"__import__('os').getrandom(8).hex()", "repr(object())",
+		"__import__('subprocess').check_output(['sh', '-c', 'head -c8 /dev/urandom | od -tx1'], text=True)"} {
+		v := newVarying(t, false)
+		v.bank.lose = 1
+		program := "r = xstate.tool('pay', key=" + key + ")\nprint(r)"
+		v.want(v.run(program), didIt, 1)
+		v.decide(journal.ChoiceHappened, `"paid"`)
+		v.want(v.run(program), "", 1)
+		question := another
+		waits := v.run("# xstate: always\n" + program)
+		if waits == "" && strings.HasPrefix(key, "repr") { // an object may have the address of an earlier one
+			question = ""
+		}
+		v.want(waits, question, 1)
+	}
 }

@@ -22,6 +22,9 @@ const markCallLost = "call-lost"
 // is to give back what an earlier one left. That one may have made other calls, under another version of a tool.
 var errUncalled = errors.New("it makes a call")
 
+// errHalted says that a call is not made because another one waits, or a budget is spent.
+var errHalted = errors.New("the block goes on later")
+
 // calls answers the calls of one execution.
 type calls struct {
 	journal *journal.Journal // nil: there are no tools
@@ -81,6 +84,7 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 		}
 	}
 	call.OnPiece, call.ServeOnly, call.Unseen = via.Piece, c.serves(call.Def.Class), r.Varies == nil
+	call.Halted = c.halted
 	if err := c.begin(ctx, call, r); err != nil {
 		return failedCall(err)
 	}
@@ -92,7 +96,7 @@ func (c *calls) Call(ctx context.Context, r kernel.CallRequest, via kernel.CallV
 	reply := kernel.CallReply{Call: result.Call.ID, Result: result.JSON, Pieces: result.Call.Pieces}
 	if err != nil {
 		failed := failedCall(err)
-		reply.Error, reply.Suspended = failed.Error, failed.Suspended
+		reply.Error, reply.Suspended = failed.Error, failed.Suspended || errors.Is(err, errHalted)
 	}
 	return reply
 }
@@ -104,6 +108,7 @@ func (c *calls) request(r kernel.CallRequest) journal.Request {
 	q := journal.Request{Kind: journal.Kind(r.Kind), Tool: r.Tool, Args: r.Args, Sample: r.Sample, Version: r.Version,
 		Parent: r.Parent, Caller: caller}
 	if q.Kind == journal.KindAsk {
+		q.Version = string(c.same.code)
 		q.Question = &state.Approval{Question: r.Question, Choices: r.Choices}
 	}
 	return q
@@ -173,6 +178,7 @@ func (c *calls) end(call *journal.Call, found state.Digest, err error) {
 	switch {
 	case err == nil || code == journal.CodeRefused || code == journal.CodeDenied:
 		return
+	case errors.Is(err, errHalted):
 	case code == journal.CodeUnrecorded:
 		c.uncalled = true
 	case code == journal.CodeWaiting:
@@ -212,6 +218,17 @@ func (c *calls) calledWithin(step state.CallID) string {
 		}
 	}
 	return ""
+}
+
+// halted returns errHalted once the node cannot go on: a program that catches that, or another of its threads, must not
+// have effects that it would not have after the decision.
+func (c *calls) halted() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", errHalted, c.stopped.Message)
 }
 
 // stop notes why the node cannot go on. The first reason counts.

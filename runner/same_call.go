@@ -19,12 +19,14 @@ import (
 //     (state.Drawn). As long as the node has not come to its end with all calls settled, it is served these draws: its
 //     calls have the arguments, and so the records, that they had.
 //   - The place tells. The address of an object cannot be served. But where the code and all that the node read are as
-//     they were when it was stopped, the nth call of a tool is the nth call of that tool.
+//     they were when it was stopped, the nth call of a tool is the nth call of that tool. That holds where nothing but
+//     clocks, randomness and the process varies: what came over a network may be another list of orders.
 //   - A person tells. If the node or its inputs may vary, and there was a call of the tool that no node makes any more,
 //     then this call may be a repetition. It waits, see journal.Call.Doubt.
 //
 // A node that does not vary, and did not, makes the calls that its code and inputs say. If they are other ones than
-// before, somebody changed the code or an input, and wanted that. Nor is there a doubt where a tool declares which
+// before, somebody changed the code or an input, and wanted that. If neither changed, the node varies unseen: by a
+// library's own randomness, or that of a program that it starts. Nor is there a doubt where a tool declares which
 // arguments tell its calls apart (journal.Tool.Identity).
 //
 // The order of calls that go on at the same time is no place. What a program in another language, or a request over
@@ -41,6 +43,8 @@ type sameCalls struct {
 	stays   func(*state.Call) bool        // what the node read when it made the call is unchanged, see unchangedSince
 	others  func() func(*state.Call) bool // see madeByOthers
 	varied  func() bool                   // the node's last execution may have varied, or is not known
+	repeats func(p *state.Call, unsettled bool) bool
+	last    *state.Drawn // before this execution, by the same code; nil: it has had no effect
 
 	before *state.Drawn                      // by the last execution; nil: nothing
 	drawn  map[state.DrawingNode]state.Drawn // of all nodes, see walk
@@ -72,6 +76,7 @@ func (x *caller) sameCalls(ctx context.Context) (same *sameCalls, drawn []state.
 	s := &sameCalls{journal: j, session: w.o.Caller.Session, code: n.code,
 		node: state.DrawingNode{Block: n.unit.ID, Node: n.at}, keep: x.keep,
 		inputs: x.inputsVary, stays: x.unchangedSince, others: x.madeByOthers, varied: x.variedBefore,
+		repeats: x.repeats,
 		nth: map[string]int{}, busy: map[string]int{}, made: map[state.CallPlace]bool{}}
 	if s.session == "" {
 		return s, nil, nil
@@ -86,7 +91,9 @@ func (x *caller) sameCalls(ctx context.Context) (same *sameCalls, drawn []state.
 	}
 	s.drawn = w.drawn
 	if d, known := x.drawnBefore(); known {
-		s.before = &d
+		if s.before = &d; d.Code == s.code {
+			s.last = &d
+		}
 		if !d.Ended || d.Code == s.code && !w.speculative && !s.keep { // it is made once more to see what it left
 			drawn = d.Draws
 		}
@@ -134,8 +141,12 @@ func (x *caller) variedBefore() bool {
 	return err != nil || !ok || len(t.Marks) > 0
 }
 
+// placeMarks are the marks of nodes that make the same calls in the same order however they vary: what they read is
+// known. What came over a network, or of what is not observed, may name other calls.
+var placeMarks = []string{"clock", "entropy", "process"}
+
 // unchangedSince reports whether the last execution of the node's code made a call, and what it read is unchanged here,
-// except for calls.
+// except for calls. It is not where it read what no trace has.
 func (x *caller) unchangedSince(c *state.Call) bool {
 	traces, err := x.walk.e.cfg.Store.Traces(x.node.code)
 	if err != nil {
@@ -146,12 +157,34 @@ func (x *caller) unchangedSince(c *state.Call) bool {
 		if !makes(t, c) {
 			continue
 		}
+		if slices.ContainsFunc(t.Marks, func(m string) bool { return !slices.Contains(placeMarks, m) }) {
+			return false
+		}
 		x.walk.e.baseState.Learn(t.Paths)
 		return !slices.ContainsFunc(t.Reads, func(a state.Access) bool {
 			return !isOfCall(a.Key) && x.pos.get(a.Key).digest != a.Digest
 		})
 	}
 	return false
+}
+
+// repeats reports whether the node's code made a call when it had read what it would read now, other effects aside. An
+// execution of which nothing is known counts if it did not come to its end.
+func (x *caller) repeats(c *state.Call, unsettled bool) bool {
+	traces, err := x.walk.e.cfg.Store.Traces(x.node.code)
+	if err != nil {
+		return true
+	}
+	for i := range traces {
+		if t := &traces[i].Trace; makes(t, c) {
+			x.walk.e.baseState.Learn(t.Paths)
+			return !slices.ContainsFunc(t.Reads, func(a state.Access) bool {
+				at, is := state.CallPlaceOf(a.Key)
+				return !(is && at.Effects) && x.pos.get(a.Key).digest != a.Digest
+			})
+		}
+	}
+	return unsettled
 }
 
 // makes reports whether an execution made a call.
@@ -210,10 +243,11 @@ func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 		return nil
 	}
 	c.Code, c.Nth = s.code, 0
-	if s.nth[c.Tool]++; s.busy[c.Tool] == 0 {
-		c.Nth = s.nth[c.Tool]
+	name := c.Name()
+	if s.nth[name]++; s.busy[name] == 0 {
+		c.Nth = s.nth[name]
 	}
-	s.busy[c.Tool]++
+	s.busy[name]++
 	rec, err := s.journal.Recorded(ctx, c.Place())
 	if err != nil {
 		return err
@@ -241,7 +275,7 @@ func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 // over notes that a call has ended.
 func (s *sameCalls) over(c *journal.Call) {
 	if c.Code != "" {
-		s.busy[c.Tool]--
+		s.busy[c.Name()]--
 	}
 }
 
@@ -249,7 +283,7 @@ func (s *sameCalls) over(c *journal.Call) {
 // which ones c may repeat.
 func (s *sameCalls) recognized(ctx context.Context, c *journal.Call) (*state.Call, error) {
 	c.Varies = s.varies || c.Unseen && s.varied() || s.inputs()
-	if may, err := s.journal.Elsewhere(ctx, c); err != nil || !may {
+	if may, err := s.journal.Elsewhere(ctx, c); err != nil || !may && s.last == nil {
 		return nil, err
 	}
 	open, err := s.unmatched(ctx, c)
@@ -267,11 +301,14 @@ func (s *sameCalls) recognized(ctx context.Context, c *journal.Call) (*state.Cal
 	if s.before != nil && s.before.Code == s.code && (!s.before.Ended || !s.keep) {
 		for _, p := range slices.Backward(open) {
 			if p.Caller.Block == s.node.Block && p.Caller.Node == s.node.Node && p.Code == s.code &&
-				c.Nth > 0 && p.Nth == c.Nth && s.stays(p) {
+				c.Nth > 0 && p.Nth == c.Nth && (c.Varies || c.Kind != journal.KindAsk) && s.stays(p) {
 				return p, nil
 			}
 		}
 	}
+	c.Varies = c.Varies || slices.ContainsFunc(open, func(p *state.Call) bool {
+		return s.last != nil && p.Code == s.code && journal.MayHaveHappened(p) && s.repeats(p, !s.last.Ended)
+	})
 	for _, p := range open {
 		if (c.Varies || p.Varied) && journal.MayHaveHappened(p) {
 			c.Doubt = append(c.Doubt, p.ID)
@@ -289,7 +326,7 @@ func (s *sameCalls) unmatched(ctx context.Context, c *journal.Call) (open []*sta
 		s.asked = true
 	}
 	for _, p := range s.prior {
-		if p.Kind == string(c.Kind) && p.Tool == c.Tool && p.Scope == c.Def.Scope && !s.made[p.Place()] {
+		if p.Kind == string(c.Kind) && p.Source == c.Name() && !s.made[p.Place()] {
 			open = append(open, p)
 		}
 	}
@@ -302,9 +339,6 @@ func (s *sameCalls) keepDraws(ctx context.Context, ended bool) error {
 		return nil
 	}
 	now := state.Drawn{Code: s.code, Ended: ended, Draws: s.draws}
-	if s.before == nil && len(now.Draws) == 0 && !s.varies {
-		return nil
-	}
 	if b := s.before; b != nil && len(b.Draws) >= len(now.Draws) &&
 		slices.EqualFunc(b.Draws[:len(now.Draws)], now.Draws, sameDraw) {
 		if now.Draws = b.Draws; b.Ended == ended && b.Code == s.code {

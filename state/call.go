@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,15 +36,17 @@ type Call struct {
 	// call it is the area of the session that it came with, see foreignCall.
 	Within uint64 `cbor:"within,omitempty"`
 
-	Kind    string `cbor:"kind"` // tool, model, ask or step
-	Tool    string `cbor:"tool"`
+	Kind    string `cbor:"kind"`             // tool, model, ask or step
+	Tool    string `cbor:"tool"`             // the name by which the program called it
+	Source  string `cbor:"source,omitempty"` // of a tool with effects: its source, and its name there
 	Version string `cbor:"version,omitempty"`
 	Class   string `cbor:"class"`           // see journal.Class
 	Scope   string `cbor:"scope,omitempty"` // what it reads or changes
 	After   Digest `cbor:"after,omitempty"` // the effects on the scope before it, see journal
 	Sample  int    `cbor:"sample,omitempty"`
 
-	Args   Content    `cbor:"args"` // canonical JSON
+	Args   Content    `cbor:"args"`             // canonical JSON
+	Masked bool       `cbor:"masked,omitempty"` // the arguments have a secret, which Args lacks
 	State  CallState  `cbor:"state"`
 	Result Content    `cbor:"result"` // JSON; of a refused call, what the tool said
 	Err    *CallError `cbor:"err,omitempty"`
@@ -247,6 +250,29 @@ func (c *Call) Waits() *WaitingCall {
 	a := c.Approval
 	return &WaitingCall{Call: c.ID, Tool: c.Tool, Question: a.Question, Choices: a.Choices, Why: a.Why}
 }
+
+// Undecide takes back what a person decided or is asked about a call that has no outcome, so that the next run decides
+// anew what must come first. A call that may have happened stays one.
+func (c *Call) Undecide() {
+	if c.State.Ended() {
+		return
+	}
+	switch {
+	case c.Uncertain():
+		c.State = CallSent
+	case c.State == CallWaiting:
+		c.State = CallLost
+	}
+	c.Approval, c.Same = nil, 0
+}
+
+// Uncertain reports whether a call waits because it may have happened, or was to happen once more.
+func (c *Call) Uncertain() bool {
+	return c.State == CallWaiting && c.Approval != nil && slices.Contains(c.Approval.Choices, ChoiceHappened)
+}
+
+// ChoiceHappened is the decision that a call happened whose answer was lost.
+const ChoiceHappened = "happened"
 
 // Undo is how the effect of a call is taken back, and whether it was.
 type Undo struct {

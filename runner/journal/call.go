@@ -29,7 +29,7 @@ type Request struct {
 	Sample   int
 	Caller   state.Caller
 	Parent   state.CallID
-	Version  string          // of KindStep: the digest of its function
+	Version  string          // of KindStep: the digest of its function; of KindAsk: of the code that asks
 	Question *state.Approval // of KindAsk
 }
 
@@ -41,7 +41,8 @@ type Call struct {
 	After  state.Digest // the effects on the scope before it
 	Number int
 	source Source
-	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does.
+	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does. To say
+	// which call it is, or that it may be sent again, is no yes to what a rule asks.
 	Approved bool
 
 	// Code and Nth are where the node makes the call, see state.Call.
@@ -55,6 +56,10 @@ type Call struct {
 	// It waits until a person has said which one it is, or that it is another one.
 	Doubt []state.CallID
 
+	other bool // its arguments are other ones than those of its record, see Become
+
+	// Halted says why no call with an effect is made any more; nil: nothing does.
+	Halted func() error
 	// Run makes the call; nil: the tool's source does. A step runs in the program.
 	Run     func(ctx context.Context, c *state.Call) (Answer, error)
 	OnPiece func(text string)
@@ -65,6 +70,14 @@ type Call struct {
 // Place returns where the program makes the call.
 func (c *Call) Place() state.CallPlace {
 	return state.CallPlace{Key: c.Key, Effects: c.Def.Class.Effects(), Number: c.Number}
+}
+
+// Name returns the name of a tool in its source, which is the same however a program spells it.
+func (c *Call) Name() string {
+	if c.Kind != KindTool {
+		return c.Tool
+	}
+	return c.Def.Source + "." + c.Def.Name
 }
 
 // title returns the name of the tool for people.

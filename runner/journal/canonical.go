@@ -112,10 +112,10 @@ func sortedNames(m map[string]any) []string {
 
 // Key names a call by content, see the package's documentation. args are canonical. A model is named by its version,
 // which says where it is: its name in a file of settings says nothing. The version of a tool with effects is left out:
-// a new version must not repeat what has happened.
+// a new version must not repeat what has happened. An answer is one to the code that asked.
 func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.Digest {
 	name, version := t.Name, t.Version
-	if t.Class.Effects() {
+	if t.Class.Effects() && kind != KindAsk {
 		version = ""
 	}
 	switch kind {

@@ -30,9 +30,9 @@ func (c *Call) uncertain() state.Approval {
 
 // Choices about a call that may have happened.
 const (
-	ChoiceAgain    = "again"    // it did not, or may happen again
-	ChoiceHappened = "happened" // it did; the result comes with the decision
-	ChoiceFailed   = "failed"   // it did not, and shall not
+	ChoiceAgain    = "again"              // it did not, or may happen again
+	ChoiceHappened = state.ChoiceHappened // it did; the result comes with the decision
+	ChoiceFailed   = "failed"             // it did not, and shall not
 )
 
 func sameChoice(id state.CallID) string { return fmt.Sprintf("call %d", id) }

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
@@ -36,8 +35,8 @@ func MayHaveHappened(c *state.Call) bool {
 	switch c.State {
 	case state.CallAnswered, state.CallSent:
 		return true
-	case state.CallWaiting: // for what is uncertain, or it is to happen once more
-		return slices.Contains(c.Approval.Choices, ChoiceHappened)
+	case state.CallWaiting:
+		return c.Uncertain()
 	case state.CallLost: // one that must not be repeated waits instead, unless it surely did not happen
 		return Class(c.Class) == Idempotent
 	}

@@ -115,7 +115,11 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 			named = []byte("secret " + d)
 		}
 	}
-	c.Key = Key(r.Kind, c.Def, named, r.Sample, c.After)
+	def := c.Def
+	if r.Kind == KindAsk {
+		def.Version = r.Version
+	}
+	c.Key = Key(r.Kind, def, named, r.Sample, c.After)
 	return c, nil
 }
 
@@ -255,9 +259,15 @@ func (j *Journal) once(ctx context.Context, c *Call, at state.CallPlace) (Result
 	if rec == nil {
 		rec = &state.Call{Key: c.Key, Number: c.Number, Within: j.within(at), Kind: string(c.Kind), Tool: c.Tool,
 			Version: c.Def.Version, Class: string(c.Def.Class), Scope: c.Def.Scope, After: c.After, Sample: c.Sample}
-		if rec.Args, err = j.store.ContentOf(j.scrub(c.Args)); err != nil {
-			return Result{}, err
+		if c.Def.Class.Effects() {
+			rec.Source = c.Name()
 		}
+		err = j.differ(c, rec)
+	} else if c.other {
+		err = j.differ(c, rec)
+	}
+	if err != nil {
+		return Result{}, err
 	}
 	if rec.Depth, err = j.depth(ctx, c.Parent); err != nil {
 		return Result{}, err
@@ -271,7 +281,7 @@ func (j *Journal) once(ctx context.Context, c *Call, at state.CallPlace) (Result
 	if rec.Varied || rec.Identified {
 		j.mu.Lock()
 		if j.elsewhere != nil {
-			j.elsewhere[c.Tool] = true
+			j.elsewhere[c.Name()] = true
 		}
 		j.mu.Unlock()
 	}
@@ -316,8 +326,8 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 	case c.Kind == KindAsk:
 		return j.wait(ctx, rec, *c.Question)
 	}
-	c.Approved = rec.Approval.Decided() // and not declined, see above
-	if len(c.Doubt) > 0 && !c.Approved {
+	c.Approved = rec.Approval.Decided() && rec.Approval.Choice == ChoiceYes
+	if len(c.Doubt) > 0 && !rec.Approval.Decided() { // any decision but no, see above
 		return j.wait(ctx, rec, c.doubted())
 	}
 	if j.o.Gate != nil {
@@ -350,6 +360,11 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 // make makes a call and records its outcome.
 func (j *Journal) make(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
 	if c.Def.Class.Effects() {
+		if c.Halted != nil {
+			if err := c.Halted(); err != nil {
+				return Result{}, err
+			}
+		}
 		j.store.Flush() // results that the arguments depend on: without them, another run might have other arguments
 	}
 	rec.State, rec.Began, rec.Err = state.CallSent, j.o.Now().UTC(), nil

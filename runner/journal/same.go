@@ -25,19 +25,31 @@ func (j *Journal) CallsWithEffects(ctx context.Context, which func(*state.Call) 
 }
 
 // Become gives a call the place and the arguments of a record that it is the same as. Arguments that hold a secret are
-// not in the record, so the program's own are sent.
+// not in the record, so the program's own are sent, and nobody has decided about these yet.
 func (j *Journal) Become(c *Call, rec *state.Call) error {
 	c.Key, c.Number = rec.Key, rec.Number
 	if j.EqualArguments(rec, c) {
 		return nil
 	}
-	if !bytes.Equal(j.scrub(c.Args), c.Args) {
+	if rec.Masked || j.masks(c) {
+		c.other = true
 		return nil
 	}
 	args, err := j.store.Read(rec.Args)
 	if err == nil {
 		c.Args = args
 	}
+	return err
+}
+
+// masks reports whether the arguments of a call hold a secret.
+func (j *Journal) masks(c *Call) bool { return !bytes.Equal(j.scrub(c.Args), c.Args) }
+
+// differ makes the record of a call that has no outcome one of other arguments.
+func (j *Journal) differ(c *Call, rec *state.Call) (err error) {
+	rec.Undecide()
+	rec.Masked = j.masks(c)
+	rec.Args, err = j.store.ContentOf(j.scrub(c.Args))
 	return err
 }
 
@@ -59,7 +71,7 @@ func (j *Journal) Elsewhere(ctx context.Context, c *Call) (bool, error) {
 		known = map[string]bool{}
 		err := j.store.Calls(ctx, 1, func(c *state.Call) bool {
 			if c.Varied || c.Identified {
-				known[c.Tool] = true
+				known[c.Source] = true
 			}
 			return true
 		})
@@ -70,7 +82,7 @@ func (j *Journal) Elsewhere(ctx context.Context, c *Call) (bool, error) {
 		j.elsewhere = known
 		j.mu.Unlock()
 	}
-	return known[c.Tool], nil
+	return known[c.Name()], nil
 }
 
 // PutDrawn keeps what a node of a session drew.

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -124,5 +125,65 @@ func TestArchiveOfForeignCalls(t *testing.T) {
 	}
 	if !served(there.State()) {
 		t.Error("no other session is served a call that the user trusts")
+	}
+}
+
+// TestArchiveOfApprovals: what somebody approved elsewhere is not approved here, unless the user trusts the archive. An
+// archive made the importing store pay, against its own rule and unasked.
+func TestArchiveOfApprovals(t *testing.T) {
+	from := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName)),
+		xstate.SessionOptions{Workspace: t.TempDir(), Seed: 1})
+	if _, err := from.Load(t.Context(), xstatetest.ParseScript(t, "# %% a\nx = 1\n"), xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	store := from.Store().State()
+	lineage, err := store.Lineage(t.Context(), from.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := state.Approval{Choices: []string{"yes", "no"}, Choice: "yes", At: time.Unix(1, 0)}
+	again := state.Approval{Choices: []string{"again", state.ChoiceHappened}, Choice: "again", At: time.Unix(1, 0)}
+	same := state.Approval{Choices: []string{"another", "call 2"}, Choice: "call 2", At: time.Unix(1, 0)}
+	for i, c := range []state.Call{
+		{State: state.CallWaiting, Approval: &yes}, {State: state.CallAnswered, Approval: &yes},
+		{State: state.CallWaiting, Approval: &again}, {State: state.CallDenied, Approval: &yes},
+		{State: state.CallWaiting, Approval: &same, Same: 2},
+	} {
+		c.Key, c.Within, c.Kind, c.Tool = state.DigestOf([]byte{byte(i)}), lineage, "tool", "t"
+		c.Caller.Session = from.Name()
+		if err := store.PutCall(t.Context(), &c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data := xstatetest.Archived(t, from, provenance.ArchiveOptions{})
+	for _, trust := range []bool{false, true} {
+		there := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+		taken := state.Call{Key: state.DigestOf([]byte("k")), Kind: "tool", Tool: "t", State: state.CallAnswered}
+		if err := there.State().PutCall(t.Context(), &taken); err != nil { // so that the numbers differ
+			t.Fatal(err)
+		}
+		o := provenance.ImportOptions{Trust: trust}
+		if _, err := xstatetest.ImportArchive(t.Context(), there, data, o); err != nil {
+			t.Fatal(err)
+		}
+		type found struct {
+			State   state.CallState
+			Decided bool
+			Same    state.CallID
+		}
+		want := []found{{state.CallLost, false, 0}, {state.CallAnswered, true, 0}, {state.CallSent, false, 0},
+			{state.CallDenied, false, 0}, {state.CallLost, false, 0}}
+		if trust {
+			want = []found{{state.CallWaiting, true, 0}, {state.CallAnswered, true, 0}, {state.CallWaiting, true, 0},
+				{state.CallDenied, true, 0}, {state.CallWaiting, true, 3}}
+		}
+		var got []found
+		err := there.State().Calls(t.Context(), taken.ID+1, func(c *state.Call) bool {
+			got = append(got, found{c.State, c.Approval.Decided(), c.Same})
+			return true
+		})
+		if d := cmp.Diff(want, got); d != "" || err != nil {
+			t.Errorf("calls after an import that trusts: %v (-want +got), %v:\n%s", trust, err, d)
+		}
 	}
 }

@@ -461,8 +461,12 @@ func (in *importer) calls(ctx context.Context, session string) (skipped int, err
 		if c.ID, c.Parent = 0, here[c.Parent]; c.Within != 0 {
 			c.Within = lineage
 		}
+		is, known := here[c.Same]
 		if in.trust.Tier == state.TierForeign {
 			in.store.ForeignCall(&c)
+		}
+		if c.Same = is; in.trust.Tier == state.TierForeign || !known {
+			c.Undecide()
 		}
 		err := in.store.PutCall(ctx, &c)
 		if errors.Is(err, state.ErrCallExists) {
