@@ -75,6 +75,7 @@ type Engine struct {
 	environ     map[string]string
 	kernel      kernel.Kernel // nil: none is started
 	kernelState kernelState
+	foreign     bool // the last interpreter has loaded a value of a foreign store, see trust
 	ledger      ledger
 	backlog     backlog
 	parts       sync.Map        // state.Digest → true: parts of values that the store was given, or gave, see lost
@@ -327,7 +328,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err != nil {
 		return err
 	}
-	e.kernel = k
+	e.kernel, e.foreign = k, false
 	seconds := time.Since(began).Seconds()
 	w.startSeconds += seconds
 	e.noteStart(w.dialects, seconds)

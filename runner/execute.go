@@ -359,6 +359,7 @@ func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, erro
 	}
 	clean := x.walk.e.scrubTrace(&t)
 	o := &x.walk.o
+	t.Trust = x.walk.e.trust()
 	if t.Once = once; !clean || o.Discard && !o.Traces || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}

@@ -41,3 +41,13 @@ func (cfg *Config) ForForeignValue(name string) error {
 		Hint: "xstate doctor shows what is missing; if you know who made the archive, import it again with --trust",
 	}
 }
+
+// trust returns on whose word the store has what the interpreter executes now. A value that somebody made can be equal
+// by its digest and act otherwise, so what is executed beside one is foreign, too. A store without foreign results that
+// has such a value is that of a replay, which is removed.
+func (e *Engine) trust() state.Trust {
+	if e.foreign && e.cfg.Store.Foreign() {
+		return state.Trust{Tier: state.TierForeign}
+	}
+	return state.Trust{}
+}

@@ -26,6 +26,7 @@ func (w *walk) load(
 	if err != nil || !ok {
 		return writer, err
 	}
+	w.e.foreign = w.e.foreign || req.Foreign
 	reply, err := w.e.kernel.Load(ctx, req)
 	for _, path := range append(req.Parts, req.Path) {
 		if filepath.Dir(path) == w.e.spool.Path() {

@@ -448,6 +448,7 @@ func (e *Engine) flushFiles(ctx context.Context) error {
 		}
 		slices.SortFunc(t.Reads, byKey)
 		slices.SortFunc(t.Writes, byKey)
+		t.Trust = e.trust()
 		if _, err := e.cfg.Store.PutTrace(t); err != nil {
 			return err
 		}

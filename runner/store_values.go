@@ -282,7 +282,7 @@ func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, 
 		debugf("kernel", "not stored: %v: %s", names, reply.Why)
 		return nil
 	}
-	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds}
+	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds, Trust: e.trust()}
 	for _, need := range reply.Needs {
 		e.kernelState.classes[state.Digest(need[1])] = true
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
@@ -406,6 +406,8 @@ func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 		return err
 	}
 	return e.cfg.Store.PutValue(
-		state.Value{Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size},
+		state.Value{
+			Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size, Trust: e.trust(),
+		},
 	)
 }

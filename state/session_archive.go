@@ -183,6 +183,7 @@ type sessionImporter struct {
 // importMark is what an import did to a session.
 type importMark struct {
 	chain *forkChain
+	isNew bool
 	grown bool // it is new, or got a step
 	whole bool // the archive has all of its steps
 }
@@ -214,7 +215,7 @@ func (r *sessionImporter) importSession(i int) error {
 	if err := r.steps(i, l, head); err != nil {
 		return err
 	}
-	r.marks = append(r.marks, importMark{l, !known || r.added > before, head.Step <= p.Last})
+	r.marks = append(r.marks, importMark{l, !known, !known || r.added > before, head.Step <= p.Last})
 	// Records are mutable and belong to the end of the archived history. They are imported only into the session
 	// itself, and not if the store's session is already further.
 	if i < len(r.in.Sessions)-1 || head.Step >= p.Last && head.Step > 0 {
@@ -247,6 +248,7 @@ func (r *sessionImporter) mark() error {
 		switch {
 		case now.Tier == TierForeign && m.grown:
 			now.Area = cmp.Or(was.Area, area)
+			now.Here = was.Here || m.isNew && !r.store.isPlain(m.chain.creation.Workspace)
 		case now.Tier == TierTrusted && m.whole && (m.grown || was.Tier == TierForeign):
 		default:
 			continue

@@ -47,6 +47,9 @@ func (s *Store) SessionRecord(ctx context.Context, session, key string, value an
 	return found, err
 }
 
+// DecodeSessionRecord decodes a record of an archive into value, as SessionRecord would.
+func DecodeSessionRecord(data []byte, value any) error { return decode(data, value) }
+
 // recordKey puts the session first, so that the records of a session are adjacent.
 func recordKey(id sessionID, key string) []byte { return append(id.key(), key...) }
 

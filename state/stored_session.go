@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,8 +167,15 @@ func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoi
 		birth := parent.creation
 		birth.Name, birth.Created = name, s.options.Now().UnixNano()
 		birth.From = &ForkPoint{Session: from, Step: at, Hash: point.Hash}
-		if workspace != "" {
+		trust, err := readTrust(tx, parent.id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case workspace != "":
 			birth.Workspace = s.relative(workspace)
+		case trust.Here:
+			birth.Workspace = s.relative(s.home())
 		}
 		l, err := createSession(tx, birth, parent.id)
 		if err != nil {
@@ -181,6 +189,12 @@ func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoi
 		}
 		if err := copySessionRecords(tx, parent.id, l.id); err != nil {
 			return err
+		}
+		if trust.Here {
+			trust.Here = false
+			if err := writeTrust(tx, l.id, trust); err != nil {
+				return err
+			}
 		}
 		return w.finish()
 	})
@@ -263,6 +277,9 @@ func (s *Store) session(tx *bbolt.Tx, name string) (Session, error) {
 		return Session{}, err
 	}
 	b := l.creation
+	if trust.Here {
+		b.Workspace = s.home()
+	}
 	return Session{
 		Name:  name,
 		Trust: trust,
@@ -360,6 +377,24 @@ func noStep(session string, n, head StepNumber) error {
 		Message: fmt.Sprintf("session %q has no step %d", session, n),
 		Hint:    fmt.Sprintf("its last step is %d", head),
 	}
+}
+
+// home returns the folder that holds the store.
+func (s *Store) home() string { return filepath.Dir(s.dir) }
+
+// isPlain reports whether the workspace of a creation record is one that a foreign archive may name: the folder that
+// holds the store or one below it, and nothing hidden, as are the store and the hooks of a repository.
+func (s *Store) isPlain(workspace string) bool {
+	if workspace == "" || workspace == "." {
+		return true
+	}
+	if in, err := filepath.Rel(s.dir, s.absolute(workspace)); err != nil || filepath.IsLocal(in) ||
+		!filepath.IsLocal(filepath.FromSlash(workspace)) {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Split(workspace, "/"), func(part string) bool {
+		return strings.HasPrefix(part, ".")
+	})
 }
 
 // relative returns a path relative to the directory that holds the store, if it lies below, so that both can be moved

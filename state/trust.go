@@ -32,4 +32,7 @@ type SessionTrust struct {
 	Trust
 	// Area numbers the results that came with a session of TierForeign; 0: there are none. Its forks have the same.
 	Area uint64 `cbor:"area,omitempty"`
+	// Here says that the session runs in the folder that holds the store: it came with a foreign archive that names a
+	// workspace elsewhere. Its forks are created there.
+	Here bool `cbor:"here,omitempty"`
 }

@@ -15,12 +15,10 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Imported is the outcome of an import.
@@ -88,6 +86,9 @@ func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 // name with another history.
 func Import(ctx context.Context, store *state.Store, f *ArchiveFile, o ImportOptions) (*Imported, error) {
 	trust, err := f.trust(o)
+	if err == nil {
+		err = checkNames(f.Sessions, trust)
+	}
 	if err == nil && trust.Tier == state.TierForeign {
 		err = checkContents(f.parts.entries, f.parts.size)
 	}
@@ -98,9 +99,7 @@ func Import(ctx context.Context, store *state.Store, f *ArchiveFile, o ImportOpt
 	if err != nil {
 		return nil, err
 	}
-	if err := harmless(records, trust); err != nil {
-		return nil, err
-	}
+	harmless(records, trust)
 	found := &Imported{ArchiveInfo: f.ArchiveInfo}
 	found.Steps, err = store.ImportSessions(
 		ctx,
@@ -158,23 +157,6 @@ func (f *ArchiveFile) verifySignature(key ed25519.PublicKey) error {
 		return f.parts.damaged(archiveSignature, err)
 	}
 	return verifySums(data, f.parts.signed, key)
-}
-
-// harmless removes from the records of a session what would make a run do more than the program: start an interpreter
-// that the archive names, and write, as files of the program, some outside of the workspace.
-func harmless(records map[string][]byte, trust state.Trust) error {
-	delete(records, query.RecordPython) // a path of another machine
-	data := records[query.RecordFiles]
-	if data == nil || trust.Tier != state.TierForeign {
-		return nil
-	}
-	files, err := state.DecodeFileRecords(data)
-	if err != nil {
-		return notArchive(err)
-	}
-	maps.DeleteFunc(files, func(name string, _ state.FileRecord) bool { return !filepath.IsLocal(name) })
-	records[query.RecordFiles] = state.EncodeFileRecords(files)
-	return nil
 }
 
 func notArchive(err error) error {
@@ -407,7 +389,7 @@ func (in *importer) trace(name string, d state.Digest) (bool, error) {
 		return false, nil
 	}
 	t, err := state.DecodeTrace(data)
-	if err != nil || t.Identity() != d {
+	if err != nil || t.Identity() != d || in.trust.Tier == state.TierForeign && !staysInside(&t) {
 		return false, nil
 	}
 	if have, known, err := in.store.Trace(d); known && have.Tier != state.TierForeign || err != nil {

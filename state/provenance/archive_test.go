@@ -110,7 +110,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveOfFiles: what a file held before the program wrote to it goes along, and is not what the program left.
+// TestArchiveOfFiles: what a file held before the program wrote to it goes along, and is not what the program left. Of an
+// archive that nobody trusts it does not, see TestArchiveOfHarmfulRecords.
 func TestArchiveOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	xstatetest.WriteFiles(t, dir, map[string][]byte{"log.txt": []byte("base\n")})
@@ -140,7 +141,9 @@ func TestArchiveOfFiles(t *testing.T) {
 	there := t.TempDir()
 	xstatetest.WriteFiles(t, there, map[string][]byte{"log.txt": left}) // a copy of the folder
 	store := xstatetest.OpenStore(t, filepath.Join(there, xstate.StoreName))
-	imported(t, store, data)
+	if _, err := xstatetest.ImportArchive(t.Context(), store, data, provenance.ImportOptions{Trust: true}); err != nil {
+		t.Fatal(err)
+	}
 	to, err := store.Existing(t.Context(), from.Name(), xstate.SessionOptions{Workspace: there})
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,32 @@ func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, e
 	return found, err
 }
 
+// IsReadableRecord reports whether a record that came with an archive is one that a run can read. Of a foreign archive,
+// others than those of this package do not count: they are notes of a run that is not finished.
+func IsReadableRecord(name string, data []byte, foreign bool) bool {
+	var to any
+	switch name {
+	case RecordFiles:
+		to = new(map[string]state.FileRecord)
+	case RecordPython, RecordSandbox:
+		to = new(string)
+	case RecordNetwork:
+		to = new(bool)
+	case RecordInvocation: // see runner.Invocation
+		to = new(struct {
+			Arguments []string     `cbor:"args"`
+			Stdin     state.Digest `cbor:"stdin"`
+		})
+	case RecordVarying:
+		to = new(map[state.Digest][]string)
+	case RecordTested:
+		to = new(state.StepNumber)
+	default:
+		return !foreign
+	}
+	return state.DecodeSessionRecord(data, to) == nil
+}
+
 // IsPinned reports whether a node kept a result that did not hold.
 func IsPinned(n *state.NodeResult) bool {
 	return n.Reason.Code == state.ReasonPinned && n.Status == state.StatusReused

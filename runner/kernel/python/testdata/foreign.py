@@ -94,6 +94,10 @@ def text(s):
     return b"\x8c" + bytes([len(s)]) + s.encode()
 
 
+got = load(program(named("numpy._core.multiarray", "scalar")))  # the pickle gets the function that checks
+assert got is foreign._scalar, got
+assert load(program(named("xstate_kernel.adapters.pandas", "share_references"), b"]\x85R")) is None
+
 HARM = {
     "os.system": pickle.dumps(Calls(os.system, COMMAND)),
     "eval": pickle.dumps(Calls(eval, "__import__('os').system(%r)" % COMMAND)),
@@ -167,6 +171,26 @@ HARM = {
         named("collections", "deque"), named("builtins", "range"), b"\x8a\x06\x00\x00\x00\x00\x00\x01\x85R\x85R"
     ),
     "bytes without end": program(named("builtins", "bytearray"), b"\x8a\x06\x00\x00\x00\x00\x00\x01\x85R"),
+    "a call of ndarray by a factory": program(
+        named("collections", "defaultdict"), named("numpy", "ndarray"), b"\x85R"
+    ),
+    "an array of fewer objects than it says": program(
+        named("numpy._core.multiarray", "_reconstruct"),
+        named("numpy", "ndarray"),
+        b"K\x00\x85C\x01b\x87R(K\x01K\x32\x85",
+        named("numpy", "dtype"),
+        text("O8"),
+        b"\x89\x88\x87R(K\x03",
+        text("|"),
+        b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x3ftb\x89]tb",
+    ),
+    "an index of pandas": program(named("pandas.core.indexes.base", "_new_Index")),
+    "a class of pandas": program(named("pandas", "Index")),
+    "an array of Arrow": program(named("pyarrow.lib", "_restore_array")),
+    "the attributes of what pandas is not": program(named("xstate_kernel.adapters.pandas", "_bare")),
+    "references of frames": program(
+        named("xstate_kernel.adapters.pandas", "share_references"), b"]", b"]a", b"\x85R"
+    ),
     "a function of the program": program(named("xstate_kernel.values", "_function"), b")R"),
     "code of the kernel": program(named("xstate_kernel.values", "_module"), text("antigravity"), b"]\x86R"),
     "a name of the program": program(named("__main__", "FIRED")),

@@ -2,7 +2,10 @@
 
 A pickle is a program: it may import any module and call anything with anything. Here it may name only what a table
 lists, and call only what the table calls safe with any arguments, or a function of this module that checks them first.
-So a pickle of numbers, texts, containers, arrays and frames is loaded. Any other is refused before it does anything.
+So a pickle of numbers, texts, containers, dates and arrays is loaded. Any other is refused before it does anything.
+
+No object of pandas or Arrow is loaded: their constructors call what they are given, and an index believes what its
+attributes say of its elements. Such values are computed again.
 
 The Unpickler in C takes no such rules: it sets the state of any object by any __setstate__, and numpy.dtype then takes
 references for numbers, which reads and writes memory at chosen addresses. Its counterpart in Python is slower, but each
@@ -13,6 +16,7 @@ values in a bounded interpreter.
 """
 
 import importlib.util
+import math
 import os
 import pickle
 import sys
@@ -48,9 +52,14 @@ def _plain(make, *kinds):
     return call
 
 
+_FACTORIES = (None, list, dict, set, int, float, str, tuple, bytes, bool, frozenset)
+
+
 def _default(*args):
-    """Makes a defaultdict. Its factory is a class of the table, and is called when the program looks up a key."""
-    return defaultdict(*args)
+    """Makes a defaultdict. Its factory is called when the program looks up a key."""
+    if len(args) != 1 or not any(args[0] is factory for factory in _FACTORIES):
+        raise Refused("a defaultdict of an unknown factory")
+    return defaultdict(args[0])
 
 
 def _lay(o, mask, finger, places, items):
@@ -144,10 +153,13 @@ def _reconstruct(kind, shape, code):
 def _set_array(a, state):
     if type(state) is not tuple or len(state) != 5 or not isinstance(state[2], _numpy().dtype):
         raise Refused("an array")
-    if state[2].hasobject:
-        if type(state[4]) is not list or state[2] != _numpy().dtype(object):
+    shape, dtype, elements = state[1], state[2], state[4]
+    if type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape):
+        raise Refused("an array")
+    if dtype.hasobject:  # NumPy does not count the elements, and reads on in memory
+        if type(elements) is not list or dtype != _numpy().dtype(object) or len(elements) != math.prod(shape):
             raise Refused("an array of objects")
-    elif type(state[4]) is not bytes:
+    elif type(elements) is not bytes or len(elements) != math.prod(shape) * dtype.itemsize:
         raise Refused("an array")
     a.__setstate__(state)
 
@@ -175,62 +187,18 @@ def _view(base, dtype, shape, offset, strides, writeable):
     return adapters.numpy.view(base, _data(dtype), shape, offset, strides, writeable)
 
 
-# pandas and Arrow
-
-
-def _bare(kind):
-    if not _pandas(kind):
-        raise Refused("an instance of no class of pandas")
-    return kind.__new__(kind)
-
-
-def _pandas(kind):
-    return issubclass(type(kind), type) and f"{kind.__module__}.".startswith("pandas.")
-
-
-def _fill(o, state):
-    if not _pandas(type(o)) or type(state) is not dict:
-        raise Refused("the state of no object of pandas")
-    vars(o).update(state)
-
-
 def _share(groups):
-    for group in groups:
-        for o, _ in group:
-            if not _pandas(type(o)):
-                raise Refused("a reference of no object of pandas")
-    adapters.pandas.share_references(groups)
-
-
-def _block(make, memory, *rest):
-    if make is not sys.modules["pandas._libs.internals"]._unpickle_block:
-        raise Refused("a block of a frame")
-    return make(_filled(*memory), *rest)
-
-
-def _restore_array(data):
-    found = sys.modules["pyarrow.lib"]._restore_array(data)
-    found.validate(full=True)  # lengths and offsets lie within the memory
-    return found
-
-
-def _part(whole, at, size):
-    if type(at) is not int or type(size) is not int or at < 0 or size < 0:
-        raise Refused("a part of a buffer")
-    if at + size > sys.modules["pyarrow.lib"].py_buffer(adapters.pyarrow._flat(whole)).size:
-        raise Refused("a part of a buffer")
-    return adapters.pyarrow._part(whole, at, size)
-
-
-def _same(buffer):
-    return buffer
+    """Stands for what restores the references that frames share. A value without frames has none."""
+    if groups != []:
+        raise Refused("references of frames")
 
 
 def _each(names, how=None):
     return dict.fromkeys(names.split(), how)
 
 
-# module → name → how: None, it may be called with anything; _PASSED, it is only an argument; else what to call instead
+# module → name → how: None, a class that may be called with anything; _PASSED, it is only an argument; else the function
+# that the pickle gets in its place, which checks its arguments
 _KNOWN = {
     "builtins": {
         **_each("list dict set int float str tuple bytes bool frozenset object", _PASSED),
@@ -254,36 +222,10 @@ _KNOWN = {
     "pathlib": _each("PosixPath PurePosixPath WindowsPath PureWindowsPath Path PurePath"),
     "pathlib._local": _each("PosixPath PurePosixPath WindowsPath PureWindowsPath Path PurePath"),
     "numpy": {"ndarray": _PASSED, "dtype": _dtype},
-    "pandas": _each(
-        "Categorical CategoricalDtype DataFrame DatetimeIndex DatetimeTZDtype Index Int8Dtype Int16Dtype Int32Dtype "
-        "Int64Dtype UInt8Dtype UInt16Dtype UInt32Dtype UInt64Dtype Float32Dtype Float64Dtype BooleanDtype "
-        "IntervalIndex IntervalDtype MultiIndex NA NaT Period PeriodDtype PeriodIndex RangeIndex Series StringDtype "
-        "TimedeltaIndex CategoricalIndex Interval Timestamp Timedelta"
-    ),
-    "pandas.arrays": _each(
-        "ArrowStringArray StringArray DatetimeArray TimedeltaArray IntegerArray FloatingArray BooleanArray "
-        "IntervalArray PeriodArray NumpyExtensionArray"
-    ),
-    "pandas._libs.arrays": {"__pyx_unpickle_NDArrayBacked": None},
-    "pandas._libs.internals": {"_unpickle_block": None},
-    "pandas._libs.tslibs.nattype": {"_nat_unpickle": None},
-    "pandas._libs.tslibs.offsets": _each("Day Hour Minute Second Milli Micro Nano MonthEnd MonthBegin YearEnd Week"),
-    "pandas._libs.tslibs.timedeltas": {"_timedelta_unpickle": None},
-    "pandas._libs.tslibs.timestamps": {"_unpickle_timestamp": None},
-    "pandas.core.indexes.base": {"_new_Index": None},
-    "pandas.core.indexes.datetimes": {"_new_DatetimeIndex": None},
-    "pandas.core.indexes.interval": {"_new_IntervalIndex": None},
-    "pandas.core.indexes.period": {"_new_PeriodIndex": None},
-    "pandas.core.internals.managers": _each("BlockManager SingleBlockManager"),
-    "pyarrow.lib": {
-        **_each("_reconstruct_table _reconstruct_record_batch chunked_array field schema type_for_alias"),
-        "_restore_array": _restore_array,
-    },
     "xstate_kernel.sets": {"lay": _lay},
     "xstate_kernel.values": {"_nan": _nan},
     "xstate_kernel.adapters.numpy": {"filled": _filled, "view": _view},
-    "xstate_kernel.adapters.pandas": {"_bare": _bare, "_fill": _fill, "_block": _block, "share_references": _share},
-    "xstate_kernel.adapters.pyarrow": {"_buffer": None, "_same": _same, "_part": _part},
+    "xstate_kernel.adapters.pandas": {"share_references": _share},
 }
 for _core in ("numpy.core", "numpy._core"):
     _KNOWN[_core + ".multiarray"] = {"_reconstruct": _reconstruct, "scalar": _scalar}
@@ -315,22 +257,23 @@ class Unpickler(_InPython):
 
     def __init__(self, file, buffers=None):
         super().__init__(file, buffers=buffers)
-        self._calls = {}  # id → object of the table, what to call instead
+        self._calls = {}  # what may be called, by id
 
     def find_class(self, module, name):
         names = _KNOWN.get(module)
         if names is None or name not in names:
             raise Refused(f"{module}.{name} is not loaded from a foreign store")
         found, how = getattr(_module(module), name), names[name]
+        if how is not None and how is not _PASSED:
+            found = how  # the pickle never holds the function itself: what it is passed to could call it
         if how is not _PASSED:
-            self._calls[id(found)] = found, how or found
+            self._calls[id(found)] = found
         return found
 
     def _call(self, function, args):
-        known = self._calls.get(id(function))
-        if known is None or known[0] is not function or type(args) is not tuple:
+        if id(function) not in self._calls or type(args) is not tuple:
             raise Refused("a call of what may not be called")
-        return known[1](*args)
+        return function(*args)
 
     def _reduce(self):
         args = self.stack.pop()
@@ -346,8 +289,7 @@ class Unpickler(_InPython):
 
     def _make(self, args, named):
         kind = self.stack[-1]
-        known = self._calls.get(id(kind))
-        if known is None or known[0] is not kind or known[1] is not kind or not issubclass(type(kind), type):
+        if id(kind) not in self._calls or not issubclass(type(kind), type):
             raise Refused("an instance of a class that may not be made")
         if type(args) is not tuple or type(named) is not dict:
             raise Refused("an instance")
@@ -366,14 +308,6 @@ class Unpickler(_InPython):
             if type(state) is not dict or set(state) != {"int"} or type(state["int"]) is not int:
                 raise Refused("the state of a UUID")
             o.__setstate__(state)
-        elif issubclass(t, type) or (callable(o) and not _pandas(t)):
-            raise Refused("the state of code")
-        elif hasattr(t, "__setstate__"):
-            if not _pandas(t):
-                raise Refused(f"the state of a {t.__name__}")
-            o.__setstate__(state)
-        elif type(state) is dict and _pandas(t):
-            vars(o).update(state)
         else:
             raise Refused(f"the state of a {t.__name__}")
 

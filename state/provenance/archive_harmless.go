@@ -1,0 +1,92 @@
+package provenance
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Whoever makes an archive can write anything into it. What follows keeps a foreign one from reaching the files of the
+// user by any other way than the program: a run, a rollback or an export then write only where the program may.
+
+// harmless removes from the records of a session what this version does not know or cannot read, and what would make a
+// run do more than the program. A foreign archive does not say which files of this workspace the program made, and what
+// they were before: a run would overwrite and remove them. It finds out itself, from what is there.
+func harmless(records map[string][]byte, trust state.Trust) {
+	delete(records, query.RecordPython) // a path of another machine
+	for name, data := range records {
+		if foreign := trust.Tier == state.TierForeign; !query.IsReadableRecord(name, data, foreign) ||
+			foreign && name == query.RecordFiles {
+			delete(records, name)
+		}
+	}
+}
+
+// checkNames refuses an archive with a session whose name would forge lines in a terminal, or, unless the user trusts
+// it, is a path to what no program is: a file elsewhere, a hidden one, the settings. The name of a session is the path
+// of its program, which a rollback writes.
+func checkNames(sessions []state.SessionArchive, trust state.Trust) error {
+	for _, s := range sessions {
+		if !utf8.ValidString(s.Name) || strings.ContainsFunc(s.Name, deceives) {
+			return &state.Error{
+				Code:    state.CodeArchiveDamaged,
+				Message: fmt.Sprintf("the archive names a session %+q, which has characters that are no text", s.Name),
+				Hint:    "no session has such a name; get the archive again from who made it; nothing was imported",
+			}
+		}
+		if trust.Tier == state.TierForeign && !isPlainPath(s.Name) {
+			return &state.Error{
+				Code:    state.CodeInvalid,
+				Message: fmt.Sprintf("the archive names a session %q, which is no path of a program in this folder", s.Name),
+				Hint:    "if you know who made it: xstate import ARCHIVE --trust; nothing was imported",
+			}
+		}
+	}
+	return nil
+}
+
+// deceives reports whether a terminal shows something else for a character, or does something.
+func deceives(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
+// isPlainPath reports whether a path with slashes stays in its folder, and names nothing hidden, as are the store and
+// the hooks of a repository, and no settings of xstate.
+func isPlainPath(name string) bool {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") || strings.EqualFold(part, "xstate.toml") {
+			return false
+		}
+	}
+	return true
+}
+
+// symlink begins what a trace has for a symbolic link; see basestate.Symlink.
+const symlink = "symlink:"
+
+// staysInside reports whether all files that a trace writes are plain ones of its workspace. A run that reuses a trace
+// writes them without the program.
+func staysInside(t *state.Trace) bool {
+	for _, w := range t.Writes {
+		switch w.Key.Space() {
+		case "file", "mode", "stat", "dir":
+			if target, is := strings.CutPrefix(string(w.Digest), symlink); !isPlainPath(w.Key.Name()) ||
+				is && !isPlainPath(target) {
+				return false
+			}
+		case "link": // by the name of the file that it is linked to
+			if !isPlainPath(w.Key.Name()) || w.Digest != state.Absent && !isPlainPath(string(w.Digest)) {
+				return false
+			}
+		}
+	}
+	return true
+}
