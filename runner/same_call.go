@@ -77,7 +77,7 @@ func (x *caller) sameCalls(ctx context.Context) (same *sameCalls, drawn []state.
 		node: state.DrawingNode{Block: n.unit.ID, Node: n.at}, keep: x.keep,
 		inputs: x.inputsVary, stays: x.unchangedSince, others: x.madeByOthers, varied: x.variedBefore,
 		repeats: x.repeats,
-		nth: map[string]int{}, busy: map[string]int{}, made: map[state.CallPlace]bool{}}
+		nth:     map[string]int{}, busy: map[string]int{}, made: map[state.CallPlace]bool{}}
 	if s.session == "" {
 		return s, nil, nil
 	}
