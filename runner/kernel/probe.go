@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -117,8 +120,25 @@ func (p Probe) installed() (folders []string) {
 			folder = above
 		}
 		folders = append(folders, folder)
+		// A copy of Python in an environment loads what lies where it was copied from.
+		for line := range strings.Lines(readSmall(filepath.Join(folder, "pyvenv.cfg"))) {
+			if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(name) == "home" {
+				folders = append(folders, filepath.Dir(strings.TrimSpace(value)))
+			}
+		}
 	}
 	return folders
+}
+
+// readSmall returns the content of a regular file; "" where there is none.
+func readSmall(path string) string {
+	f, err := beneath.Read(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, 1<<16))
+	return string(text)
 }
 
 // head keeps the beginning of what a process prints.
