@@ -136,8 +136,7 @@
 //  15. The arguments, the result and the undo of a call have their digests, and large ones exist in bases/.
 //  16. A result in results.db is own or trusted, one in foreign/ is foreign. Keys of a trace are sorted, and none is
 //     there twice.
-//  17. The traces that a program uses are of the code of its nodes. After a run, each read the values that those before
-//     it wrote.
+//  17. The traces that a program uses are of the code of its nodes.
 //
 // A missing trace, value or blob breaks no invariant.
 //
