@@ -15,8 +15,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// writeFile makes a file hold data, at once or not at all. A symbolic link stays one; where a program in bounds may have
-// made it, it is not followed, and the file not written.
+// writeFile makes a file hold data, at once or not at all. A symbolic link stays one. Where a program in bounds may
+// have made it, it is not followed.
 func writeFile(path string, data []byte) error {
 	if folder := writtenInBounds(path); folder != "" {
 		return writeText(folder, path, data)

@@ -42,7 +42,7 @@ func checkNames(sessions []state.SessionArchive, trust state.Trust) error {
 		if trust.Tier == state.TierForeign && !isPlainPath(s.Name) {
 			return &state.Error{
 				Code:    state.CodeInvalid,
-				Message: fmt.Sprintf("the archive names a session %q, which is no path of a program in this folder", s.Name),
+				Message: fmt.Sprintf("the archive names a session %q, which is no program in this folder", s.Name),
 				Hint:    "if you know who made it: xstate import ARCHIVE --trust; nothing was imported",
 			}
 		}

@@ -64,8 +64,8 @@ func emptyArchive(t *testing.T, name, workspace string) []byte {
 	return b.Bytes()
 }
 
-// TestArchiveOfNames: the name of a session is the path of its program. A foreign one names none elsewhere, none that is
-// hidden, and no archive names what a terminal would take for another line.
+// TestArchiveOfNames: the name of a session is the path of its program. A foreign one names none elsewhere, none that
+// is hidden, and no archive names what a terminal would take for another line.
 func TestArchiveOfNames(t *testing.T) {
 	for _, c := range []struct {
 		name             string

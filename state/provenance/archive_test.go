@@ -110,8 +110,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveOfFiles: what a file held before the program wrote to it goes along, and is not what the program left. Of an
-// archive that nobody trusts it does not, see TestArchiveOfHarmfulRecords.
+// TestArchiveOfFiles: what a file held before the program wrote to it goes along, and is not what the program left. Of
+// an archive that nobody trusts it does not, see TestArchiveOfHarmfulRecords.
 func TestArchiveOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	xstatetest.WriteFiles(t, dir, map[string][]byte{"log.txt": []byte("base\n")})
