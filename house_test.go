@@ -28,7 +28,7 @@ var limits = struct {
 		"depgraph/javascript":   9,
 		"depgraph/bash":         6,
 		"state":                 21,
-		"runner/journal":        1,
+		"runner/journal":        2,
 		"runner/kernel":         2,
 		"runner/kernel/mixed":   1,
 		"runner/kernel/bash":    9,

@@ -197,8 +197,8 @@ def _each(names, how=None):
     return dict.fromkeys(names.split(), how)
 
 
-# module → name → how: None, a class that may be called with anything; _PASSED, it is only an argument; else the function
-# that the pickle gets in its place, which checks its arguments
+# module → name → how: None, a class that may be called with anything; _PASSED, it is only an argument; else the
+# function that the pickle gets in its place, which checks its arguments
 _KNOWN = {
     "builtins": {
         **_each("list dict set int float str tuple bytes bool frozenset object", _PASSED),
