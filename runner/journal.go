@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
@@ -83,11 +84,10 @@ func openIn(spool *beneath.Folder, path string) (*os.File, error) {
 	if spool == nil {
 		return nil, errNotInSpool
 	}
-	name, err := filepath.Rel(spool.Path(), path)
-	if err != nil || !filepath.IsLocal(name) {
-		return nil, errNotInSpool
+	if name := parents.Below(spool.Path(), path); name != "" {
+		return spool.File(name)
 	}
-	return spool.File(name)
+	return nil, errNotInSpool
 }
 
 var errNotInSpool = errors.New("the interpreter names a file that is not in its folder")
@@ -97,7 +97,7 @@ func discardFrom(spool *beneath.Folder, path string) {
 	if spool == nil {
 		return
 	}
-	if name, err := filepath.Rel(spool.Path(), path); err == nil && filepath.IsLocal(name) {
+	if name := parents.Below(spool.Path(), path); name != "" {
 		_ = spool.Remove(name) // or the end of the spool removes it
 	}
 }

@@ -179,7 +179,7 @@ func (s *Store) lockSession(ctx context.Context, session, workspace string, excl
 	var l Lock
 	if err = l.add(ctx, f, true, s.options.Wait, fmt.Sprintf("the session %q is being run", session)); err == nil {
 		top := filepath.Dir(s.dir)
-		if rel, bad := filepath.Rel(s.dir, workspace); bad == nil && filepath.IsLocal(rel) {
+		if parents.Below(s.dir, workspace) != "" {
 			top = workspace // a private folder: what is above it is another session's
 		}
 		err = l.workspace(ctx, workspace, top, exclusive, s.options.Wait)
@@ -204,7 +204,7 @@ func (l *Lock) workspace(ctx context.Context, folder, top string, exclusive bool
 	if err != nil {
 		return fileError("lock workspace", err)
 	}
-	if rel, err := filepath.Rel(top, folder); err != nil || !filepath.IsLocal(rel) {
+	if parents.Below(top, folder) == "" {
 		top = folder
 	}
 	for dir := range parents.Up(folder) {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 	"go.etcd.io/bbolt"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // SessionMeta is what a session is created with. It does not change.
@@ -403,7 +405,7 @@ func (s *Store) relative(path string) string {
 	if path == "" {
 		return ""
 	}
-	if rel, err := filepath.Rel(filepath.Dir(s.dir), path); err == nil && filepath.IsLocal(rel) {
+	if rel := parents.Below(filepath.Dir(s.dir), path); rel != "" {
 		return filepath.ToSlash(rel)
 	}
 	return path

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
@@ -67,7 +68,7 @@ func (c caller) fromHere(path string) string {
 	if c.folder == "" {
 		return path
 	}
-	if rel, err := filepath.Rel(c.folder, path); err == nil && filepath.IsLocal(rel) {
+	if rel := parents.Below(c.folder, path); rel != "" {
 		return rel
 	}
 	return path

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -158,11 +159,10 @@ func fileOrName(o *opened, of string) string {
 	if err != nil {
 		return of
 	}
-	rel, err := filepath.Rel(o.session.Folder(), path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return of
+	if rel := parents.Below(o.session.Folder(), path); rel != "" {
+		return filepath.ToSlash(rel)
 	}
-	return filepath.ToSlash(rel)
+	return of
 }
 
 func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evidence, f evidenceFlags) error {

@@ -257,7 +257,7 @@ func (f *exportFlags) opener(c caller, workspace, folder string) func(string) ([
 	return func(name string) ([]byte, error) {
 		root := realPath(workspace)
 		rel, err := filepath.Rel(root, filepath.Join(realPath(folder), filepath.FromSlash(name)))
-		if err != nil || within(root, realPath(folder)) == "" {
+		if err != nil || parents.Below(root, realPath(folder)) == "" {
 			root, rel = folder, filepath.FromSlash(name)
 		}
 		in, err := beneath.Open(root)
@@ -274,14 +274,6 @@ func (f *exportFlags) opener(c caller, workspace, folder string) func(string) ([
 
 // mostPicture is the largest picture that a document holds, in bytes.
 const mostPicture = 64 << 20
-
-// within returns the path from a folder to what lies in it; "" where it lies elsewhere.
-func within(folder, path string) string {
-	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return ""
-}
 
 // writeImages writes the pictures of a document into a folder, which it makes if there is any.
 func writeImages(workspace, folder string, files map[string][]byte) error {

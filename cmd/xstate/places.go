@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -90,7 +91,7 @@ func (p *places) frame(text string) (f state.Frame, ok bool) {
 	id, ends := strings.CutSuffix(id, ">")
 	if named && ends {
 		p.place(&f, xstate.BlockID(id))
-	} else if p != nil && filepath.IsAbs(f.File) && inside(p.folder, f.File) {
+	} else if p != nil && filepath.IsAbs(f.File) && parents.Below(p.folder, f.File) != "" {
 		f.File = p.fromHere(f.File)
 	}
 	return f, true
@@ -120,12 +121,6 @@ func (p *places) has(id xstate.BlockID) bool {
 		}
 	}
 	return false
-}
-
-// inside reports whether a path lies in a folder.
-func inside(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
 // citation renders the place of a frame: File "p.py", line 12, in clean. Lines of a notebook are those of its cells,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
@@ -284,7 +285,7 @@ func (a *app) inView(v *private.View, paths []string) (found []string) {
 	for _, path := range paths {
 		full, err := a.abs(path)
 		for _, folder := range []string{v.Folder, v.Original} {
-			if rel, bad := filepath.Rel(folder, full); err == nil && bad == nil && filepath.IsLocal(rel) {
+			if rel := parents.Below(folder, full); err == nil && rel != "" {
 				path = rel
 				break
 			}

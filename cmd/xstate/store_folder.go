@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -45,11 +46,7 @@ func emptyOrMissing(dir string) bool {
 
 // sessionName names the session of a file: by its path from the folder that holds the store, as a path with slashes.
 func sessionName(storeDir, path string) string {
-	rel, err := filepath.Rel(filepath.Dir(storeDir), path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return filepath.ToSlash(path)
-	}
-	return filepath.ToSlash(rel)
+	return filepath.ToSlash(cmp.Or(parents.Below(filepath.Dir(storeDir), path), path))
 }
 
 // sessionFile is the inverse of sessionName.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/private"
@@ -100,12 +101,7 @@ func (a *app) keepsFolder(storeDir, folder, path string) bool {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return false
 	}
-	return a.session == "" || holds(folder, path) || holds(filepath.Dir(storeDir), path)
-}
-
-func holds(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
+	return a.session == "" || parents.Below(folder, path) != "" || parents.Below(filepath.Dir(storeDir), path) != ""
 }
 
 func sameFolder(a, b string) bool {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
@@ -88,7 +89,7 @@ func writeText(workspace, path string, data []byte) error {
 func outside(workspace, path string) (*beneath.Folder, string, error) {
 	folder, name := filepath.Dir(path), filepath.Base(path)
 	for _, root := range []string{workspace, realPath(workspace)} {
-		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		if rel := parents.Below(root, path); rel != "" {
 			folder, name = root, rel
 			break
 		}

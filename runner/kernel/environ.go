@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // Getenv returns the value of a variable in an environment (NAME=value); "" if it has none. The last pair counts, as in
@@ -42,7 +44,8 @@ func LookPath(name, path string, written ...string) (string, error) {
 		return exec.LookPath(name)
 	}
 	for _, folder := range filepath.SplitList(path) {
-		if real, err := filepath.EvalSymlinks(folder); !filepath.IsAbs(folder) || err != nil || inside(real, written) {
+		real, err := filepath.EvalSymlinks(folder)
+		if !filepath.IsAbs(folder) || err != nil || parents.AnyHolds(written, real) {
 			continue
 		}
 		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"golang.org/x/sys/unix"
@@ -70,7 +71,7 @@ func (r *Interpreters) Bound(folders, paths []string) error {
 	}
 	var added []string
 	for _, folder := range folders {
-		if !inside(folder, bounded) {
+		if !parents.AnyHolds(bounded, folder) {
 			added = append(added, folder)
 		}
 	}
@@ -123,7 +124,7 @@ func (r *Interpreters) Check(path string, named bool, hint string) error {
 func (r *Interpreters) Written(path string) string {
 	bounded, _ := r.bounded()
 	for _, folder := range bounded {
-		if within(path, folder) {
+		if parents.Holds(folder, path) {
 			return folder
 		}
 	}
@@ -148,7 +149,7 @@ func (r *Interpreters) keep(path string, folders []string) error {
 }
 
 func digestWithin(real string, folders []string) state.Digest {
-	if !inside(real, folders) {
+	if !parents.AnyHolds(folders, real) {
 		return ""
 	}
 	f, err := beneath.Read(real) // not a pipe, which would block
@@ -218,9 +219,9 @@ func (r *Interpreters) write(kind, of string, data []byte) error {
 
 // lies reports whether a path lies in one of the folders, by its name or by where its folder really is.
 func lies(path string, folders []string) bool {
-	if inside(path, folders) {
+	if parents.AnyHolds(folders, path) {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(filepath.Dir(path))
-	return err == nil && inside(filepath.Join(real, filepath.Base(path)), folders)
+	return err == nil && parents.AnyHolds(folders, filepath.Join(real, filepath.Base(path)))
 }

@@ -66,25 +66,28 @@ const (
 	kindCache       // a library or a tool keeps there what it can compute again
 )
 
+// nobodysFolders hold nothing of a program or of the system's files. The last is that of the driver's marks.
+var nobodysFolders = []string{"/proc", "/sys", "/dev", "/.xstate"}
+
 // kind classifies a path. Of the workspace and the folders of the system that it lies in, the innermost decides.
 func (r *reporting) kind(path string) kind {
-	if within(path, "/proc") || within(path, "/sys") || within(path, "/dev") || within(path, "/.xstate") ||
+	if parents.AnyHolds(nobodysFolders, path) ||
 		strings.HasSuffix(path, ".pyc") || strings.Contains(path, "__pycache__") {
 		return kindNobody
 	}
 	innermost := -1
 	for _, folder := range r.system {
-		if within(path, folder) {
+		if parents.Holds(folder, path) {
 			innermost = max(innermost, len(folder))
 		}
-		if within(folder, path) && !within(path, r.folder) {
+		if parents.Holds(path, folder) && !parents.Holds(r.folder, path) {
 			return kindNobody // above a tool
 		}
 	}
 	switch {
-	case innermost > len(r.folder) || innermost >= 0 && !within(path, r.folder):
+	case innermost > len(r.folder) || innermost >= 0 && !parents.Holds(r.folder, path):
 		return kindTool
-	case within(r.folder, path) && path != r.folder:
+	case parents.Holds(path, r.folder) && path != r.folder:
 		return kindNobody // above the workspace
 	}
 	return kindData
@@ -253,12 +256,12 @@ func (r *reporting) asked(path string, a *sandbox.Access, above bool, f *Files) 
 func (r *reporting) child(path string, a, main *sandbox.Access, f *Files) {
 	_, hooked := f.Writes[path]
 	if !hooked && gone(path, a) {
-		if within(path, r.folder) && !isRandom(path) {
+		if parents.Holds(r.folder, path) && !isRandom(path) {
 			look(f, path) // as a lock: whether it is there decides
 		}
 		return
 	}
-	inRoot := func(root string) bool { return within(path, root) }
+	inRoot := func(root string) bool { return parents.Holds(root, path) }
 	if a.Use&changes != 0 && slices.ContainsFunc(r.caches.Roots, inRoot) {
 		return
 	}
@@ -312,7 +315,7 @@ func (r *reporting) changed(path string, a, other *sandbox.Access, f *Files) {
 		}
 		f.Writes[path] = first
 		f.Maybe = append(f.Maybe, path)
-		if folder := filepath.Dir(path); within(folder, r.folder) && folder != r.folder {
+		if folder := filepath.Dir(path); parents.Holds(r.folder, folder) && folder != r.folder {
 			if _, wrote := f.Writes[folder]; !wrote {
 				look(f, folder) // without the folder, the write fails
 			}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -129,7 +130,7 @@ func redirected(target, path, from, to string) string {
 		}
 		full = from + "/" + filepath.Dir(path) + "/" + target // not cleaned: a/../b is elsewhere if a is a link
 	}
-	if rel := within(from, filepath.Clean(full)); rel != "" {
+	if rel := parents.Below(from, filepath.Clean(full)); rel != "" {
 		return strings.TrimSuffix(filepath.Join(to, rel), "/.")
 	}
 	return full

@@ -152,7 +152,7 @@ func (m *maker) copy() (*Made, error) {
 // store, so that ".." leads to neighbours of the same names.
 func innerPath(store *state.Store, original string) string {
 	project := filepath.Dir(store.Dir())
-	if rel := within(project, original); rel != "" {
+	if rel := parents.Below(project, original); rel != "" {
 		return filepath.Join(filepath.Base(project), rel)
 	}
 	return filepath.Base(original)

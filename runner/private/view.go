@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -95,7 +96,8 @@ func Holding(ctx context.Context, store *state.Store, path string) (string, erro
 		return "", err
 	}
 	for _, s := range all { // forks that share the folder came later
-		if homeOf(store, s.Workspace) == home && within(s.Workspace, path) != "" && !sharing(all, s, home, store) {
+		if homeOf(store, s.Workspace) == home && parents.Below(s.Workspace, path) != "" &&
+			!sharing(all, s, home, store) {
 			return s.Name, nil
 		}
 	}
@@ -109,20 +111,12 @@ func sharing(all []state.Session, s state.Session, home string, store *state.Sto
 	})
 }
 
-// within returns the path from folder to path, "." for folder itself; "" where path lies elsewhere.
-func within(folder, path string) string {
-	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return ""
-}
-
 // In returns where a path of the original lies in the view. A path elsewhere stays.
 func (v *View) In(path string) string {
 	if homeOf(v.store, path) != "" {
 		return path
 	}
-	if rel := within(v.Original, path); rel != "" && filepath.IsAbs(path) {
+	if rel := parents.Below(v.Original, path); rel != "" && filepath.IsAbs(path) {
 		return filepath.Join(v.Folder, rel)
 	}
 	return path

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -40,9 +41,9 @@ func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 	}
 	cfg := x.config
 	cfg.Store, cfg.Workspace, cfg.Guard, cfg.Anew = x.store, x.folder, x.guard(), true
-	if rel, err := filepath.Rel(x.config.Workspace, cfg.File); cfg.File != "" && err == nil && filepath.IsLocal(rel) {
+	if rel := parents.Below(x.config.Workspace, cfg.File); rel != "" {
 		cfg.File = filepath.Join(x.folder, rel)
-		if rel, err := filepath.Rel(x.config.Workspace, cfg.Imports.Folder); err == nil && filepath.IsLocal(rel) {
+		if rel := parents.Below(x.config.Workspace, cfg.Imports.Folder); rel != "" {
 			cfg.Imports.Folder = filepath.Join(x.folder, rel)
 		}
 	}
@@ -122,7 +123,7 @@ func (x *replaying) irreversible(t *state.Trace) []string {
 		switch {
 		case effect == "network", effect == "subprocess":
 			found = append(found, effect)
-		case isFile && filepath.IsAbs(path) && !inside(path, os.TempDir()):
+		case isFile && filepath.IsAbs(path) && parents.Below(os.TempDir(), path) == "":
 			found = append(found, effect)
 		}
 	}
@@ -138,12 +139,6 @@ func startedProcesses(t *state.Trace) bool {
 	return slices.ContainsFunc(t.Reads, func(a state.Access) bool {
 		return a.Key == "env:+" || a.Key.Space() == "program"
 	})
-}
-
-// inside reports whether a path lies in a folder.
-func inside(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // count fills in what was done.

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"slices"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // notes are what has been seen of one node so far.
@@ -65,5 +67,6 @@ func (n *notes) unseen(what string) { addOnce(&n.report.Unseen, what) }
 
 // private reports whether a path is none of the program's. The workspace may lie in the store.
 func (s *Spec) private(p string) bool {
-	return within(p, s.Spool) || within(p, s.Store) && !(within(s.Folder, s.Store) && within(p, s.Folder))
+	return parents.Holds(s.Spool, p) ||
+		parents.Holds(s.Store, p) && !(parents.Holds(s.Store, s.Folder) && parents.Holds(s.Folder, p))
 }

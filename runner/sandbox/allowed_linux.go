@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // kernelFolders are views of the system itself. They are read only.
@@ -43,7 +45,7 @@ func allowing(s Spec, offers Offers, own ...string) allowed {
 	if s.Store != "" {
 		a.deny = append(a.deny, s.Store)
 	}
-	if within(s.Folder, s.Store) { // a private folder
+	if parents.Holds(s.Store, s.Folder) { // a private folder
 		a.again = append(a.again, s.Folder)
 	}
 	a.write = slices.Concat([]string{s.Folder}, own, b.Write, devices)
@@ -111,10 +113,6 @@ func secrets(folder string) []string {
 	return found
 }
 
-func inAny(p string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool { return within(p, folder) })
-}
-
 // verb is what a call does with a path, as far as bounds are concerned.
 type verb string
 
@@ -126,13 +124,13 @@ const (
 
 // denial returns why a canonical path may not be used; nil: it may.
 func (a *allowed) denial(v verb, p string) *Denial {
-	written := inAny(p, a.again) || inAny(p, a.write) && !inAny(p, a.deny)
+	written := parents.AnyHolds(a.again, p) || parents.AnyHolds(a.write, p) && !parents.AnyHolds(a.deny, p)
 	switch {
-	case written && v != verbWrite, written && !inAny(p, a.kept) && filepath.Base(p) != PolicyName:
+	case written && v != verbWrite, written && !parents.AnyHolds(a.kept, p) && filepath.Base(p) != PolicyName:
 		return nil
-	case inAny(p, a.deny) || inAny(p, a.secret) || written:
+	case parents.AnyHolds(a.deny, p) || parents.AnyHolds(a.secret, p) || written:
 		return &Denial{Action: string(v), Target: p} // no line would allow it
-	case v != verbWrite && inAny(p, a.read):
+	case v != verbWrite && parents.AnyHolds(a.read, p):
 		return nil
 	}
 	return &Denial{Action: string(v), Target: p, Rule: ruleFor(v, p)}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"strings"
 	"time"
 )
 
@@ -35,10 +34,4 @@ type Limits struct {
 	FileSize  int64         // bytes of one file
 	Files     int           // that one node creates
 	Output    int64         // bytes that one node puts out
-}
-
-// within reports whether a path is a folder, or lies in it.
-func within(p, folder string) bool {
-	return folder == "/" ||
-		folder != "" && strings.HasPrefix(p, folder) && (len(p) == len(folder) || p[len(folder)] == '/')
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 	"golang.org/x/sys/unix"
@@ -110,10 +111,11 @@ func (g *guard) local(c *call, address []byte) ([]byte, int, unix.Errno, *Denial
 		err = unix.Fstat(held, &stat)
 	}
 	_, own := g.sockets[inode{stat.Dev, stat.Ino}]
-	if err != nil || real != p || !own && !inAny(p, g.spec.Bounds.Write) || g.allowed.denial(verbWrite, p) != nil {
+	if err != nil || real != p || !own && !parents.AnyHolds(g.spec.Bounds.Write, p) ||
+		g.allowed.denial(verbWrite, p) != nil {
 		unix.Close(held)
 		rule := ruleFor(verbWrite, p)
-		if inAny(p, g.allowed.deny) {
+		if parents.AnyHolds(g.allowed.deny, p) {
 			rule = ""
 		}
 		return nil, -1, unix.EACCES, &Denial{Action: "connect", Target: "unix:" + p, Rule: rule}

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // A deputy is a program in bounds that has the engine do what it cannot: the engine is outside of the box, and restores
@@ -221,12 +223,12 @@ func judgeEngine(calls []*straceCall, work, outside string) (harm []string) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(work, path)
 			}
-			if within(path, work) {
+			if parents.Holds(work, path) {
 				harm = append(harm, "executes "+path)
 			}
 			continue
 		}
-		if !c.failed() && within(c.path, outside) {
+		if !c.failed() && parents.Holds(outside, c.path) {
 			harm = append(harm, fmt.Sprintf("%s opens %s", c.name, c.path))
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // effects notes what a call does with its paths.
@@ -109,7 +111,7 @@ func (s *supervisor) followed(c *call) {
 func (s *supervisor) nameOf(f *found) string {
 	if s.resolve.passing && strings.HasPrefix(f.path, "/proc/") {
 		own := "/proc/" + strconv.Itoa(groupOf(s.resolve.tid))
-		if within(f.path, own) {
+		if parents.Holds(own, f.path) {
 			return "/proc/self" + f.path[len(own):]
 		}
 	}
@@ -160,7 +162,7 @@ func (s *supervisor) write(c *call, f *found, use Use) {
 
 // memory notes that a process may share memory with one outside this node.
 func (s *supervisor) memory(f *found) {
-	if f.ok && within(f.path, "/dev/shm") && !s.notes.wrote(f.path) {
+	if f.ok && parents.Holds("/dev/shm", f.path) && !s.notes.wrote(f.path) {
 		s.notes.unseen("shared memory")
 	}
 }

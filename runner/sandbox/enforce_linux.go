@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 	"golang.org/x/sys/unix"
@@ -120,7 +121,7 @@ func refuse(s Spec, offers Offers, level Level, e *enforcement) error {
 func (e *enforcement) view(s Spec) {
 	a := &e.guard.allowed
 	for _, p := range a.write {
-		if inAny(p, e.bounds.Writable) || within(p, "/dev") && p != "/dev/shm" {
+		if parents.AnyHolds(e.bounds.Writable, p) || parents.Holds("/dev", p) && p != "/dev/shm" {
 			continue // devices are written on a system that is readable alone, too
 		}
 		e.bounds.Writable = append(e.bounds.Writable, p)
@@ -128,21 +129,21 @@ func (e *enforcement) view(s Spec) {
 	e.bounds.Frozen = append(e.bounds.Frozen, canonical(a.kept)...)
 	var covered []string
 	for _, p := range canonical(a.deny) {
-		if inAny(p, covered) || !inAny(p, a.write) && !inAny(p, a.read) {
+		if parents.AnyHolds(covered, p) || !parents.AnyHolds(a.write, p) && !parents.AnyHolds(a.read, p) {
 			continue // Landlock does not allow it at all
 		}
 		covered = append(covered, p)
 		info, err := os.Stat(p)
 		c := keeper.Cover{Path: p, File: err == nil && !info.IsDir()}
 		for _, in := range canonical(a.again) {
-			if within(in, p) {
+			if parents.Holds(p, in) {
 				c.Inside = append(c.Inside, in)
 			}
 		}
 		e.bounds.Covered = append(e.bounds.Covered, c)
 	}
 	for _, in := range canonical(a.again) {
-		if !inAny(in, covered) && !inAny(in, e.bounds.Writable) {
+		if !parents.AnyHolds(covered, in) && !parents.AnyHolds(e.bounds.Writable, in) {
 			e.bounds.Writable = append(e.bounds.Writable, in)
 		}
 	}

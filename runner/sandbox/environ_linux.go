@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // Environ returns the environment of the programs of a box with such bounds, from the one of its caller: the folder for
@@ -52,9 +54,9 @@ func (s Spec) allowsBelow(folder string) bool {
 		return false
 	}
 	real := realPath(folder)
-	return within(real, s.Folder) ||
+	return parents.Holds(s.Folder, real) ||
 		slices.ContainsFunc(slices.Concat(s.Bounds.Read, s.Bounds.Write), func(p string) bool {
-			return within(real, p) || within(p, real)
+			return parents.Holds(p, real) || parents.Holds(real, p)
 		})
 }
 
@@ -64,8 +66,8 @@ func (s Spec) allowsWrite(folder string) bool {
 		return false
 	}
 	real := realPath(folder)
-	return within(real, s.Folder) ||
-		slices.ContainsFunc(s.Bounds.Write, func(p string) bool { return within(real, p) })
+	return parents.Holds(s.Folder, real) ||
+		slices.ContainsFunc(s.Bounds.Write, func(p string) bool { return parents.Holds(p, real) })
 }
 
 // valueOf returns the value of a variable in an environment (NAME=value); "" if it has none. The last pair counts.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
 
@@ -73,5 +74,5 @@ func BoundsFiles() bool {
 // OwnsFile reports whether a file is in a folder that only the boxes of a workspace use.
 func OwnsFile(workspace, path string) bool {
 	temp := folderName(workspace)
-	return within(path, temp) || within(path, temp+cachesSuffix)
+	return parents.Holds(temp, path) || parents.Holds(temp+cachesSuffix, path)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 	"golang.org/x/sys/unix"
@@ -163,8 +164,8 @@ func (g *guard) onPaths(c *call) *Denial {
 		}
 		return write(&c.to2)
 	case actLook:
-		if !g.covered && c.to.ok && inAny(c.to.path, g.allowed.deny) && !inAny(c.to.path, g.allowed.again) &&
-			!g.above(c.to.path) {
+		if !g.covered && c.to.ok && parents.AnyHolds(g.allowed.deny, c.to.path) &&
+			!parents.AnyHolds(g.allowed.again, c.to.path) && !g.above(c.to.path) {
 			return g.allowed.denial(verbRead, c.to.path)
 		}
 	}
@@ -174,7 +175,7 @@ func (g *guard) onPaths(c *call) *Denial {
 // above reports whether something allowed lies below a path that is not: programs look at each folder on the way.
 func (g *guard) above(p string) bool {
 	return slices.ContainsFunc(slices.Concat(g.allowed.again, g.allowed.read, g.allowed.write), func(in string) bool {
-		return within(in, p)
+		return parents.Holds(p, in)
 	})
 }
 
@@ -202,12 +203,13 @@ func (g *guard) open(c *call) *Denial {
 // not there, and stop where it is and cannot be read.
 func hiddenAtHome(p string) bool {
 	home, err := os.UserHomeDir()
-	return err == nil && home != "/" && within(p, home) && strings.HasPrefix(p[len(home):], "/.")
+	return err == nil && home != "/" && parents.Holds(home, p) && strings.HasPrefix(p[len(home):], "/.")
 }
 
 // listsDenied reports whether a call opens a folder that is denied inside of one that is allowed, such as the store.
 func (g *guard) listsDenied(c *call) bool {
-	return c.to.kind() == unix.S_IFDIR && inAny(c.to.path, g.allowed.deny) && inAny(c.to.path, g.allowed.write)
+	return c.to.kind() == unix.S_IFDIR && parents.AnyHolds(g.allowed.deny, c.to.path) &&
+		parents.AnyHolds(g.allowed.write, c.to.path)
 }
 
 // foreignArguments reports whether a path leads to the arguments of a process outside of the box, which may hold
@@ -279,7 +281,7 @@ func present(p string) bool {
 // count counts the files that a node creates.
 func (g *guard) count(c *call) (unix.Errno, *Denial) {
 	most := g.spec.Bounds.Limits.Files
-	if most == 0 || within(c.to.path, g.spec.Spool) {
+	if most == 0 || parents.Holds(g.spec.Spool, c.to.path) {
 		return 0, nil
 	}
 	f := &c.to

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/beneath"
 )
 
@@ -23,7 +24,8 @@ var imageCount atomic.Int64
 
 // worthy reports whether a path has content to save: the system's own folders and the engine's have none.
 func worthy(p string) bool {
-	return !within(p, "/proc") && !within(p, "/sys") && (!within(p, "/dev") || within(p, "/dev/shm"))
+	return !parents.Holds("/proc", p) && !parents.Holds("/sys", p) &&
+		(!parents.Holds("/dev", p) || parents.Holds("/dev/shm", p))
 }
 
 // of describes what is there, without its content.

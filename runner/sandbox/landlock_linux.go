@@ -8,6 +8,8 @@ import (
 
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // Rights of Landlock, put together.
@@ -52,7 +54,7 @@ func (a *allowed) ruleset(offers Offers) (*os.File, error) {
 	r := rules{fd: fd, handled: attr.HandledAccessFS}
 	for _, p := range a.write {
 		switch {
-		case within(p, "/dev") && p != "/dev/shm":
+		case parents.Holds("/dev", p) && p != "/dev/shm":
 			r.add(p, rightsDevice)
 		default:
 			r.add(p, rightsWrite)
@@ -79,12 +81,12 @@ func (a *allowed) ruleset(offers Offers) (*os.File, error) {
 // readable allows a folder to be read, without the secrets in it.
 func (a *allowed) readable(r *rules, p string) {
 	out := append(append([]string{}, a.secret...), a.deny...)
-	if inAny(p, out) {
+	if parents.AnyHolds(out, p) {
 		return
 	}
 	holds := false
 	for _, s := range out {
-		holds = holds || within(s, p)
+		holds = holds || parents.Holds(p, s)
 	}
 	if !holds {
 		r.add(p, rightsRead)
@@ -94,7 +96,7 @@ func (a *allowed) readable(r *rules, p string) {
 	if err != nil {
 		return
 	}
-	if !slices.ContainsFunc(a.deny, func(d string) bool { return within(d, p) }) {
+	if !slices.ContainsFunc(a.deny, func(d string) bool { return parents.Holds(p, d) }) {
 		r.add(p, landlock.AccessFSReadDir) // it holds for all folders below: names are no secrets, contents are
 	}
 	for _, e := range entries {

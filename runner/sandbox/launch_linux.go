@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // launch is bubblewrap between the keeper and the interpreter. It makes the view of the folders in place of the keeper.
@@ -107,8 +109,8 @@ func (a *allowed) arguments() []string {
 	}
 	for _, p := range canonical(slices.Concat(a.read, a.write)) {
 		switch {
-		case within(p, "/dev"):
-		case inAny(p, a.write):
+		case parents.Holds("/dev", p):
+		case parents.AnyHolds(a.write, p):
 			add("--bind", p, p)
 		default:
 			add("--ro-bind", p, p)
@@ -122,7 +124,7 @@ func (a *allowed) arguments() []string {
 		}
 		add("--tmpfs", p)
 		for _, in := range canonical(a.again) {
-			if within(in, p) {
+			if parents.Holds(p, in) {
 				add("--bind", in, in)
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // Offers is what this system offers to enforce bounds with.
@@ -37,7 +39,7 @@ var Offered = sync.OnceValue(func() Offers {
 func installed(name, path string) string {
 	for _, folder := range filepath.SplitList(path) {
 		real, err := filepath.EvalSymlinks(folder)
-		if err != nil || !slices.ContainsFunc(SystemFolders, func(s string) bool { return within(real, s) }) {
+		if err != nil || !slices.ContainsFunc(SystemFolders, func(s string) bool { return parents.Holds(s, real) }) {
 			continue
 		}
 		if found, err := exec.LookPath(filepath.Join(real, name)); err == nil {
@@ -89,7 +91,7 @@ func (o Offers) lacks(s Spec) []Lack {
 	}
 	if !o.Namespaces {
 		where := "paths in calls are checked, and a program that changes them meanwhile may get past"
-		if s.Store != "" && within(s.Store, s.Folder) {
+		if s.Store != "" && parents.Holds(s.Folder, s.Store) {
 			add(false, "files", "the store lies in the workspace and namespaces are not allowed: %s", where)
 		}
 		if len(b.Deny) > 0 {

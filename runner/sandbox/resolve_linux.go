@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // resolver finds the files that the paths of one call lead to. It keeps the folders that it has resolved: see caches.
@@ -39,7 +41,7 @@ func (r *resolver) reset(c *caches, tid int, root string) {
 
 // rooted puts a path below what the process takes for the root. The path of an open file is there already.
 func rooted(root, p string) string {
-	if root == "" || within(p, root) {
+	if root == "" || parents.Holds(root, p) {
 		return p
 	}
 	return path.Join(root, p)

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/tools/txtar"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // program is a real program of testdata/programs: files, and how it is run and edited.
@@ -236,7 +238,7 @@ func imageOnDisk(path string) (string, error) {
 func compareImages(t *testing.T, before map[string]string, folder string, r Report) {
 	t.Helper()
 	for path, a := range r.Child {
-		if a.Use&UseWrite == 0 || !within(path, folder) {
+		if a.Use&UseWrite == 0 || !parents.Holds(folder, path) {
 			continue
 		}
 		have := ""

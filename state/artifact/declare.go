@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -185,8 +186,8 @@ func workspaceFile(h *query.History, name, folder string) (state.ArtifactFile, e
 	if err != nil {
 		return state.ArtifactFile{}, err
 	}
-	rel, err := filepath.Rel(h.Workspace(), path)
-	if err != nil || !filepath.IsLocal(rel) {
+	rel := parents.Below(h.Workspace(), path)
+	if rel == "" {
 		return state.ArtifactFile{}, &state.Error{
 			Code:    state.CodeInvalid,
 			Message: fmt.Sprintf("the file %s lies outside the workspace %s", name, h.Workspace()),

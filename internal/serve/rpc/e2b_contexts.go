@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // e2bContext is where code is executed.
@@ -116,7 +118,7 @@ func (c *contexts) served(folder string) (string, error) {
 	if err != nil {
 		return "", misused(fmt.Errorf("there is no folder %q", folder))
 	}
-	if rel, err := filepath.Rel(top, found); err != nil || !filepath.IsLocal(rel) {
+	if parents.Below(top, found) == "" {
 		return "", fail(codeForbidden, "name the folder that is served, or one in it",
 			"the folder %q is outside of %q", folder, c.folder)
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
@@ -85,8 +86,7 @@ func lookUp(cmd *exec.Cmd, name string, o *Options) error {
 	}
 	for _, folder := range strings.Split(o.getenv("PATH"), ":") {
 		path := folder + "/" + name
-		if real, err := filepath.EvalSymlinks(folder); err != nil || real == workspace ||
-			strings.HasPrefix(real, workspace+"/") {
+		if real, err := filepath.EvalSymlinks(folder); err != nil || parents.Holds(workspace, real) {
 			continue
 		}
 		if info, err := os.Stat(path); folder != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // contradiction finds two settings of one file that cannot both be meant. Between files there is none: what is denied
@@ -18,7 +20,7 @@ func contradiction(found []Setting, workspace string) error {
 				return err
 			}
 		}
-		if s.Field == fieldDeny && workspace != "" && within(workspace, s.path) {
+		if s.Field == fieldDeny && workspace != "" && parents.Below(s.path, workspace) != "" {
 			return s.refuse(CodeInvalid, "deny what lies in it, by name",
 				"files.deny %q takes away the folder that the program runs in", s.Value)
 		}
@@ -40,7 +42,7 @@ func against(before, s *Setting) error {
 	case deny.Field == fieldDeny && slices.Contains(paths, allow.Field) && allow.path == deny.path:
 		return s.refuse(CodeInvalid, "remove one of them", "%q is in %s and, in line %d, in %s", s.Value, s.Field,
 			before.Line, before.Field)
-	case deny.Field == fieldDeny && slices.Contains(paths, allow.Field) && within(allow.path, deny.path):
+	case deny.Field == fieldDeny && slices.Contains(paths, allow.Field) && parents.Below(deny.path, allow.path) != "":
 		return s.refuse(CodeInvalid, "deny the other parts of "+deny.Value+" by name",
 			"%s %q lies in files.deny %q (line %d), so it would have no effect", allow.Field, allow.Value, deny.Value,
 			deny.Line)

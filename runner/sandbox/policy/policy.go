@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -205,15 +205,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// within reports whether a path is a folder or lies in it.
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // inAny reports whether a path lies in one of some folders.
 func inAny(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(f string) bool { return within(path, f) })
+	return slices.ContainsFunc(folders, func(f string) bool { return parents.Below(f, path) != "" })
 }
 
 // LimitTexts are the limits that are set, by name, as a policy file has them.
