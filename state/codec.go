@@ -115,6 +115,17 @@ func must[T any](v T, err error) T {
 // encode panics if v cannot be encoded. The record types of this package always can.
 func encode(v any) []byte { return must(encoding.Marshal(v)) }
 
+// callDecoding reads calls of an archive, where a byte can be an element that takes a hundred in memory. No call has so
+// many attempts and former outcomes.
+var callDecoding = must(
+	cbor.DecOptions{
+		MaxArrayElements: 1 << 16,
+		MaxMapPairs:      1 << 16,
+		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		UTF8:             cbor.UTF8DecodeInvalid,
+	}.DecMode(),
+)
+
 func decode(data []byte, v any) error { return decoding.Unmarshal(data, v) }
 
 const sealSize = 16

@@ -477,7 +477,7 @@ func EncodeCall(c Call) []byte { return encode(c) }
 
 // DecodeCall is the inverse of EncodeCall.
 func DecodeCall(data []byte) (c Call, err error) {
-	err = decode(data, &c)
+	err = callDecoding.Unmarshal(data, &c)
 	return c, err
 }
 

@@ -31,7 +31,7 @@ results are left out and computed again. If the store has the session already, w
 
 Whoever made an archive can have written anything into it. So its results serve only its own session, and are shown as
 foreign, until xstate run --verify finds them equal to a run from scratch. Its values are loaded only as data: numbers,
-texts, containers, arrays and frames. With --key or --trust its results serve every session, and its values are loaded
+texts, containers and plain arrays. With --key or --trust its results serve every session, and its values are loaded
 as your own are, which may run code of the author. Import it again with --trust or --key to believe what is there.`,
 		Example: `  xstate import session.zip
   xstate import session.zip --key colleague.pub

@@ -298,6 +298,9 @@ func (a *archiver) results(ctx context.Context, info *ArchiveInfo, o ArchiveOpti
 	return nil
 }
 
+// callEntry is the entry of the record of a call.
+func callEntry(id state.CallID) string { return fmt.Sprintf("calls/%d", id) }
+
 // calls writes the records of calls that the archived steps made or depend on, and notes their large contents.
 func (a *archiver) calls(ctx context.Context, info *ArchiveInfo) error {
 	lineage, err := a.store.Lineage(ctx, info.Session)
@@ -323,7 +326,7 @@ func (a *archiver) calls(ctx context.Context, info *ArchiveInfo) error {
 			}
 			c = &own
 		}
-		bad = a.put(fmt.Sprintf("calls/%d", c.ID), state.EncodeCall(*c))
+		bad = a.put(callEntry(c.ID), state.EncodeCall(*c))
 		return bad == nil
 	})
 	return errors.Join(err, bad)

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
@@ -424,22 +425,26 @@ func (in *importer) calls(ctx context.Context, session string) (skipped int, err
 	if err != nil {
 		return 0, err
 	}
-	var all []state.Call
-	for _, name := range slices.Sorted(maps.Keys(in.entries)) {
+	var all []state.CallID // a record that is decoded takes far more memory, so only one is at a time
+	for name := range in.entries {
 		if path.Dir(name) != "calls" {
 			continue
 		}
-		if c, ok := in.call(name); ok {
-			all = append(all, c)
+		if id, err := strconv.ParseUint(path.Base(name), 10, 64); err == nil && name == callEntry(state.CallID(id)) {
+			all = append(all, state.CallID(id))
 		} else {
 			skipped++
 		}
 	}
-	slices.SortFunc(all, func(a, b state.Call) int { return int(int64(a.ID) - int64(b.ID)) })
+	slices.Sort(all)
 	here := map[state.CallID]state.CallID{0: 0}
 	undone := map[state.CallID]state.CallID{} // call of this store → the archive's that took it back
-	for _, c := range all {
-		was := c.ID
+	for _, was := range all {
+		c, ok := in.call(was)
+		if !ok {
+			skipped++
+			continue
+		}
 		if c.ID, c.Parent = 0, here[c.Parent]; c.Within != 0 {
 			c.Within = lineage
 		}
@@ -477,12 +482,12 @@ func (in *importer) calls(ctx context.Context, session string) (skipped int, err
 }
 
 // call reads the record of a call, if the store has its contents.
-func (in *importer) call(name string) (c state.Call, ok bool) {
-	data, err := in.read(name)
+func (in *importer) call(id state.CallID) (c state.Call, ok bool) {
+	data, err := in.read(callEntry(id))
 	if err != nil {
 		return c, false
 	}
-	if c, err = state.DecodeCall(data); err != nil || c.ID == 0 {
+	if c, err = state.DecodeCall(data); err != nil || c.ID != id || id == 0 {
 		return c, false
 	}
 	for _, x := range c.Contents() {

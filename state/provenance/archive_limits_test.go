@@ -101,3 +101,24 @@ func TestArchiveLimits(t *testing.T) {
 		t.Errorf("import of large contents that the user trusts = %+v, %v, want one damaged blob", found, err)
 	}
 }
+
+// TestArchiveOfManyOutcomes: a call with more former outcomes than any call has is left out before they are decoded, and
+// so is one under the name of another.
+func TestArchiveOfManyOutcomes(t *testing.T) {
+	call := state.Call{ID: 1, Key: state.DigestOf([]byte("k")), Kind: "tool", Tool: "t", State: state.CallAnswered}
+	many := call
+	many.ID, many.Former = 2, make([]state.Outcome, 1<<16+1)
+	data := emptyArchive(t, "p.py", "")
+	for name, c := range map[string]state.Call{"calls/1": call, "calls/2": many, "calls/3": call, "calls/04": call} {
+		data = withEntry(t, data, name, state.EncodeCall(c), -1)
+	}
+	store := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+	found := imported(t, store, resummed(t, data))
+	kept := 0
+	if err := store.State().Calls(t.Context(), 1, func(*state.Call) bool { kept++; return true }); err != nil {
+		t.Fatal(err)
+	}
+	if kept != 1 || found.Skipped != 3 {
+		t.Errorf("%d calls were imported, %d left out, want 1 and 3", kept, found.Skipped)
+	}
+}
