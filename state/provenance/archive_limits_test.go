@@ -102,8 +102,8 @@ func TestArchiveLimits(t *testing.T) {
 	}
 }
 
-// TestArchiveOfManyOutcomes: a call with more former outcomes than any call has is left out before they are decoded, and
-// so is one under the name of another.
+// TestArchiveOfManyOutcomes: a call with more former outcomes than any call has is left out before they are decoded,
+// and so is one under the name of another.
 func TestArchiveOfManyOutcomes(t *testing.T) {
 	call := state.Call{ID: 1, Key: state.DigestOf([]byte("k")), Kind: "tool", Tool: "t", State: state.CallAnswered}
 	many := call
