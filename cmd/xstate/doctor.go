@@ -43,7 +43,7 @@ func (a *app) doctor(ctx context.Context) error {
 		Version: api.Version, XState: buildVersion(), System: systemName(), Offers: sandbox.Offered(), Folder: folder,
 	}
 	level, why := sandbox.Probe()
-	d.Observe, d.Why = string(level), why
+	d.Observe, d.Why, d.Walk = string(level), why, python.Walk()
 	dir, found, err := a.storeDir(folder)
 	if err == nil && found {
 		d.Store = dir
@@ -167,16 +167,17 @@ func (a *app) printDoctor(d api.Doctor) {
 	}
 	rows := [][]string{
 		{"observation", observed},
+		{"walk of values", d.Walk},
 		{"Landlock", yes(d.Landlock > 0, "Linux 5.13 and later have it")},
 		{"namespaces", yes(d.Namespaces, "this user may not make them")},
 		{"sockets of programs", yes(d.Sockets, "the system denies pidfd_getfd")},
 		{"bwrap", yes(d.Bubblewrap != "", "it is not on the path")},
 	}
 	if d.Landlock > 0 {
-		rows[1][1] = fmt.Sprintf("version %d", d.Landlock)
+		rows[2][1] = fmt.Sprintf("version %d", d.Landlock)
 	}
 	if d.Bubblewrap != "" {
-		rows[4][1] = d.Bubblewrap
+		rows[5][1] = d.Bubblewrap
 	}
 	for _, l := range d.Levels {
 		text := "enforces files, network, environment and limits"

@@ -33,6 +33,7 @@ type Doctor struct {
 	System  string `json:"system"`
 	Observe string `json:"observe"`       // how programs are observed: seccomp, ptrace or hooks
 	Why     string `json:"why,omitempty"` // why not better
+	Walk    string `json:"walk"`          // what looks at values of Python: C, or Python and why
 	sandbox.Offers
 	Levels       []LevelReport  `json:"levels"`
 	Limits       []LimitReport  `json:"limits"`

@@ -12,6 +12,11 @@
 // come from the namespace and go back there: see function_part.py. Its loops run on fast locals, and its tracebacks
 // show what those of the whole function do.
 //
+// # The walk in C
+//
+// The loops of the driver that look at every object of a value are in C, too, and are compiled where the driver is
+// installed: see native.go. What they tell is what those in Python tell.
+//
 // # Semantics
 //
 // Keys of results hold the constant Semantics, and not the text of the driver. TestSemantics fails when the code of the

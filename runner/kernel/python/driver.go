@@ -32,10 +32,7 @@ var driverFiles = sync.OnceValue(func() []driverFile {
 		files = append(files, driverFile{path: strings.TrimPrefix(path, driverRoot+"/"), text: data})
 		return err
 	})
-	if err != nil {
-		panic("python: internal error: " + err.Error())
-	}
-	return files
+	return must(files, err)
 })
 
 // driverFile is one source file of the driver.
@@ -51,8 +48,18 @@ var driverDigest = sync.OnceValue(func() state.Digest {
 		text = fmt.Appendf(text, "%s %d\n", f.path, len(f.text))
 		text = append(text, f.text...)
 	}
+	for _, f := range must(nativeSource.ReadDir("native")) {
+		text = fmt.Appendf(text, "%s\n%s", f.Name(), must(nativeSource.ReadFile("native/"+f.Name())))
+	}
 	return state.DigestOf(text)
 })
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("python: internal error: " + err.Error())
+	}
+	return v
+}
 
 // driverName begins the name of the folder of the driver. The modules warnings and logging take a file whose path has
 // both words for the machinery of imports, and leave its frames out when they look for the caller of a function.
@@ -72,7 +79,12 @@ func installDriver(storeDir string) (string, error) {
 }
 
 func installDriverIn(dir string) (string, error) {
-	final := filepath.Join(dir, driverName+string(driverDigest()[:16]))
+	compiler := Compiler()
+	name := driverName + string(driverDigest()[:16])
+	if compiler != "" {
+		name += "-native"
+	}
+	final := filepath.Join(dir, name)
 	if _, err := os.Stat(final); err == nil {
 		return final, nil
 	}
@@ -94,6 +106,9 @@ func installDriverIn(dir string) (string, error) {
 			err = os.WriteFile(path, f.text, 0o644)
 		}
 	}
+	if err == nil && compiler != "" {
+		_ = compileNative(compiler, target, folder) // else the loops are those in Python, and nothing tries again
+	}
 	if err == nil {
 		err = os.Chmod(folder, 0o755)
 	}
@@ -104,4 +119,22 @@ func installDriverIn(dir string) (string, error) {
 		return "", fmt.Errorf("install kernel driver: %w", err)
 	}
 	return final, nil
+}
+
+// Walk says whether the walk is in C, and if not, why.
+func Walk() string {
+	compiler := Compiler()
+	switch cache := kernel.UserCache(); {
+	case switchedOff():
+		return "Python: by XSTATE_DEBUG"
+	case compiler == "":
+		return "Python: there is no C compiler in " + strings.Join(compilerPaths, ", ")
+	case cache == "":
+		return "C, compiled by " + compiler
+	default:
+		if folder, err := installDriverIn(cache); err != nil || !isFile(filepath.Join(folder, driverRoot, nativeName)) {
+			return "Python: " + compiler + " could not compile it"
+		}
+		return "C, compiled by " + compiler
+	}
 }

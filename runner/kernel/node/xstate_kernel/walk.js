@@ -63,6 +63,19 @@ const isProgramPrototype = (o) => {
     property(c.value, 'prototype')?.value === o
 }
 
+// outline is how Node shows an object without its elements.
+/** @type {(v: object) => string} */
+const outline = (v) => inspect(v,
+  { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity, showHidden: false })
+
+// keyed reports whether a view of memory may have properties beside its elements. To list its keys takes a second for
+// ten million.
+/** @type {(v: ArrayBufferView) => boolean} */
+const keyed = (v) => {
+  const n = /** @type {Uint8Array} */ (v).length
+  return !(n > MANY) || !/^\w+\(\d+\) (\[Uint8Array\] )?\[ \.\.\. \d+ more items \]$/.test(outline(v))
+}
+
 class Walk {
   constructor() {
     /** @type {Map<Identity, number>} */
@@ -292,6 +305,7 @@ class Walk {
   // properties writes the properties of an object, without those that its inside shows.
   /** @type {(v: object, todo: unknown[]) => void} */
   properties(v, todo) {
+    if (ArrayBuffer.isView(v) && !keyed(v)) { this.int(0); return }
     const keys = ownKeys(v)
     const indexed = Array.isArray(v) || ArrayBuffer.isView(v) && !(v instanceof DataView) ||
       types.isStringObject(v)
@@ -331,9 +345,7 @@ class Walk {
   /** @type {(v: unknown[], p: object | null, todo: unknown[]) => boolean} */
   array(v, p, todo) {
     const n = v.length
-    const keyed = n <= MANY ? ownKeys(v).length !== n + 1 && this.listed(v) :
-      inspect(v, { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity, showHidden: false }) !==
-      `[ ... ${n} more items ]`
+    const keyed = n <= MANY ? ownKeys(v).length !== n + 1 && this.listed(v) : outline(v) !== `[ ... ${n} more items ]`
     if (p === ARRAY && n > 32 && !keyed && this.numbers(v, n)) return true
     this.tag(31)
     this.int(n)

@@ -3,16 +3,26 @@
 import random
 import sys
 
+from xstate_kernel import native
 from xstate_kernel.groups import Groups
 
 
 class Print:
     opaque = lifetime_sensitive = weak = False
 
-    def __init__(self, ids, copied, soft):
-        self.ids, self.copied, self.soft = ids, copied, soft
+    def __init__(self, places, copied, soft):
+        self.places, self.copied, self.soft, self.ordinals = places, copied, soft, None
+        if native.Ordinals and rng.random() < 0.5:
+            found = native.Ordinals()
+            for i in rng.sample(range(20), rng.randrange(8)):
+                found.add(i)
+                if i not in places and rng.random() < 0.8:
+                    found.share(i)
+            if found.sharing():
+                self.ordinals = found
+        self.ids = {**(self.ordinals.places() if self.ordinals else {}), **places}
 
-    def places(self, other):
+    def ways(self, other):
         ways = (self.ids, other.ids), (self.ids, other.copied), (self.copied, other.ids)
         return {"%s %s" % (x[i], y[i]) for x, y in ways for i in x if i in y}
 
@@ -54,13 +64,13 @@ for turn in range(3000):
     asked = set(rng.sample("abcdef", 2))
     want = {}
     for a in prints:
-        hard = {b for b in prints if b != a and prints[a].places(prints[b])}
+        hard = {b for b in prints if b != a and prints[a].ways(prints[b])}
         soft = hard | {b for b in prints if b != a and prints[a].soft.keys() & prints[b].soft.keys()}
         if groups.neighbours(a) != hard or groups.neighbours(a, soft=True) != soft:
             sys.exit("turn %d: neighbours of %s" % (turn, a))
         for b in hard:
             if a < b and asked & {a, b}:
-                want[a, b] = repr(sorted(prints[a].places(prints[b])))
+                want[a, b] = repr(sorted(prints[a].ways(prints[b])))
     have = groups.pairs(asked)
     if have.keys() != want.keys():
         sys.exit("turn %d: pairs %s, want %s" % (turn, have, want))

@@ -40,6 +40,10 @@ class Slots:
         self.a = [1, [2]]
 
 
+def reached(fp):
+    return fp.ids.keys() | fp.copied.keys()
+
+
 def counting(x, seen=[]):
     seen.append(x)
     return lambda y: seen + [x, y]
@@ -146,7 +150,7 @@ for value in values:
     again = fingers.of(value)
     if first.digest != again.digest or first.opaque != again.opaque:
         sys.exit("%r: another digest" % (value,))
-    if first.reached() != again.reached() or first.soft.keys() != again.soft.keys():
+    if reached(first) != reached(again) or first.soft.keys() != again.soft.keys():
         sys.exit(
             "%r: other objects, at %s"
             % (
@@ -155,7 +159,7 @@ for value in values:
                     p
                     for fp in (first, again)
                     for i, p in {**fp.ids, **fp.copied}.items()
-                    if i not in first.reached() & again.reached()
+                    if i not in reached(first) & reached(again)
                 ],
             )
         )

@@ -136,14 +136,14 @@ def _known_shape(order, t):
 
 def _shape(order, t):
     """Returns the names for an order, and the positions of their values; None means that the values are in order."""
-    names = _names_of(t, max(order, default=-1) + 1)
-    if names is None:
+    known = names(t, max(order, default=-1) + 1)
+    if known is None:
         return None
     places = sorted(order)
-    return [names[i] for i in order], None if list(order) == places else list(map(places.index, order))
+    return [known[i] for i in order], None if list(order) == places else list(map(places.index, order))
 
 
-def _names_of(t, count):
+def names(t, count):
     """Returns the first names of a class in its order, from the dict of a new instance; None if there are fewer."""
     found = _names.get(t, ())
     if len(found) < count:

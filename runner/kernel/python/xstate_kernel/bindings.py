@@ -103,7 +103,7 @@ class Bindings:
     def unpark(self, classes):
         """Forgets the parked groups that share something with one of the classes, which is bound now."""
         ids = {i for c in classes for i in self.printer.of(c).ids}
-        return self.forget_those(lambda fp: not ids.isdisjoint(fp.ids))
+        return self.forget_those(lambda fp: fp.among(ids))
 
     def reach(self, names):
         """Returns the bound names among names and those that the code of their values loads, transitively."""

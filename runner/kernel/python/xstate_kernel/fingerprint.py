@@ -18,7 +18,7 @@ from itertools import count
 
 from xstate_kernel import original as __builtins__
 
-from . import code_owner, identity, memory, started
+from . import code_owner, identity, memory, native, started
 from .reach import Reach
 from .unsupported import Opaque
 from .walk import Walk
@@ -103,6 +103,7 @@ class Fingerprinter:
             except BaseException as e:  # the value's own code failed
                 fp.opaque = f"{type(e).__name__} while hashing"
         if fp.opaque:
+            walk.fold()
             Reach(self, fp).run(value)
         elif code_owner.is_a(value, type) and code_owner.kind_of(value.__module__) == code_owner.PROGRAM:
             self.classes[fp.digest] = value
@@ -139,10 +140,15 @@ class Fingerprinter:
             return None
         level = [value]
         for lengths, inner, below in fp.levels:
-            now = members(level)
-            if now[0] != lengths:
-                return False
-            if not identity.same(now[1], inner):
-                return None
+            if lengths is None:
+                found = native.same(level, inner)
+                if found < 1:
+                    return None if found else False
+            else:
+                now = members(level)
+                if now[0] != lengths:
+                    return False
+                if not identity.same(now[1], inner):
+                    return None
             level = below
         return True

@@ -16,15 +16,17 @@ class Fingerprint:
         "files",
         "handed",
         "handles",
-        "ids",
         "imports",
         "in_modules",
         "levels",
         "libraries",
         "lifetime_sensitive",
         "nan",
+        "notes",
         "opaque",
+        "ordinals",
         "partial",
+        "places",
         "sets",
         "shuffled",
         "size",
@@ -35,7 +37,9 @@ class Fingerprint:
     def __init__(self):
         self.digest = None
         self.opaque = None  # the reason, when it is
-        self.ids = {}  # id of a mutable object → place (ordinal, or "ordinal+offset")
+        self.places = {}  # id of a mutable object → place (ordinal, or "ordinal+offset")
+        self.ordinals = None  # more such objects, whose places are ordinals, see ordinals.py
+        self.notes = {}  # during a walk: the same as places, for objects that the walk may still meet
         self.copied = {}  # the same for memory that is copied before it is written to: that of frames and indexes
         self.soft = {}  # id of a class or function of the program → itself
         self.deps = set()  # global names its code may load
@@ -64,18 +68,54 @@ class Fingerprint:
         found.digest = blake2b(("%s %d" % (self.digest, number)).encode(), digest_size=20).hexdigest()
         return found
 
-    def reached(self):
-        return self.ids.keys() | self.copied.keys()
+    def settle(self):
+        """Takes the ordinals into the places."""
+        if self.ordinals is not None:
+            self.places = {**self.ordinals.places(), **self.places}
+            self.ordinals = None
+
+    @property
+    def ids(self):
+        """Id of a mutable object → its place. Where there are many, that takes time."""
+        self.settle()
+        return self.places
+
+    @ids.setter
+    def ids(self, places):
+        self.places, self.ordinals = places, None
+
+    def shares(self):
+        """Reports whether the value reaches an object that others may share and change."""
+        return bool(self.places) or self.ordinals is not None
+
+    def reaches(self):
+        """Reports whether it reaches one, or memory that others may share and copy."""
+        return self.shares() or bool(self.copied)
+
+    def among(self, ids):
+        """Returns those of the ids that the value reaches."""
+        found = set(filter(self.places.__contains__, ids)).union(filter(self.copied.__contains__, ids))
+        return found if self.ordinals is None else found.union(self.ordinals.among(ids))
 
     def differs(self, was):
         """Reports whether the value was changed since, or holds equal objects in place of those that it held."""
         return (
             self.opaque
             or self.digest != was.digest
-            or (self.ids != was.ids and _of_objects(self.ids) != _of_objects(was.ids))
+            or not self.same_places(was)
             or self.copied != was.copied
             or self.soft.keys() != was.soft.keys()
         )
+
+    def same_places(self, was):
+        """Reports whether the same objects are at the same places."""
+        if self.ordinals is not None and was.ordinals is not None:
+            if not self.ordinals.same(was.ordinals):
+                return False
+        elif self.ordinals is not was.ordinals:
+            self.settle()
+            was.settle()
+        return self.places == was.places or _of_objects(self.places) == _of_objects(was.places)
 
 
 def _of_objects(ids):

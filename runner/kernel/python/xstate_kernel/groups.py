@@ -3,8 +3,9 @@
 import abc
 import types
 from _abc import _get_dump as _abc_dump
+from array import array
 from collections import deque
-from itertools import repeat
+from itertools import chain, repeat
 
 from xstate_kernel import original as __builtins__
 
@@ -32,6 +33,7 @@ class Groups:
         self._lookers = {}  # the same for what a name reaches but copies before it writes to it
         self._near = {}  # name → names that share a mutable object with it, names that share any
         self._places = {}  # (a, b) → digest of where they share, "" if they do not
+        self._ordinals = {}  # name → those of its print, which are in no index
         self._bodies = {}  # id of a class or function → what it holds, see _body
         self.changed = set()  # ids of classes and functions whose contents changed
         self.checked = set()  # those of which altered knows, since code of the program ran
@@ -42,11 +44,15 @@ class Groups:
             self.noted[name] = fp
         else:
             self.noted.pop(name, None)
-        if was is not None and all(
-            a.keys() == b.keys() for (_, a), (_, b) in zip(self._indexes(was), self._indexes(fp))
+        if (
+            was is not None
+            and all(a.keys() == b.keys() for (_, a), (_, b) in zip(self._indexes(was), self._indexes(fp)))
+            and _same(was.ordinals, fp.ordinals)
         ):
             self.prints[name] = fp
-            if fp.ids != was.ids or fp.copied != was.copied:
+            if fp.ordinals is not None:
+                self._ordinals[name] = fp.ordinals
+            if fp.places != was.places or fp.copied != was.copied:
                 self._forget(name)  # the places are others
             return
         self._drop(name)
@@ -57,6 +63,8 @@ class Groups:
         for owners, ids in self._indexes(fp):
             if ids:
                 _move(owners, ids, lambda who: who | {name})
+        if fp.ordinals is not None:
+            self._ordinals[name] = fp.ordinals
         self._forget(name)
 
     def drop(self, name):
@@ -69,6 +77,7 @@ class Groups:
             return
         self._forget(name)
         del self.prints[name]
+        self._ordinals.pop(name, None)
         for owners, ids in self._indexes(fp):
             if ids:
                 _move(owners, ids, lambda who: who - {name})
@@ -103,7 +112,7 @@ class Groups:
         return found
 
     def _indexes(self, fp):
-        return (self._owners, fp.ids), (self._owners, fp.soft), (self._lookers, fp.copied)
+        return (self._owners, fp.places), (self._owners, fp.soft), (self._lookers, fp.copied)
 
     def _forget(self, name):
         """Drops all cached answers that contain name."""
@@ -114,11 +123,29 @@ class Groups:
     def _find(self, name):
         fp, owners, lookers = self.prints[name], self._owners, self._lookers
         hard = _NOBODY.union(
-            *set(map(owners.__getitem__, fp.ids)),
-            *(lookers[i] for i in fp.ids.keys() & lookers.keys()),
+            *set(map(owners.__getitem__, fp.places)),
+            *(lookers[i] for i in fp.places.keys() & lookers.keys()),
             *(owners[i] for i in fp.copied.keys() & owners.keys()),
+            self._with_ordinals(name, fp),
         ) - {name}
         return hard, _NOBODY.union(hard, *set(map(owners.__getitem__, fp.soft))) - {name}
+
+    def _with_ordinals(self, name, fp):
+        """Names that share a mutable object with name, where one of the two has ordinals."""
+        found = set()
+        for other, ordinals in self._ordinals.items():
+            if other == name:
+                continue
+            if (
+                (fp.ordinals is not None and ordinals.meets(fp.ordinals))
+                or ordinals.among(fp.places)
+                or ordinals.among(fp.copied)
+            ):
+                found.add(other)
+        if fp.ordinals is not None:
+            for index in (self._owners, self._lookers):
+                found.update(*map(index.__getitem__, fp.ordinals.among(index)))
+        return found
 
     def neighbours(self, name, soft=False):
         """Names that reach a mutable object (or, with soft, a class or function) that name reaches."""
@@ -147,10 +174,17 @@ class Groups:
         x, y = self.prints[a], self.prints[b]
         found = set()
         for p, q in _ways(x, y):
-            both = p.keys() & q.keys()
+            both = _both(p, q)
             found.update(zip(map(p.__getitem__, both), map(q.__getitem__, both)))
-        places = {f"{a} {b}" for a, b in found}
-        return blake2b("\n".join(sorted(places)).encode(), digest_size=10).hexdigest() if places else ""
+        pairs = x.ordinals.pairs(y.ordinals) if x.ordinals is not None and y.ordinals is not None else b""
+        if not (found or pairs):
+            return ""
+        numbers = [pair for pair in found if type(pair[0]) is type(pair[1]) is int]
+        if numbers:
+            pairs = array("q", pairs)
+            pairs = array("q", chain(*sorted({*numbers, *zip(pairs[::2], pairs[1::2])}))).tobytes()
+        lines = sorted({f"{a} {b}" for a, b in found.difference(numbers)})
+        return blake2b(b"%d\n%s%s" % (len(pairs), pairs, "\n".join(lines).encode()), digest_size=10).hexdigest()
 
 
 def _move(owners, ids, change):
@@ -190,10 +224,30 @@ class _Constant:  # noqa: PLW1641 - it is no key
 
 
 def _ways(x, y):
-    """How two values may share: but not what both copy before they write to it."""
-    return (x.ids, y.ids), (x.ids, y.copied), (x.copied, y.ids)
+    """How two values may share, beside by the ordinals of both: but not what both copy before they write to it."""
+    yield from ((x.places, y.places), (x.places, y.copied), (x.copied, y.places))
+    if x.ordinals is not None:
+        yield from ((x.ordinals, y.places), (x.ordinals, y.copied))
+    if y.ordinals is not None:
+        yield from ((x.places, y.ordinals), (x.copied, y.ordinals))
+
+
+def _both(p, q):
+    """Returns the ids that are in both of two places, of which one may be ordinals."""
+    if type(p) is not dict:
+        return p.among(q)
+    return q.among(p) if type(q) is not dict else p.keys() & q.keys()
+
+
+def _same(a, b):
+    return a is b or (a is not None and b is not None and a.same(b))
 
 
 def shared(x, y):
     """Returns the ids of the objects that the values of two fingerprints share."""
-    return set() if x is None or y is None else {i for p, q in _ways(x, y) for i in p.keys() & q.keys()}
+    if x is None or y is None:
+        return set()
+    found = {i for p, q in _ways(x, y) for i in _both(p, q)}
+    if x.ordinals is not None and y.ordinals is not None:
+        found |= x.ordinals.common(y.ordinals)
+    return found

@@ -304,7 +304,7 @@ class Kernel:
         prints = [self.groups.prints[n] for n in request["names"]]
         if any(fp.in_modules for fp in prints):
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
-        if any(not self.modules.containers.ids.isdisjoint(fp.ids) for fp in prints):
+        if any(fp.among(self.modules.containers.ids) for fp in prints):
             return {"stored": False, "why": "a library holds a part of it"}, b""
         self.pickled += 1
         name = os.path.join(self.spool, "value-%d" % self.pickled)

@@ -163,7 +163,7 @@ class Process:
         return self._reaching(self._print.ids | self._print.untold)
 
     def _reaching(self, ids):
-        return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
+        return {name for name, fp in self._groups.prints.items() if fp.among(ids)} if ids else set()
 
     def changed(self, bound):
         """Reports whether the registered objects differ from before, or one changed in place. bound returns the names

@@ -140,6 +140,11 @@ _left_key = _left() if _readable else 0
 _NEW = table(set())
 
 
+def readable():
+    """Reports whether the memory of sets is laid out as this module expects."""
+    return _readable
+
+
 def addressed(items):
     """Reports whether the hash of any item depends on an address. Their order in a set differs each time."""
     kinds = set(map(type, items))

@@ -18,7 +18,7 @@ from collections import OrderedDict, deque
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, code_owner, instances
+from . import adapters, code_owner, instances, native, sets
 from .atoms import ATOMS
 from .unsupported import Opaque
 from .walk_containers import Containers, Deep
@@ -56,13 +56,19 @@ class Walk(Containers):
         self.drain()
         while self.pending:
             self.settle()
-        self.fp.ids.update(self.dicts)
+        self.fp.places.update(self.dicts)
+        self.fold()
         self.place_by_colours()
 
     def drain(self):
         """Writes what is on the stack, and all that it reaches but elements of deferred sets."""
         stack = self.stack
         while stack:
+            if type(stack[-1]) is set and native.sets and sets.readable():
+                written = native.sets(self.put, self.bulk, self.grow, self.seen, self.temps or None, stack)
+                if written:
+                    self.fp.sets, self.levels = True, None
+                    continue
             o = stack.pop()
             t = type(o)
             if t in ATOMS:
@@ -168,7 +174,7 @@ class Walk(Containers):
             parts[0] = None
         self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
         if instances.bare(t) and placed:
-            self.fp.ids[~id(o)] = ~self.seen[id(o)]
+            self.fp.places[~id(o)] = ~self.seen[id(o)]
             if own:
                 self.dicts[id(parts[1])] = ~self.seen[id(o)]
         self.keep.append(parts)

@@ -85,13 +85,13 @@ class Code(WalkState):
         space = f.__globals__
         if not own_globals(f):
             return None
-        self.fp.ids.setdefault(id(space), "g%d" % self.seen[id(f)])
+        self.fp.notes.setdefault(id(space), "g%d" % self.seen[id(f)])
         return self.temporary({n: space[n] for n in sorted(bytecode.code_facts(f.__code__)[0]) if n in space})
 
     def cell(self, c):
         if self.mark(c):
             return
-        self.fp.ids[id(c)] = str(self.seen[id(c)])
+        self.fp.places[id(c)] = str(self.seen[id(c)])
         try:
             self.put(b"C")
             self.stack.append(c.cell_contents)

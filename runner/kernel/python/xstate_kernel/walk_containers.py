@@ -10,7 +10,7 @@ from operator import invert, is_, not_
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, atoms, attributes, blake2b, code_owner, instances, sets
+from . import adapters, atoms, attributes, blake2b, code_owner, instances, native, sets
 from .atoms import ATOMS
 from .unsupported import Opaque
 from .walk_unordered import Unordered
@@ -22,7 +22,7 @@ _FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
 _INSTANCE = 500  # bytes that pickle in the time that an instance takes
 # Kinds in graph: atoms have 0, dates and times the next, classes from _FIRST on.
 _TIMES = {kind: 1 + n for n, kind in enumerate(("date", "datetime", "time", "timedelta"))}
-_OTHER, _CODES, _FIRST = 5, {list: 6, tuple: 7, dict: 8}, 9
+_OTHER, _CODES, _FIRST, _BYTES = 5, {list: 6, tuple: 7, dict: 8}, 9, 250
 _CONSTANTS = frozenset(
     (
         "datetime.date",
@@ -40,18 +40,27 @@ class Containers(Unordered):
 
     def atoms(self, items, kinds):
         """Writes a list of atoms with the given types."""
+        if native.atoms and native.atoms(self.put, self.bulk, self.grow, items):
+            return
         for part, part_kinds, found in atoms.parts(items, kinds):
             for data in atoms.written(part, found):
-                if len(data) < _BULK or self.fp.size < _LARGE:
-                    self.put(data)
-                else:
-                    from hashlib import sha256
-
-                    self.h.update(sha256(data).digest())
-                    self.fp.size += len(data)
+                self.bulk(data)
             if found == atoms.TEXTS:
-                self.fp.size += 4 * len(part)  # about as pickled
+                self.grow(4 * len(part))  # about as pickled
             self.floats(part, part_kinds, found)
+
+    def bulk(self, data):
+        """Writes atoms."""
+        if len(data) < _BULK or self.fp.size < _LARGE:
+            self.put(data)
+        else:
+            from hashlib import sha256
+
+            self.h.update(sha256(data).digest())
+            self.fp.size += len(data)
+
+    def grow(self, size):
+        self.fp.size += size
 
     def floats(self, items, kinds, found):
         """Writes the identities of the NaN objects among the items: a container finds a NaN only by identity.
@@ -72,7 +81,7 @@ class Containers(Unordered):
             own = {id(x): x for x in found if adapters.nan_name(x) is None}
             for x in own.values():
                 if id(x) not in self.seen:
-                    self.seen[id(x)] = len(self.seen)
+                    self.seen.add(id(x))
                     self.own(x)
             self.put(marshal.dumps([self.seen[id(x)] if id(x) in own else adapters.nan_name(x) for x in found], 2))
 
@@ -81,6 +90,8 @@ class Containers(Unordered):
             if self.mark(o):
                 return
             self.own(o)
+        if native.flat and native.flat(self.put, self.bulk, self.grow, tag, o):
+            return
         kinds = list(map(type, o))
         if atoms.among(kinds) <= ATOMS:
             self.put(b"%s%d:" % (tag, len(o)))
@@ -99,6 +110,8 @@ class Containers(Unordered):
         if self.mark(o):
             return
         self.own(o)
+        if native.flat and native.flat(self.put, self.bulk, self.grow, b"d", o):
+            return
         kinds = [*map(type, o.values()), *map(type, o)]
         if atoms.among(kinds) <= ATOMS:
             self.put(b"d%d:" % len(o))
@@ -121,6 +134,10 @@ class Containers(Unordered):
                 self.levels = None
                 others.extend(Deep(o) for o in level if type(o) is tuple)
                 level = [o for o in level if type(o) is not tuple]
+                continue
+            below = self.native_level(level, others) if native.level else None
+            if below is not None:
+                level = below
                 continue
             lengths, inner = members(level, self.attributes)
             self.put(b"*" + marshal.dumps(lengths, 2))
@@ -145,7 +162,7 @@ class Containers(Unordered):
             if 0 in codes.values():
                 plain = list(compress(inner, map(not_, marks)))
                 self.atoms(plain, list(map(type, plain)))
-            if self.levels and not all(c < _FIRST and (c != _OTHER or _constant(k)) for k, c in codes.items()):
+            if self.levels and not all(map(_steady, codes.values(), codes)):
                 self.levels = None
             if _OTHER in codes.values():
                 others.extend(o for o, m in zip(inner, marks) if m == _OTHER)
@@ -156,6 +173,51 @@ class Containers(Unordered):
             if self.levels:
                 self.levels[-1][2] = level
         self.stack.extend(reversed(others))
+
+    def native_level(self, level, others):
+        """Writes a level as graph does, and returns the next one. None: graph has to write it."""
+
+        def codes_of(found):
+            """Returns what stands for the types, or None where graph has to see the objects."""
+            if len(found) + len(self.codes) > _BYTES - _FIRST or any(k.__module__ == "datetime" for k in found):
+                return None
+            codes = [0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in found]
+            if self.levels is not None and not all(map(_steady, codes, found)):
+                self.levels = None
+            return codes
+
+        made = native.level(
+            self.put,
+            self.bulk,
+            self.grow,
+            self.seen,
+            self.temps or None,
+            others,
+            codes_of,
+            self.names_of,
+            _INSTANCE,
+            level,
+            self.levels is not None,
+        )
+        if made is None:
+            return None
+        below, repeated, held = made
+        if repeated:
+            self.levels = None
+        if self.levels is not None:
+            self.levels.append((None, held, below))
+        return below
+
+    def names_of(self, kind, level, count):
+        """Returns at least so many names of attributes of a class, or True for a class of tuples, or None: attributes
+        has to see the instances. Before their number is known, it is -1."""
+        if issubclass(kind, tuple):
+            return True
+        if count >= 0:
+            found = attributes.names(kind, count)
+            return None if found is None else list(found)
+        group = level if type(level[-1]) is kind is type(level[0]) else [o for o in level if type(o) is kind]
+        return [] if attributes.lazy(kind) and not any(map(weakref.getweakrefcount, group)) else None
 
     def deep(self, d):
         found = self.immutable(d.value)
@@ -185,7 +247,7 @@ class Containers(Unordered):
         all tuples, if there are any."""
         ids = [id(o) for o in found if type(o) is not tuple] if tuples else list(map(id, found))
         places = dict(zip(ids, count(len(self.seen))))
-        if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
+        if len(places) < len(ids) or not self.seen.isdisjoint(places):
             places, again, new = {}, [], []
             for o in found:
                 n = None
@@ -198,8 +260,8 @@ class Containers(Unordered):
                 again.append(n)
             self.put(b"@" + marshal.dumps(again, 2))
             found, self.levels = new, None
-        self.seen.update(places)
-        self.fp.ids.update(
+        self.seen.extend(places)
+        self.fp.places.update(
             places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps}
         )
         return found
@@ -216,9 +278,9 @@ class Containers(Unordered):
         t, few = type(group[0]), len(group) <= attributes.MANY
         found = attributes.many(group, t) if few else None
         places = list(map(invert, map(self.seen.__getitem__, map(id, group))))
-        self.fp.ids.update(zip(map(invert, map(id, group)), places))
+        self.fp.places.update(zip(map(invert, map(id, group)), places))
         if found is not None:
-            self.seen.update(zip(map(invert, map(id, group)), count(len(self.seen))))
+            self.seen.extend(list(map(invert, map(id, group))))
             return found
         if few and attributes.lazy(t):
             found = [attributes.of(o, t) for o in group]
@@ -268,7 +330,7 @@ class Containers(Unordered):
 
     def absorb(self, fp):
         for i, place in fp.ids.items():
-            self.fp.ids.setdefault(i, f"s{place}")
+            self.fp.notes.setdefault(i, f"s{place}")
         self.fp.copied.update(fp.copied)
         self.fp.soft.update(fp.soft)
         self.fp.deps |= fp.deps
@@ -301,7 +363,7 @@ class Containers(Unordered):
         if offset is None:
             raise Opaque("a memoryview that is not contiguous, or read-only")
         if not m.readonly:
-            self.fp.ids[id(m.obj)] = "%d+%d" % (self.seen[id(m)], offset)
+            self.fp.places[id(m.obj)] = "%d+%d" % (self.seen[id(m)], offset)
         self.put(f"V{m.format}{m.shape!r};".encode())
         self.put(m.cast("B"))
 
@@ -313,15 +375,15 @@ class Containers(Unordered):
         while root._b_base_ is not None:
             root = root._b_base_
         if root is not o:
-            self.fp.ids[id(root)] = "%d+%d" % (len(self.seen), ctypes.addressof(o) - ctypes.addressof(root))
+            self.fp.places[id(root)] = "%d+%d" % (len(self.seen), ctypes.addressof(o) - ctypes.addressof(root))
         for m in (root._objects or {}).values():
             offset = ctypes.addressof(o) - ctypes.addressof(ctypes.c_char.from_buffer(m.obj))
-            self.fp.ids[id(m.obj)] = "%d+%d" % (len(self.seen), offset)
+            self.fp.places[id(m.obj)] = "%d+%d" % (len(self.seen), offset)
 
     def view(self, o):
         self.put(type(o).__name__.encode())
         for owner in gc.get_referents(o):
-            self.fp.ids.setdefault(id(owner), "v")
+            self.fp.notes.setdefault(id(owner), "v")
         self.stack.append(self.temporary(dict(o.mapping)))
 
     def proxy(self, o):
@@ -329,7 +391,7 @@ class Containers(Unordered):
         if o is getattr(sys.modules.get("dataclasses"), "_EMPTY_METADATA", None):
             return  # of all fields that have none
         for owner in gc.get_referents(o):
-            self.fp.ids.setdefault(id(owner), "v")
+            self.fp.notes.setdefault(id(owner), "v")
         self.stack.append(self.temporary(dict(o)))
 
 
@@ -361,6 +423,11 @@ def _times(kind, objects):
         return None
     args = [made[1] for made in map(kind.__reduce_ex__, [o for o in objects if type(o) is kind], repeat(4))]
     return args if ATOMS.issuperset(map(type, chain.from_iterable(args))) else None
+
+
+def _steady(code, kind):
+    """Reports whether what a level holds of a type is followed, or never changes."""
+    return code < _FIRST and (code != _OTHER or _constant(kind))
 
 
 def _constant(kind):

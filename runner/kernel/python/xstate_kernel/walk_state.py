@@ -6,7 +6,10 @@ from xstate_kernel import original as __builtins__
 
 from . import blake2b
 from .fingerprint_record import Fingerprint
+from .ordinals import Ordinals
 from .unsupported import Opaque
+
+_MANY = 1000  # objects: fewer are quicker to find in an index of all
 
 
 class WalkState:
@@ -18,7 +21,7 @@ class WalkState:
         self.h = blake2b(digest_size=20)
         self.keep = [] if outer is None else outer.keep  # temporaries: alive, so that no other object gets their ids
         self.temps = set() if outer is None else outer.temps  # ids of containers that the walk made, not the value
-        self.seen = {}  # id → ordinal
+        self.seen = Ordinals()
         self.memory = {}  # id of an array that owns memory → ordinal, address first met
         self.stack = []
         self.codes = {}  # class → its code, see graph
@@ -42,14 +45,26 @@ class WalkState:
         if n is not None:
             self.put(b"@%d;" % n)
             return True
-        self.seen[i] = len(self.seen)
+        self.seen.add(i)
         return False
 
     def own(self, o):
         if self.levels:
             self.levels = None  # what changes, and is no container of graph
-        if id(o) not in self.temps:
-            self.fp.ids[id(o)] = self.seen.get(id(o), 0)
+        if id(o) not in self.temps and not self.seen.share(id(o)):
+            self.fp.places[id(o)] = self.seen.get(id(o), 0)
+
+    def fold(self):
+        """Tells the fingerprint of the objects that other values may share."""
+        fp, seen = self.fp, self.seen
+        seen.withhold(fp.places)
+        for i, place in fp.notes.items():
+            if i not in fp.places and not seen.among((i,)):
+                fp.places[i] = place
+        fp.notes = {}
+        fp.ordinals = seen if seen.sharing() else None  # pyright: ignore[reportAttributeAccessIssue]
+        if seen.sharing() < _MANY:
+            fp.settle()
 
     def temporary(self, o):
         self.keep.append(o)

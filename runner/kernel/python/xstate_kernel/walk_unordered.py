@@ -25,8 +25,8 @@ many rounds. Both are limited; above a limit the value is opaque.
 import marshal
 import re
 from array import array
-from collections import Counter, deque
-from itertools import groupby, islice
+from collections import Counter
+from itertools import groupby
 
 from xstate_kernel import original as __builtins__
 
@@ -145,8 +145,8 @@ class Unordered(Code):
             sets.append([y for y in items if id(y) not in self.seen])
             if colour:
                 sub.put(marshal.dumps(sorted(map(colour, sets[-1])), 2))
-        places = array("q", islice(reversed(self.seen), len(self.seen) - first))
-        deque(map(self.seen.__delitem__, places), 0)
+        places = array("q", self.seen.since(first))
+        self.seen.truncate(first)
         return _Unit(x, sub.h.digest(), places, sets)
 
     def colour(self, sets):

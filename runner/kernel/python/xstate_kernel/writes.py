@@ -72,7 +72,7 @@ class Writes:
             mutated
             | changed
             | weak
-            | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reached()}
+            | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reaches()}
         )
         touched |= self.sources(after, written, touched, reads, old)
         touched = {n for n in touched if n in start and n in old}
@@ -100,9 +100,10 @@ class Writes:
                     if w in touched:
                         new -= groups.shared(old.get(w), old.get(other))
                     for r in sorted(reads) if new else ():
-                        if r in old and not new.isdisjoint(old[r].reached()):
+                        from_r = old[r].among(new) if r in old else ()
+                        if from_r:
                             found.add(r)
-                            new -= old[r].reached()
+                            new -= from_r
                     if new:
                         found.add(other)
         return found
@@ -116,7 +117,7 @@ class Writes:
         changed, near = set(), set()
         for name in names & old.keys():
             was = old[name]
-            if (was.ids or was.soft or was.opaque) and self.differed(name, was):
+            if (was.shares() or was.soft or was.opaque) and self.differed(name, was):
                 self.altered |= self.groups.altered(was)
                 changed.add(name)
                 near |= self.groups.neighbours(name, soft=True)
@@ -145,7 +146,7 @@ class Writes:
                 continue
             done.add(name)
             was = old[name]
-            if not (was.ids or was.soft or was.opaque or name in parts):
+            if not (was.shares() or was.soft or was.opaque or name in parts):
                 continue  # all its parts are immutable
             if self.printer.unchanged(now[name], was):
                 continue
@@ -187,7 +188,7 @@ class Writes:
         A class with mutable contents is replaced: it is in one group with its instances, and other names may share its
         contents.
         """
-        if fp.ids:
+        if fp.shares():
             return value
         kept = self.old_classes.setdefault(fp.digest, value)
         if kept is not value:

@@ -311,10 +311,10 @@ def shares(walk, o, ordinal):
     root, address = memory_of(o)
     place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
     if id(root) not in walk.temps:
-        walk.fp.ids[~id(root)] = f"{ordinal}+{place}"
+        walk.fp.places[~id(root)] = f"{ordinal}+{place}"
     inner = getattr(root.base, "obj", root.base)
     if inner is not None and type(inner) is not bytes:
-        walk.fp.ids[id(inner)] = f"{ordinal}+{place}"
+        walk.fp.places[id(inner)] = f"{ordinal}+{place}"
     known = walk.memory.get(id(root))
     if known is None:
         walk.memory[id(root)] = (len(walk.memory), address)

@@ -198,7 +198,7 @@ class _Column:
 
 def _fingerprint_column(walk, c):
     values, row = c.values, c.row
-    ids = walk.fp.copied if copy_on_write() else walk.fp.ids
+    ids = walk.fp.copied if copy_on_write() else walk.fp.notes
     if type(values) is sys.modules["numpy"].ndarray:
         root, address = numpy.memory_of(values)
         place = "%d+%d%r" % (len(walk.seen), address - root.__array_interface__["data"][0], values.strides)

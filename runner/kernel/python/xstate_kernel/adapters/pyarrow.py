@@ -70,7 +70,7 @@ class PyArrow(Adapter):
                 at += b.address - x.__array_interface__["data"][0]
                 numpy.shares(walk, x[at:], len(walk.seen))
             else:
-                walk.fp.ids.setdefault(id(x), len(walk.seen))
+                walk.fp.notes.setdefault(id(x), len(walk.seen))
         walk.fp.size += h.size
         walk.put(found)
         return True

@@ -1,0 +1,202 @@
+/* What the containers of a level hold: see members in walk_containers.py. */
+
+typedef struct { PyObject **at; size_t n, room; } Objects;
+
+static inline int put_object(Objects *a, PyObject *o)
+{
+	if (a->n == a->room) {
+		size_t room = a->room ? 2 * a->room : 1 << 10;
+		PyObject **at = realloc(a->at, room * sizeof *at);
+		if (!at) { PyErr_NoMemory(); return -1; }
+		a->at = at;
+		a->room = room;
+	}
+	a->at[a->n++] = o;
+	return 0;
+}
+
+/* Objects that stay alive: hashing, and code of Python, let other threads of the program run. */
+static int put_member(Objects *a, PyObject *o)
+{
+	if (put_object(a, o)) return -1;
+	Py_IncRef(o);
+	return 0;
+}
+
+static void free_members(Objects *a)
+{
+	for (size_t i = 0; i < a->n; i++) Py_DecRef(a->at[i]);
+	free(a->at);
+}
+
+enum { MAX_KINDS = 64 };
+
+/* The containers of one kind. */
+typedef struct {
+	PyObject *kind, *names; /* of instances without a __dict__: the names of attributes, by number */
+	size_t size;            /* how many containers */
+	int record;             /* instances are tuples */
+} Group;
+
+/* The members of a level, kind by kind. */
+typedef struct {
+	Objects inner;
+	Bytes lengths; /* int32 each */
+	Group groups[MAX_KINDS];
+	size_t n, instances;
+	int borrowed; /* no code runs while they are used */
+} Members;
+
+static void members_free(Members *m)
+{
+	if (m->borrowed) m->inner.n = 0;
+	for (size_t g = 0; g < m->n; g++)
+		if (m->groups[g].names) Py_DecRef(m->groups[g].names);
+	free_members(&m->inner);
+	free(m->lengths.at);
+}
+
+static inline int put_of(Members *m, PyObject *o)
+{
+	return m->borrowed ? put_object(&m->inner, o) : put_member(&m->inner, o);
+}
+
+static int put_length(Members *m, Py_ssize_t n)
+{
+	int32_t v = (int32_t)n;
+	return n > INT32_MAX ? -1 : add(&m->lengths, &v, 4);
+}
+
+static int put_dict(Members *m, PyObject *d, int keys)
+{
+	Py_ssize_t at = 0;
+	PyObject *k, *v;
+	while (PyDict_Next(d, &at, &k, &v))
+		if (put_of(m, keys ? k : v)) return -1;
+	return 0;
+}
+
+static int put_items(Members *m, PyObject *o, int list)
+{
+	Py_ssize_t n = list ? PyList_Size(o) : PyTuple_Size(o);
+	if (put_length(m, n)) return -1;
+	for (Py_ssize_t k = 0; k < n; k++)
+		if (put_of(m, list ? PyList_GetItem(o, k) : PyTuple_GetItem(o, k))) return -1;
+	return 0;
+}
+
+/* ---- Instances without a __dict__: see attributes.py, which tests this layout ---- */
+
+static int minor; /* of the interpreter's version */
+
+/* The values of an instance, how many it has, and the numbers of their names in the order in which they were set. */
+typedef struct { PyObject **values; const uint8_t *order; int n, step; } Attributes;
+
+/* Returns 0 if the instance has a __dict__. */
+static int attributes_of(PyObject *o, Py_ssize_t basic, Attributes *a)
+{
+	const uint8_t *at = (const uint8_t *)o;
+	if (minor == 13) {
+		const uint8_t *head = at + basic; /* room, how many, where they are, whether they count */
+		if (*(PyObject **)(at - 24) || !head[3]) return 0;
+		*a = (Attributes){(PyObject **)(head + 8), head + 8 + 8 * head[0], head[1], 1};
+		return 1;
+	}
+	uint64_t word = *(uint64_t *)(at - (minor == 12 ? 24 : 32));
+	if (minor == 12 ? !(word & 1) : !word) return 0;
+	const uint8_t *values = (const uint8_t *)(word + (minor == 12));
+	*a = (Attributes){(PyObject **)values, values - 3, values[-2], -1};
+	return 1;
+}
+
+static PyObject *basic_size; /* "__basicsize__" */
+
+static int ask_names(Group *g, PyObject *ask, PyObject *level, long long count)
+{
+	PyObject *number = PyLong_FromLongLong(count);
+	PyObject *r = number ? PyObject_CallFunctionObjArgs(ask, g->kind, level, number, NULL) : NULL;
+	if (number) Py_DecRef(number);
+	if (!r) return -1;
+	if (g->names) Py_DecRef(g->names);
+	g->names = NULL;
+	if (r == None) { Py_DecRef(r); return 0; }
+	if (r->type == &PyList_Type) g->names = r;
+	else { g->record = 1; Py_DecRef(r); }
+	return 1;
+}
+
+static int put_instances(Members *m, Group *g, PyObject *ask, PyObject *level)
+{
+	PyObject *size = PyObject_GetAttr(g->kind, basic_size);
+	if (!size) return -1;
+	Py_ssize_t basic = (Py_ssize_t)PyLong_AsLongLong(size), count = PyList_Size(level);
+	Py_DecRef(size);
+	Attributes a;
+	int most = 0;
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *o = PyList_GetItem(level, i);
+		if (o->type != g->kind) continue;
+		if (!attributes_of(o, basic, &a)) return 0;
+		if (put_length(m, a.n)) return -1;
+		for (int k = 0; k < a.n; k++) {
+			int number = a.order[k * a.step];
+			if (number >= most) most = number + 1;
+			if (!a.values[number]) return 0;
+			if (put_of(m, a.values[number])) return -1;
+		}
+	}
+	int got = ask_names(g, ask, level, most);
+	if (got < 1) return got;
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *o = PyList_GetItem(level, i);
+		if (o->type != g->kind) continue;
+		if (!attributes_of(o, basic, &a)) return 0;
+		for (int k = 0; k < a.n; k++)
+			if (put_of(m, PyList_GetItem(g->names, a.order[k * a.step]))) return -1;
+	}
+	m->instances += g->size;
+	return 1;
+}
+
+/* Returns 1 if it has them, 0 if Python has to look, and -1 on an error. ask(type, level, count) returns a list of at
+   least so many names of attributes of a class, or True for a class of tuples, or None; it is asked with -1 first. Without it, the members are borrowed. */
+static int gather(Members *m, PyObject *level, PyObject *ask)
+{
+	Py_ssize_t count = PyList_Size(level);
+	memset(m, 0, sizeof *m);
+	m->borrowed = !ask;
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *type = PyList_GetItem(level, i)->type;
+		size_t g = 0;
+		while (g < m->n && m->groups[g].kind != type) g++;
+		if (g == m->n) {
+			if (g == MAX_KINDS) return 0;
+			m->groups[m->n++].kind = type;
+		}
+		m->groups[g].size++;
+	}
+	for (Group *g = m->groups; g < m->groups + m->n; g++) {
+		if (g->kind == &PyList_Type || g->kind == &PyTuple_Type || g->kind == &PyDict_Type) continue;
+		int got = ask ? ask_names(g, ask, level, -1) : 0;
+		if (got < 1) return got;
+	}
+	for (Group *g = m->groups; g < m->groups + m->n; g++) {
+		if (g->names) {
+			int got = put_instances(m, g, ask, level);
+			if (got < 1) return got;
+			continue;
+		}
+		for (Py_ssize_t i = 0; i < count; i++) {
+			PyObject *o = PyList_GetItem(level, i);
+			if (o->type != g->kind) continue;
+			if (g->kind == &PyDict_Type ? put_length(m, PyDict_Size(o)) || put_dict(m, o, 0)
+				: put_items(m, o, g->kind == &PyList_Type))
+				return -1;
+		}
+		for (Py_ssize_t i = 0; g->kind == &PyDict_Type && i < count; i++) {
+			PyObject *o = PyList_GetItem(level, i);
+			if (o->type == g->kind && put_dict(m, o, 1)) return -1;
+		}
+	}
+	return 1;
+}
