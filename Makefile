@@ -12,6 +12,7 @@
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
 # make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate
 # make bench-readme  tables and plot of make bench and make bench-peers into docs/benchmarks.md
+# make shapes   first runs and edits by the shape of the data, against plain Python and Node, into docs/benchmarks.md
 # make compare  OLD and NEW (commits) in turn, judged by benchstat; BENCH names benchmarks of the engine
 # make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
 # make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: a quarter of an hour
@@ -80,6 +81,9 @@ bench-peers: build
 bench-full: build
 	.ci/bench-full bin/xstate $(PYTHONS)
 
+shapes:
+	.ci/shapes $(PYTHONS)
+
 growth:
 	.ci/growth $(NODES)
 
@@ -108,5 +112,5 @@ clean:
 	rm -rf bin build
 
 .PHONY: check format vet lint build demo test test-all fuzz faults readme notebooks \
-	bench bench-peers bench-readme bench-full growth compare baseline selection \
+	bench bench-peers bench-readme bench-full shapes growth compare baseline selection \
 	cross release generate man clean

@@ -198,6 +198,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	}
 	outcome.Warnings = slices.Concat(s.gate.Warnings(), differs)
 	outcome.ResultSeconds += prepared
+	outcome.Spend(prepared)
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
 	if err == nil && step.Number == head+1 {
 		err = s.rememberUpToDate(context.WithoutCancel(ctx), outcome, o, step)
@@ -333,7 +334,7 @@ func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origi
 		}
 		o = &Outcome{Blocks: slices.DeleteFunc(slices.Clone(o.Blocks), func(b runner.BlockOutcome) bool {
 			return now[b.ID] == nil || now[b.ID].Version != b.Version || now[b.ID].Dialect != b.Dialect
-		}), Seconds: o.Seconds, Saved: o.Saved}
+		}), Seconds: o.Seconds, Engine: o.Engine, Saved: o.Saved}
 		for i := range o.Blocks {
 			b := &o.Blocks[i]
 			b.Before = now[b.ID]

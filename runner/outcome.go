@@ -98,7 +98,8 @@ type BlockOutcome struct {
 type Outcome struct {
 	Blocks      []BlockOutcome
 	Seconds     float64                 // spent executing nodes, also those that were executed only to rebuild values
-	Saved       float64                 // recorded cost of the nodes reused, less what rebuilding and loading took
+	Engine      float64                 // seconds of the call beyond executing, until recorded: starts, loads, digests
+	Saved       float64                 // recorded cost of the nodes reused, less Engine and what was rebuilt; 0: none
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
 	Warnings    []string                // of soft budgets and a manifest; the runner sets none
@@ -114,4 +115,12 @@ type Outcome struct {
 	StartSeconds  float64 // spent on starting interpreters
 	ResultSeconds float64 // from the call until the last node had ended and its output was known
 	TotalSeconds  float64 // from the call until all was recorded
+}
+
+// Spend adds to the seconds of the engine, which what was reused has to outweigh.
+func (o *Outcome) Spend(seconds float64) {
+	o.Engine += seconds
+	if o.Saved != 0 {
+		o.Saved -= seconds
+	}
 }

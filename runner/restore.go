@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -328,8 +327,6 @@ func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDi
 		}
 		return writer, nil
 	}
-	began := time.Now()
-	defer func() { w.loadSeconds += time.Since(began).Seconds() }()
 	return w.load(ctx, p, j, names, v, writer)
 }
 

@@ -96,6 +96,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	}
 	out.StartSeconds = w.startSeconds
 	out.TotalSeconds = time.Since(began).Seconds()
+	out.Spend(out.TotalSeconds - out.Seconds)
 	if out.ResultSeconds = out.TotalSeconds; !w.resultAt.IsZero() {
 		out.ResultSeconds = w.resultAt.Sub(began).Seconds()
 	}
@@ -360,10 +361,11 @@ func (w *walk) outcome() *Outcome {
 		}
 		o.Blocks = append(o.Blocks, b)
 	}
-	for _, seconds := range w.rebuilt {
-		o.Saved -= seconds
+	if o.Saved > 0 {
+		for _, seconds := range w.rebuilt {
+			o.Saved -= seconds
+		}
 	}
-	o.Saved = max(o.Saved-w.loadSeconds, 0)
 	return o
 }
 

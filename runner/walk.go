@@ -21,7 +21,6 @@ type walk struct {
 	reasons      map[int]state.Reason
 	spent        map[int]float64 // seconds, by node
 	rebuilt      map[int]float64 // the same for nodes executed only for the values that they leave
-	loadSeconds  float64         // spent on loading stored values, which may import libraries
 	startSeconds float64         // spent on starting interpreters
 	stopped      map[*unit]bool
 	endMarks     []string             // why the program may not end where it does

@@ -18,7 +18,7 @@ var unsteady = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "DATE"},
 	{regexp.MustCompile(`(<1|\d+(\.\d+)?) m?s\b`), "TIME"},
-	{regexp.MustCompile(` \(TIME saved\)`), ""}, // it is not told below half a millisecond
+	{regexp.MustCompile(` \(TIME (saved|lost)\)`), ""}, // it is not told below half a millisecond
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "HASH"},
 	{regexp.MustCompile(`by key [0-9a-f]+`), "by key KEY"},
 	{regexp.MustCompile(`(conf:\S+ +)[0-9a-f]{12}`), "$1 DIGEST"},

@@ -37,7 +37,8 @@ type execution struct {
 func (x *execution) document(done *xstate.ExecResult) {
 	out := done.Outcome
 	x.d = api.Exec{Version: api.Version, Session: x.o.session.Name(), Step: done.Step.Number, File: x.wrote,
-		Seconds: micro(out.Seconds), Saved: micro(out.Saved), ResultSeconds: micro(out.ResultSeconds),
+		Seconds: micro(out.Seconds), Engine: micro(out.Engine), Saved: micro(out.Saved),
+		ResultSeconds: micro(out.ResultSeconds),
 		SettleSeconds: micro(max(0, time.Since(x.started).Seconds()-out.ResultSeconds)),
 		Calls:         x.calls, Others: []api.ExecBlock{}, Files: []api.ExecFile{},
 		Notices: append(x.noticesOf(x.o.store), out.Warnings...)}

@@ -180,5 +180,5 @@ func (x *execution) talk(done *xstate.ExecResult) {
 		}
 		return
 	}
-	x.printCounts(done.Step, done.Outcome.Seconds, done.Outcome.Saved)
+	x.printCounts(done.Step, done.Outcome.Seconds, done.Outcome.Engine, done.Outcome.Saved)
 }

@@ -92,6 +92,7 @@ func documentOf(
 		Session:  session,
 		Step:     step.Number,
 		Seconds:  micro(out.Seconds),
+		Engine:   micro(out.Engine),
 		Saved:    micro(out.Saved),
 		Restored: out.Recomputed,
 		Edits:    []api.Edit{},

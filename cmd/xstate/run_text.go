@@ -66,7 +66,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
 		return
 	}
-	a.printCounts(step, out.Seconds, out.Saved)
+	a.printCounts(step, out.Seconds, out.Engine, out.Saved)
 }
 
 // isDenied tells the mark of denials, which are shown by themselves.
@@ -86,14 +86,16 @@ func (a *app) printStale(blocks []string) {
 	}
 }
 
-// printCounts sums a run up.
-func (a *app) printCounts(step xstate.Step, took, saved float64) {
+// printCounts sums a run up: what executing took, and the engine beside it.
+func (a *app) printCounts(step xstate.Step, took, engine, saved float64) {
 	text := countsText(step.Run)
 	if step.Run.Blocks.Ran+step.Run.Blocks.Failed+step.Run.Blocks.Waiting > 0 {
-		text += ", " + seconds(took)
+		text += ", " + seconds(took) + ", engine " + seconds(engine)
 	}
 	if saved >= 0.0005 {
 		text += " (" + seconds(saved) + " saved)"
+	} else if saved <= -0.0005 {
+		text += " (" + seconds(-saved) + " lost)"
 	}
 	a.ui.talk("step %d: %s", step.Number, text)
 }
@@ -105,7 +107,7 @@ func (a *app) printSettled(done xstate.UpToDateRun) {
 		stale = append(stale, string(id))
 	}
 	a.printStale(stale)
-	a.printCounts(done.Step, done.Step.Run.Seconds, done.Step.Run.SavedSeconds)
+	a.printCounts(done.Step, done.Step.Run.Seconds, 0, done.Step.Run.SavedSeconds)
 }
 
 // isNews reports whether a block is to be shown: it ran, or its outcome is not what the last run left.

@@ -47,7 +47,8 @@ type Exec struct {
 	Suspended int                 `json:"suspended,omitempty"`
 
 	Seconds       float64  `json:"seconds"`        // spent executing
-	Saved         float64  `json:"saved_seconds"`  // recorded cost of what was reused
+	Engine        float64  `json:"engine_seconds"` // of the call, beyond executing
+	Saved         float64  `json:"saved_seconds"`  // recorded cost of what was reused, less that; may be negative
 	ResultSeconds float64  `json:"result_seconds"` // from the call to its last output
 	SettleSeconds float64  `json:"settle_seconds"` // from the last output to the recorded step
 	ExitCode      *int     `json:"exit_code,omitempty"`

@@ -20,7 +20,8 @@ type Run struct {
 	Failed   int              `json:"failed"`
 	Blocked  int              `json:"blocked"`
 	Seconds  float64          `json:"seconds"`           // spent executing
-	Saved    float64          `json:"saved_seconds"`     // recorded cost of what was reused
+	Engine   float64          `json:"engine_seconds"`    // of the call, beyond executing
+	Saved    float64          `json:"saved_seconds"`     // recorded cost of what was reused, less that; may be negative
 	Restored int              `json:"restored"`          // nodes re-run only to rebuild a value
 	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
 	Edits    []Edit           `json:"edits"`             // how the file differed from the session; each is a step

@@ -15,7 +15,8 @@ import (
 // meters are the metrics.
 type meters struct {
 	nodes, calls metric.Int64Counter
-	saved, cost  metric.Float64Counter
+	engine, cost metric.Float64Counter
+	saved        metric.Float64UpDownCounter
 	queue, took  metric.Float64Histogram
 	tokens       metric.Int64Histogram
 	savedCalls   metric.Float64Counter
@@ -23,11 +24,13 @@ type meters struct {
 
 func newMeters(m metric.Meter) (*meters, error) {
 	var all meters
-	var errs [8]error
+	var errs [9]error
 	all.nodes, errs[0] = m.Int64Counter("xstate.nodes", metric.WithUnit("{node}"),
 		metric.WithDescription("Nodes of programs, by what a run did about them."))
-	all.saved, errs[1] = m.Float64Counter("xstate.saved.time", metric.WithUnit("s"),
-		metric.WithDescription("Recorded time of the nodes that were reused."))
+	all.saved, errs[1] = m.Float64UpDownCounter("xstate.saved.time", metric.WithUnit("s"),
+		metric.WithDescription("Recorded time of the nodes that were reused, less what the engine took in those runs."))
+	all.engine, errs[8] = m.Float64Counter("xstate.engine.time", metric.WithUnit("s"),
+		metric.WithDescription("Time of runs beyond executing: starts, loads, digests, the store."))
 	all.queue, errs[2] = m.Float64Histogram("xstate.server.queue.time", metric.WithUnit("s"),
 		metric.WithDescription("Time that calls of the server waited for their session."))
 	all.calls, errs[3] = m.Int64Counter("xstate.calls", metric.WithUnit("{call}"),
@@ -61,6 +64,7 @@ func (m *meters) outcome(ctx context.Context, o *runner.Outcome) {
 		m.nodes.Add(ctx, n, metric.WithAttributes(attribute.String("xstate.status", status)))
 	}
 	m.saved.Add(ctx, o.Saved)
+	m.engine.Add(ctx, o.Engine)
 }
 
 // call counts a call that has ended, or was served.

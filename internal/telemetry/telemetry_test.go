@@ -122,7 +122,7 @@ func program(t *testing.T, tel *Telemetry) {
 		t.Fatal("the broken tool answered")
 	}
 	r.Event(runner.Event{Kind: "end", Block: "b", Status: state.StatusFailed})
-	o := &runner.Outcome{Saved: 1.5, Blocks: []runner.BlockOutcome{{Nodes: []runner.NodeOutcome{
+	o := &runner.Outcome{Engine: 0.5, Saved: 1.5, Blocks: []runner.BlockOutcome{{Nodes: []runner.NodeOutcome{
 		{NodeResult: state.NodeResult{Status: state.StatusFailed}},
 		{NodeResult: state.NodeResult{Status: state.StatusReused}}}}}}
 	r.End(o, 7, nil)
@@ -253,7 +253,8 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]float64{"xstate.nodes": 2, "xstate.saved.time": 1.5, "xstate.calls": 5, "xstate.cost": 0.0005,
+	want := map[string]float64{"xstate.nodes": 2, "xstate.saved.time": 1.5, "xstate.engine.time": 0.5,
+		"xstate.calls": 5, "xstate.cost": 0.0005,
 		"xstate.saved.cost": 0.00025, "gen_ai.client.token.usage": 26, "xstate.server.queue.time": 1,
 		"gen_ai.client.operation.duration": 4}
 	if d := cmp.Diff(want, got); d != "" {
@@ -336,7 +337,7 @@ func TestExport(t *testing.T) {
 	if err := tel.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r.service != "xstate" || len(r.spans) != 7 || !r.metrics["xstate.nodes"] || len(r.metrics) != 8 {
+	if r.service != "xstate" || len(r.spans) != 7 || !r.metrics["xstate.nodes"] || len(r.metrics) != 9 {
 		t.Errorf("the receiver got service %q, spans %q, metrics %v", r.service, r.spans, r.metrics)
 	}
 }

@@ -5135,6 +5135,7 @@ type Exec struct {
 	Waiting       []*WaitingCall         `protobuf:"bytes,30,rep,name=waiting,proto3" json:"waiting,omitempty"`
 	Suspended     int32                  `protobuf:"varint,31,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	Seconds       float64                `protobuf:"fixed64,21,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	EngineSeconds float64                `protobuf:"fixed64,35,opt,name=engine_seconds,json=engineSeconds,proto3" json:"engine_seconds,omitempty"`
 	SavedSeconds  float64                `protobuf:"fixed64,22,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	ResultSeconds float64                `protobuf:"fixed64,23,opt,name=result_seconds,json=resultSeconds,proto3" json:"result_seconds,omitempty"`
 	SettleSeconds float64                `protobuf:"fixed64,24,opt,name=settle_seconds,json=settleSeconds,proto3" json:"settle_seconds,omitempty"`
@@ -5361,6 +5362,13 @@ func (x *Exec) GetSuspended() int32 {
 func (x *Exec) GetSeconds() float64 {
 	if x != nil {
 		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Exec) GetEngineSeconds() float64 {
+	if x != nil {
+		return x.EngineSeconds
 	}
 	return 0
 }
@@ -9676,6 +9684,7 @@ type Run struct {
 	Failed           int32                  `protobuf:"varint,6,opt,name=failed,proto3" json:"failed,omitempty"`
 	Blocked          int32                  `protobuf:"varint,7,opt,name=blocked,proto3" json:"blocked,omitempty"`
 	Seconds          float64                `protobuf:"fixed64,8,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	EngineSeconds    float64                `protobuf:"fixed64,29,opt,name=engine_seconds,json=engineSeconds,proto3" json:"engine_seconds,omitempty"`
 	SavedSeconds     float64                `protobuf:"fixed64,9,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
 	Restored         int32                  `protobuf:"varint,10,opt,name=restored,proto3" json:"restored,omitempty"`
 	Stopped          string                 `protobuf:"bytes,11,opt,name=stopped,proto3" json:"stopped,omitempty"`
@@ -9782,6 +9791,13 @@ func (x *Run) GetBlocked() int32 {
 func (x *Run) GetSeconds() float64 {
 	if x != nil {
 		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Run) GetEngineSeconds() float64 {
+	if x != nil {
+		return x.EngineSeconds
 	}
 	return 0
 }
@@ -12448,7 +12464,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xc8\b\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xef\b\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12479,7 +12495,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"notReached\x120\n" +
 	"\awaiting\x18\x1e \x03(\v2\x16.xstate.v1.WaitingCallR\awaiting\x12\x1c\n" +
 	"\tsuspended\x18\x1f \x01(\x05R\tsuspended\x12\x18\n" +
-	"\aseconds\x18\x15 \x01(\x01R\aseconds\x12#\n" +
+	"\aseconds\x18\x15 \x01(\x01R\aseconds\x12%\n" +
+	"\x0eengine_seconds\x18# \x01(\x01R\rengineSeconds\x12#\n" +
 	"\rsaved_seconds\x18\x16 \x01(\x01R\fsavedSeconds\x12%\n" +
 	"\x0eresult_seconds\x18\x17 \x01(\x01R\rresultSeconds\x12%\n" +
 	"\x0esettle_seconds\x18\x18 \x01(\x01R\rsettleSeconds\x12 \n" +
@@ -12873,7 +12890,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"revertible\x18\x06 \x03(\v2\x12.xstate.v1.CallRowR\n" +
 	"revertible\x120\n" +
 	"\tpermanent\x18\a \x03(\v2\x12.xstate.v1.CallRowR\tpermanent\x12/\n" +
-	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\x90\a\n" +
+	"\breverted\x18\b \x03(\v2\x13.xstate.v1.RevertedR\breverted\"\xb7\a\n" +
 	"\x03Run\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12882,7 +12899,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06reused\x18\x05 \x01(\x05R\x06reused\x12\x16\n" +
 	"\x06failed\x18\x06 \x01(\x05R\x06failed\x12\x18\n" +
 	"\ablocked\x18\a \x01(\x05R\ablocked\x12\x18\n" +
-	"\aseconds\x18\b \x01(\x01R\aseconds\x12#\n" +
+	"\aseconds\x18\b \x01(\x01R\aseconds\x12%\n" +
+	"\x0eengine_seconds\x18\x1d \x01(\x01R\rengineSeconds\x12#\n" +
 	"\rsaved_seconds\x18\t \x01(\x01R\fsavedSeconds\x12\x1a\n" +
 	"\brestored\x18\n" +
 	" \x01(\x05R\brestored\x12\x18\n" +

@@ -27,7 +27,7 @@ func execReply(d *api.Exec) *reply {
 		r.line("wrote %s", d.File)
 	}
 	r.waits(d.Waiting)
-	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
+	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Engine, d.Saved)
 	r.calls(d.Calls)
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
 	r.loops(d.Loops)
@@ -67,7 +67,7 @@ func (r *reply) run(d *api.Run) {
 		r.failure(b.Error)
 	}
 	r.waits(d.Waiting)
-	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Saved)
+	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Engine, d.Saved)
 	r.calls(d.Calls)
 	if v := d.Verified; v != nil {
 		verdict := "equal to a run from scratch"
@@ -102,7 +102,9 @@ func (r *reply) failure(e *state.ExecError) {
 }
 
 // counts adds the line that sums a run up.
-func (r *reply) counts(step state.StepNumber, ran, reused, failed, blocked, skipped int, seconds, saved float64) {
+func (r *reply) counts(
+	step state.StepNumber, ran, reused, failed, blocked, skipped int, seconds, engine, saved float64,
+) {
 	parts := []string{"ran " + plural(ran, "block")}
 	for _, x := range []struct {
 		n    int
@@ -113,8 +115,13 @@ func (r *reply) counts(step state.StepNumber, ran, reused, failed, blocked, skip
 		}
 	}
 	line := fmt.Sprintf("step %d: %s, %s", step, strings.Join(parts, ", "), duration(seconds))
+	if engine > 0 {
+		line += ", engine " + duration(engine)
+	}
 	if saved >= 0.0005 {
 		line += " (" + duration(saved) + " saved)"
+	} else if saved <= -0.0005 {
+		line += " (" + duration(-saved) + " lost)"
 	}
 	r.line("%s", line)
 }

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// The folder native has the loops of the driver's walk in C, which take a tenth of the time. They are compiled once for each
-// version of the driver, where it is installed, by the compiler of the system, and serve every CPython from 3.10 on
-// that has the stable ABI. Invariant: a walk in C and one in Python write the same bytes, tell the same ordinals and
+// The folder native has the loops of the driver's walk in C, which take a tenth of the time. They are compiled once for
+// each version of the driver, where it is installed, by the compiler of the system, and serve every CPython from 3.10
+// on that has the stable ABI. Invariant: a walk in C and one in Python write the same bytes, tell the same ordinals and
 // call the same values unchanged (testdata/native.py compares them on random values), so results serve both.
 //
 // Failure: without a compiler, where it fails, in an interpreter of another layout, and with XSTATE_DEBUG=walk, the

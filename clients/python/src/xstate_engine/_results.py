@@ -141,8 +141,13 @@ class ExecResult:
         return self.document["seconds"]
 
     @property
+    def engine(self) -> float:
+        """Seconds that the call took beyond executing, until it was recorded."""
+        return self.document["engine_seconds"]
+
+    @property
     def saved(self) -> float:
-        """Seconds: the recorded cost of what was reused."""
+        """Seconds: the recorded cost of what was reused, less those of the engine. It may be negative."""
         return self.document["saved_seconds"]
 
     def __str__(self) -> str:

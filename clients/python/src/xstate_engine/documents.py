@@ -630,6 +630,7 @@ class Exec(TypedDict):
     waiting: NotRequired[list[WaitingCall]]
     suspended: NotRequired[int]
     seconds: float
+    engine_seconds: float
     saved_seconds: float
     result_seconds: float
     settle_seconds: float
@@ -1118,6 +1119,7 @@ class Run(TypedDict):
     failed: int
     blocked: int
     seconds: float
+    engine_seconds: float
     saved_seconds: float
     restored: int
     stopped: NotRequired[str]

@@ -46,27 +46,66 @@ function isDefinition(value, w) {
 /** @type {(a: Fingerprint, b: Fingerprint) => boolean} */
 const differs = (a, b) => a.digest !== b.digest || a.opaque !== b.opaque
 
+/** @typedef {ReadonlySet<string>} Names one set for all objects that the same names reach */
+
+/** @type {Names} */
+const NOBODY = new Set()
+
 class Groups {
   constructor() {
     /** @type {Map<string, Fingerprint>} */
     this.prints = new Map() // name → fingerprint
-    /** @type {Map<Identity, string | Set<string>>} */
-    this.owners = new Map() // object → the name that reaches it, or a set of names
+    /** @type {Map<Identity, Names>} */
+    this.owners = new Map() // object → the names that reach it
+    /** @type {Map<string, Names>} */
+    this.sets = new Map() // names, sorted and joined → the set of them
+    /** @type {Map<string, { hard: Set<string>, all: Set<string> }>} */
+    this.near = new Map() // name → the names that share with it, and those that share a function, too, once asked for
+    /** @type {Map<string, Map<string, string>>} */
+    this.places = new Map() // the same for where two names share: by the first, then by the other
     /** @type {Map<string, Function>} */
     this.kept = new Map() // digest → the function or class of the program that was bound to its own name
   }
 
   /** @type {(name: string, fp: Fingerprint) => void} */
   put(name, fp) {
-    this.drop(name)
+    const was = this.prints.get(name)
+    const same = was !== undefined && was !== fp && sameNumbers(was.ids, fp.ids) && sameNumbers(was.soft, fp.soft)
+    if (!same) this.drop(name)
     this.prints.set(name, fp)
     if (fp.definition?.name === name && !this.kept.has(fp.digest)) this.kept.set(fp.digest, fp.definition)
+    if (!same) this.move(name, fp, (names) => this.set([...names, name]))
+  }
+
+  // set returns the one set of some names.
+  /** @type {(names: string[]) => Names} */
+  set(names) {
+    const key = names.sort().join('\0')
+    let found = this.sets.get(key)
+    if (found === undefined) this.sets.set(key, found = new Set(names))
+    return found
+  }
+
+  // move changes who reaches the objects of a fingerprint, and forgets what was told of the names that this concerns.
+  /** @type {(name: string, fp: Fingerprint, change: (names: Names) => Names) => void} */
+  move(name, fp, change) {
+    /** @type {Map<Names, Names>} */
+    const changes = new Map()
     for (const ids of [fp.ids, fp.soft]) {
       for (const o of ids.keys()) {
-        const who = this.owners.get(o)
-        if (who === undefined) this.owners.set(o, name)
-        else if (typeof who === 'string') this.owners.set(o, new Set([who, name]))
-        else who.add(name)
+        const who = this.owners.get(o) ?? NOBODY
+        let then = changes.get(who)
+        if (then === undefined) changes.set(who, then = change(who))
+        if (then.size) this.owners.set(o, then)
+        else this.owners.delete(o)
+      }
+    }
+    this.near.delete(name)
+    this.places.delete(name)
+    for (const names of changes.keys()) {
+      for (const n of names) {
+        this.near.delete(n)
+        this.places.get(n)?.delete(name)
       }
     }
   }
@@ -92,32 +131,35 @@ class Groups {
     const fp = this.prints.get(name)
     if (fp === undefined) return
     this.prints.delete(name)
-    for (const ids of [fp.ids, fp.soft]) {
-      for (const o of ids.keys()) {
-        const who = this.owners.get(o)
-        if (who === name) this.owners.delete(o)
-        else if (typeof who === 'object') {
-          who.delete(name)
-          if (who.size === 1) this.owners.set(o, [...who][0])
-        }
-      }
-    }
+    this.move(name, fp, (names) => this.set([...names].filter((n) => n !== name)))
   }
 
   // neighbours returns the names that share a mutable object with a name; with soft, also a function or class.
   /** @type {(name: string, soft?: boolean) => Set<string>} */
   neighbours(name, soft = false) {
+    const fp = this.prints.get(name)
+    if (fp === undefined) return new Set()
+    let found = this.near.get(name)
+    if (found === undefined) {
+      const hard = this.owning(fp.ids)
+      const all = this.owning(fp.soft)
+      for (const n of hard) all.add(n)
+      hard.delete(name)
+      all.delete(name)
+      this.near.set(name, found = { hard, all })
+    }
+    return soft ? found.all : found.hard
+  }
+
+  // owning returns the names that reach one of some objects.
+  /** @type {(ids: Map<Identity, number>) => Set<string>} */
+  owning(ids) {
+    /** @type {Set<Names>} */
+    const sets = new Set()
+    for (const o of ids.keys()) sets.add(this.owners.get(o) ?? NOBODY)
     /** @type {Set<string>} */
     const found = new Set()
-    const fp = this.prints.get(name)
-    if (fp === undefined) return found
-    for (const ids of soft ? [fp.ids, fp.soft] : [fp.ids]) {
-      for (const o of ids.keys()) {
-        const who = this.owners.get(o)
-        if (typeof who === 'object') for (const n of who) found.add(n)
-      }
-    }
-    found.delete(name)
+    for (const names of sets) for (const n of names) found.add(n)
     return found
   }
 
@@ -138,13 +180,51 @@ class Groups {
 
   /** @type {(a: string, b: string) => string} */
   place(a, b) {
-    const x = this.print(a).ids
-    const y = this.print(b).ids
-    const [small, large] = x.size <= y.size ? [x, y] : [y, x]
-    const found = []
-    for (const o of small.keys()) if (large.has(o)) found.push(`${x.get(o)} ${y.get(o)}`)
-    return createHash('sha256').update(found.sort().join('\n')).digest('hex').slice(0, 20)
+    const known = this.places.get(a)?.get(b)
+    if (known !== undefined) return known
+    const digest = place(this.print(a).ids, this.print(b).ids)
+    for (const [x, y] of [[a, b], [b, a]]) {
+      const of = this.places.get(x) ?? new Map()
+      this.places.set(x, of.set(y, digest))
+    }
+    return digest
   }
+}
+
+// place returns a digest of the numbers that objects have in both of two values.
+/** @type {(x: Map<Identity, number>, y: Map<Identity, number>) => string} */
+function place(x, y) {
+  const both = new Int32Array(2 * Math.min(x.size, y.size))
+  let n = 0
+  let sorted = true // what a walk met is in the order of the numbers, unlike what held added
+  for (const [o, i] of x) {
+    const k = y.get(o)
+    if (k === undefined) continue
+    if (n && i <= both[n - 2]) sorted = false
+    both[n++] = i
+    both[n++] = k
+  }
+  const h = createHash('sha256')
+  if (sorted) h.update(both.subarray(0, n))
+  else {
+    /** @type {string[]} */
+    const pairs = []
+    for (let i = 0; i < n; i += 2) pairs.push(`${both[i]} ${both[i + 1]}`)
+    h.update(pairs.sort().join('\n'))
+  }
+  return h.digest('hex').slice(0, 20)
+}
+
+// sameNumbers reports whether the same objects have the same numbers, in the same order.
+/** @type {(a: Map<Identity, number>, b: Map<Identity, number>) => boolean} */
+function sameNumbers(a, b) {
+  if (a.size !== b.size) return false
+  const rest = b.entries()
+  for (const [o, n] of a) {
+    const [p, m] = /** @type {[Identity, number]} */ (rest.next().value)
+    if (o !== p || n !== m) return false
+  }
+  return true
 }
 
 // shared returns the objects that two fingerprints share.

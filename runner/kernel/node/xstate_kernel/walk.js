@@ -63,17 +63,22 @@ const isProgramPrototype = (o) => {
     property(c.value, 'prototype')?.value === o
 }
 
-// outline is how Node shows an object without its elements.
+// outline is how Node shows an object without its elements, but with all other properties.
 /** @type {(v: object) => string} */
 const outline = (v) => inspect(v,
-  { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity, showHidden: false })
+  { maxArrayLength: 0, depth: 0, customInspect: false, breakLength: Infinity, showHidden: true })
+const N = '\\d+'
+const VIEW = new RegExp(`^\\w+\\(${N}\\) (\\[Uint8Array\\] )?` +
+  `\\[ \\.\\.\\. ${N} more items, \\[BYTES_PER_ELEMENT\\]: ${N}, ` +
+  `\\[length\\]: ${N}, \\[byteLength\\]: ${N}, \\[byteOffset\\]: ${N}, \\[buffer\\]: (Shared)?ArrayBuffer ` +
+  `\\{ (maxByteLength: ${N}, )?byteLength: ${N} \\}(, parent: \\[Getter\\], offset: \\[Getter\\])? \\]$`)
 
 // keyed reports whether a view of memory may have properties beside its elements. To list its keys takes a second for
 // ten million.
 /** @type {(v: ArrayBufferView) => boolean} */
 const keyed = (v) => {
   const n = /** @type {Uint8Array} */ (v).length
-  return !(n > MANY) || !/^\w+\(\d+\) (\[Uint8Array\] )?\[ \.\.\. \d+ more items \]$/.test(outline(v))
+  return !(n > MANY) || !VIEW.test(outline(v))
 }
 
 class Walk {
@@ -345,7 +350,8 @@ class Walk {
   /** @type {(v: unknown[], p: object | null, todo: unknown[]) => boolean} */
   array(v, p, todo) {
     const n = v.length
-    const keyed = n <= MANY ? ownKeys(v).length !== n + 1 && this.listed(v) : outline(v) !== `[ ... ${n} more items ]`
+    const keyed = n <= MANY ? ownKeys(v).length !== n + 1 && this.listed(v) :
+      outline(v) !== `[ ... ${n} more items, [length]: ${n} ]`
     if (p === ARRAY && n > 32 && !keyed && this.numbers(v, n)) return true
     this.tag(31)
     this.int(n)

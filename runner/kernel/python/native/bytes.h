@@ -18,7 +18,7 @@ static inline int reserve(Bytes *b, size_t more) { return b->n + more <= b->room
 static inline int add(Bytes *b, const void *data, size_t n)
 {
 	if (reserve(b, n)) return -1;
-	memcpy(b->at + b->n, data, n);
+	if (n) memcpy(b->at + b->n, data, n);
 	b->n += n;
 	return 0;
 }

@@ -35,7 +35,7 @@ enum { MAX_KINDS = 64 };
 typedef struct {
 	PyObject *kind, *names; /* of instances without a __dict__: the names of attributes, by number */
 	size_t size;            /* how many containers */
-	int record;             /* instances are tuples */
+	Py_ssize_t basic;       /* of instances */
 } Group;
 
 /* The members of a level, kind by kind. */
@@ -50,8 +50,10 @@ typedef struct {
 static void members_free(Members *m)
 {
 	if (m->borrowed) m->inner.n = 0;
-	for (size_t g = 0; g < m->n; g++)
-		if (m->groups[g].names) Py_DecRef(m->groups[g].names);
+	for (Group *g = m->groups; g < m->groups + m->n; g++) {
+		if (g->names) Py_DecRef(g->names);
+		Py_DecRef(g->kind);
+	}
 	free_members(&m->inner);
 	free(m->lengths.at);
 }
@@ -121,82 +123,91 @@ static int ask_names(Group *g, PyObject *ask, PyObject *level, long long count)
 	g->names = NULL;
 	if (r == None) { Py_DecRef(r); return 0; }
 	if (r->type == &PyList_Type) g->names = r;
-	else { g->record = 1; Py_DecRef(r); }
+	else Py_DecRef(r);
 	return 1;
 }
 
-static int put_instances(Members *m, Group *g, PyObject *ask, PyObject *level)
+/* Returns the size of instances of a class without what CPython puts before and behind it, or -1. */
+static Py_ssize_t basic_of(PyObject *kind)
 {
-	PyObject *size = PyObject_GetAttr(g->kind, basic_size);
-	if (!size) return -1;
-	Py_ssize_t basic = (Py_ssize_t)PyLong_AsLongLong(size), count = PyList_Size(level);
-	Py_DecRef(size);
+	PyObject *size = PyObject_GetAttr(kind, basic_size);
+	Py_ssize_t n = size ? (Py_ssize_t)PyLong_AsLongLong(size) : -1;
+	if (size) Py_DecRef(size);
+	return n;
+}
+
+/* Asks for the names of the attributes that the instances of a class have. */
+static int find_names(Group *g, PyObject *ask, PyObject *level)
+{
 	Attributes a;
 	int most = 0;
-	for (Py_ssize_t i = 0; i < count; i++) {
+	if ((g->basic = basic_of(g->kind)) < 0) return -1;
+	for (Py_ssize_t i = 0; i < PyList_Size(level); i++) {
 		PyObject *o = PyList_GetItem(level, i);
 		if (o->type != g->kind) continue;
-		if (!attributes_of(o, basic, &a)) return 0;
-		if (put_length(m, a.n)) return -1;
-		for (int k = 0; k < a.n; k++) {
-			int number = a.order[k * a.step];
-			if (number >= most) most = number + 1;
-			if (!a.values[number]) return 0;
-			if (put_of(m, a.values[number])) return -1;
-		}
-	}
-	int got = ask_names(g, ask, level, most);
-	if (got < 1) return got;
-	for (Py_ssize_t i = 0; i < count; i++) {
-		PyObject *o = PyList_GetItem(level, i);
-		if (o->type != g->kind) continue;
-		if (!attributes_of(o, basic, &a)) return 0;
+		if (!attributes_of(o, g->basic, &a)) return 0;
 		for (int k = 0; k < a.n; k++)
-			if (put_of(m, PyList_GetItem(g->names, a.order[k * a.step]))) return -1;
+			if (a.order[k * a.step] >= most) most = a.order[k * a.step] + 1;
 	}
-	m->instances += g->size;
+	return ask_names(g, ask, level, most);
+}
+
+static int put_instance(Members *m, Group *g, PyObject *o, int names)
+{
+	Attributes a;
+	if (!attributes_of(o, g->basic, &a)) return 0;
+	if (!names && put_length(m, a.n)) return -1;
+	for (int k = 0; k < a.n; k++) {
+		int number = a.order[k * a.step];
+		if (!a.values[number] || number >= PyList_Size(g->names)) return 0;
+		if (put_of(m, names ? PyList_GetItem(g->names, number) : a.values[number])) return -1;
+	}
 	return 1;
+}
+
+/* Puts what a container holds: of dicts and instances first the values of all, then the keys of all. */
+static int put_container(Members *m, Group *g, PyObject *o, int keys)
+{
+	if (g->names) return put_instance(m, g, o, keys);
+	if (g->kind == &PyDict_Type) return (!keys && put_length(m, PyDict_Size(o))) || put_dict(m, o, keys) ? -1 : 1;
+	return !keys && put_items(m, o, g->kind == &PyList_Type) ? -1 : 1;
 }
 
 /* Returns 1 if it has them, 0 if Python has to look, and -1 on an error. ask(type, level, count) returns a list of at
-   least so many names of attributes of a class, or True for a class of tuples, or None; it is asked with -1 first. Without it, the members are borrowed. */
+   least so many names of attributes of a class, or True for a class of tuples, or None; it is asked with -1 first.
+   Without it, the members are borrowed. Once all is asked, no code of Python runs until all members are there: another
+   thread of the program may change the containers, and what they are. */
 static int gather(Members *m, PyObject *level, PyObject *ask)
 {
-	Py_ssize_t count = PyList_Size(level);
+	Py_ssize_t count = PyList_Size(level), found = 0;
 	memset(m, 0, sizeof *m);
 	m->borrowed = !ask;
 	for (Py_ssize_t i = 0; i < count; i++) {
 		PyObject *type = PyList_GetItem(level, i)->type;
 		size_t g = 0;
 		while (g < m->n && m->groups[g].kind != type) g++;
-		if (g == m->n) {
-			if (g == MAX_KINDS) return 0;
-			m->groups[m->n++].kind = type;
-		}
-		m->groups[g].size++;
+		if (g < m->n) continue;
+		if (g == MAX_KINDS) return 0;
+		Py_IncRef(type); /* a thread may give the objects another */
+		m->groups[m->n++].kind = type;
 	}
 	for (Group *g = m->groups; g < m->groups + m->n; g++) {
 		if (g->kind == &PyList_Type || g->kind == &PyTuple_Type || g->kind == &PyDict_Type) continue;
 		int got = ask ? ask_names(g, ask, level, -1) : 0;
+		if (got == 1 && g->names) got = find_names(g, ask, level);
 		if (got < 1) return got;
 	}
 	for (Group *g = m->groups; g < m->groups + m->n; g++) {
-		if (g->names) {
-			int got = put_instances(m, g, ask, level);
-			if (got < 1) return got;
-			continue;
-		}
-		for (Py_ssize_t i = 0; i < count; i++) {
-			PyObject *o = PyList_GetItem(level, i);
-			if (o->type != g->kind) continue;
-			if (g->kind == &PyDict_Type ? put_length(m, PyDict_Size(o)) || put_dict(m, o, 0)
-				: put_items(m, o, g->kind == &PyList_Type))
-				return -1;
-		}
-		for (Py_ssize_t i = 0; g->kind == &PyDict_Type && i < count; i++) {
-			PyObject *o = PyList_GetItem(level, i);
-			if (o->type == g->kind && put_dict(m, o, 1)) return -1;
-		}
+		for (int keys = 0; keys < 2; keys++)
+			for (Py_ssize_t i = 0; i < count; i++) {
+				PyObject *o = PyList_GetItem(level, i);
+				if (o->type != g->kind) continue;
+				int got = put_container(m, g, o, keys);
+				if (got < 1) return got;
+				g->size += !keys;
+			}
+		found += (Py_ssize_t)g->size;
+		m->instances += g->names ? g->size : 0;
 	}
-	return 1;
+	return found == count;
 }

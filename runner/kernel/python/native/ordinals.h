@@ -97,12 +97,17 @@ static void ordinals_free(Ordinals *t)
 
 static Py_ssize_t ordinals_len(Ordinals *t) { return (Py_ssize_t)t->n; }
 
+static inline int64_t place(Ordinals *t, int64_t n)
+{
+	return t->shared[n] == INVERTED ? ~find(t, ~t->ids[n]) : n;
+}
+
 static PyObject *ordinals_item(Ordinals *t, PyObject *o)
 {
 	int64_t id, n;
 	if (id_from(o, &id)) return NULL;
 	if ((n = find(t, id)) < 0) { PyErr_SetObject(PyExc_KeyError, o); return NULL; }
-	return PyLong_FromLongLong(n);
+	return PyLong_FromLongLong(place(t, n));
 }
 
 static int ordinals_contains(Ordinals *t, PyObject *o)
@@ -215,11 +220,6 @@ static PyObject *ordinals_share(Ordinals *t, PyObject *o)
 		t->sharing++;
 	}
 	return PyBool_FromLong(n >= 0);
-}
-
-static inline int64_t place(Ordinals *t, int64_t n)
-{
-	return t->shared[n] == INVERTED ? ~find(t, ~t->ids[n]) : n;
 }
 
 static PyObject *ordinals_sharing(Ordinals *t, PyObject *unused) { return PyLong_FromLongLong((long long)t->sharing); }

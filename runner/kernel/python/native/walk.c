@@ -87,7 +87,7 @@ static int write_set(Walk *w, Set *s)
 }
 
 /* sets(put, atoms, grow, seen, temps, stack): writes the sets at the end of a stack, as far as they hold texts, integers
-   and the like, and takes them from it. Returns how many. */
+   and the like, and takes them from it. Returns how many, and how many of them it met for the first time. */
 static PyObject *sets(PyObject *self, PyObject *args)
 {
 	Walk w = {0};
@@ -95,7 +95,7 @@ static PyObject *sets(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "OOOOOO", &w.put, &w.atoms, &w.grow, &seen_, &temps, &stack)) return NULL;
 	Ordinals *seen = ordinals_of(seen_);
 	if (!seen) return NULL;
-	Py_ssize_t n = PyList_Size(stack), end = n;
+	Py_ssize_t n = PyList_Size(stack), end = n, new = 0;
 	int got = 1;
 	for (; n > 0 && got == 1; n--) {
 		PyObject *o = PyList_GetItem(stack, n - 1);
@@ -113,10 +113,11 @@ static PyObject *sets(PyObject *self, PyObject *args)
 		if ((got = write_set(&w, (Set *)o)) < 1) break;
 		int shared = is_shared(id, temps);
 		got = shared < 0 || put_new(seen, id, shared) ? -1 : 1;
+		new++;
 	}
 	if (got >= 0 && flush(&w)) got = -1;
 	free(w.out.at);
-	return got < 0 || PyList_SetSlice(stack, n, end, NULL) ? NULL : PyLong_FromLongLong(end - n);
+	return got < 0 || PyList_SetSlice(stack, n, end, NULL) ? NULL : Py_BuildValue("(nn)", end - n, new);
 }
 
 typedef struct { PyObject head; Members members; } Held;
@@ -141,22 +142,19 @@ static PyObject *same(PyObject *self, PyObject *args)
 	if (o->type != held_type) { PyErr_SetString(PyExc_TypeError, "not Held"); return NULL; }
 	Members *was = &((Held *)o)->members, m;
 	int got = gather(&m, level, NULL), found = -1;
-	if (got == 1 && (m.lengths.n != was->lengths.n || memcmp(m.lengths.at, was->lengths.at, m.lengths.n))) found = 0;
-	else if (got == 1 && m.inner.n == was->inner.n && !memcmp(m.inner.at, was->inner.at, m.inner.n * sizeof *m.inner.at))
+	if (got == 1 && (m.lengths.n != was->lengths.n ||
+		(m.lengths.n && memcmp(m.lengths.at, was->lengths.at, m.lengths.n))))
+		found = 0;
+	else if (got == 1 && m.inner.n == was->inner.n &&
+		(!m.inner.n || !memcmp(m.inner.at, was->inner.at, m.inner.n * sizeof *m.inner.at)))
 		found = 1;
 	members_free(&m);
 	return got < 0 ? NULL : PyLong_FromLongLong(found);
 }
 
-/* The types of members in the order in which they come first, and what stands for each: see graph. */
-typedef struct { PyObject *types[MAX_KINDS]; uint8_t codes[MAX_KINDS]; size_t n; } Kinds;
-
-static inline size_t kind_of(Kinds *k, PyObject *type)
-{
-	size_t i = 0;
-	while (i < k->n && k->types[i] != type) i++;
-	return i;
-}
+/* The types of members in the order in which they come first, and what stands for each: see graph. of has for each
+   member the number of its type. */
+typedef struct { PyObject *types[MAX_KINDS]; uint8_t codes[MAX_KINDS]; size_t n; Bytes of; } Kinds;
 
 /* Asks Python for the codes of types that are not known here. Returns 1, 0 if Python has to write the level, or -1. */
 static int ask_codes(Kinds *k, PyObject *codes_of)
@@ -242,7 +240,7 @@ static PyObject *write_level(Walk *w, Members *m, Kinds *kinds, Ordinals *seen, 
 	int bad = 0;
 	for (size_t i = 0; i < m->inner.n && !bad; i++) {
 		PyObject *o = m->inner.at[i];
-		uint8_t code = kinds->codes[kind_of(kinds, o->type)];
+		uint8_t code = kinds->codes[(uint8_t)kinds->of.at[i]];
 		bad = add(&b, &code, 1) || (code == 5 ? PyList_Append(others, o) : put_object(code ? &found : &some, o));
 	}
 	bad = bad || put(w, b.at, b.n) || (plain && write_atoms(w, some.at, some.n));
@@ -256,12 +254,15 @@ static PyObject *write_level(Walk *w, Members *m, Kinds *kinds, Ordinals *seen, 
 /* Returns 1 and the kinds of the members, 0 if Python has to write them, or -1. */
 static int kinds_of(Kinds *kinds, Members *m, PyObject *codes_of)
 {
+	if (reserve(&kinds->of, m->inner.n)) return -1;
 	for (size_t i = 0; i < m->inner.n; i++) {
 		PyObject *o = m->inner.at[i];
+		size_t k = 0;
 		if (is_nan(o)) return 0;
-		if (kind_of(kinds, o->type) < kinds->n) continue;
-		if (kinds->n == MAX_KINDS) return 0;
-		kinds->types[kinds->n++] = o->type;
+		while (k < kinds->n && kinds->types[k] != o->type) k++;
+		if (k == MAX_KINDS) return 0;
+		if (k == kinds->n) kinds->types[kinds->n++] = o->type;
+		kinds->of.at[kinds->of.n++] = (char)k;
 	}
 	return ask_codes(kinds, codes_of);
 }
@@ -285,6 +286,7 @@ static PyObject *level(PyObject *self, PyObject *args)
 	if (got == 1) got = kinds_of(&kinds, &m, codes_of);
 	if (got != 1) {
 		members_free(&m);
+		free(kinds.of.at);
 		return got == 0 ? none() : NULL;
 	}
 	w.grown = (long long)weight * (long long)m.instances;
@@ -301,6 +303,7 @@ static PyObject *level(PyObject *self, PyObject *args)
 	if (next) Py_DecRef(next);
 	if (held) Py_DecRef(held);
 	members_free(&m);
+	free(kinds.of.at);
 	free(w.out.at);
 	return result;
 }

@@ -132,6 +132,7 @@ for i in range(20_000):
     if i % 11 == 0:
         del o.a
     many["instances"].append(o)
+vars(many["instances"][100])  # its level is one of Python's
 many["sets"] = [{i, str(i), i * i} for i in range(20_000)]
 many["large set"] = {f"t{i}" for i in range(300_000)}
 many["shared"] = {"a": many["records"], "b": many["records"][::2]}

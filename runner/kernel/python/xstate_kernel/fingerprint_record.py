@@ -69,7 +69,7 @@ class Fingerprint:
         return found
 
     def settle(self):
-        """Takes the ordinals into the places."""
+        """Takes the ordinals into the places. It is for a fingerprint that is in no index."""
         if self.ordinals is not None:
             self.places = {**self.ordinals.places(), **self.places}
             self.ordinals = None
@@ -77,12 +77,7 @@ class Fingerprint:
     @property
     def ids(self):
         """Id of a mutable object → its place. Where there are many, that takes time."""
-        self.settle()
-        return self.places
-
-    @ids.setter
-    def ids(self, places):
-        self.places, self.ordinals = places, None
+        return self.places if self.ordinals is None else {**self.ordinals.places(), **self.places}
 
     def shares(self):
         """Reports whether the value reaches an object that others may share and change."""
@@ -109,13 +104,12 @@ class Fingerprint:
 
     def same_places(self, was):
         """Reports whether the same objects are at the same places."""
-        if self.ordinals is not None and was.ordinals is not None:
-            if not self.ordinals.same(was.ordinals):
-                return False
-        elif self.ordinals is not was.ordinals:
-            self.settle()
-            was.settle()
-        return self.places == was.places or _of_objects(self.places) == _of_objects(was.places)
+        now, then = self.places, was.places
+        if self.ordinals is not was.ordinals and (
+            self.ordinals is None or was.ordinals is None or not self.ordinals.same(was.ordinals)
+        ):  # where C walked a level now, and Python then, other objects are in the ordinals
+            now, then = self.ids, was.ids
+        return now == then or _of_objects(now) == _of_objects(then)
 
 
 def _of_objects(ids):

@@ -10,6 +10,9 @@ import sys
 import time
 import types
 import warnings
+from gc import disable as _stop_collecting
+from gc import enable as _collect
+from gc import isenabled as _collects
 
 from xstate_kernel import original as __builtins__
 
@@ -271,6 +274,8 @@ class NodeRun:
         """Computes digests of what the node bound or may have changed."""
         printer, see = self.kernel.printer, self.observation
         parts = self.bindings.parts(self.changed, self.modules.others)
+        collects = _collects()
+        _stop_collecting()  # what a walk makes would have all objects of the program looked at again and again
         printer.begin()
         self.kernel.groups.checked.clear()
         try:
@@ -283,6 +288,8 @@ class NodeRun:
             see.unparked, see.classes = self.writes.obsolete()
         finally:
             printer.end()
+            if collects:
+                _collect()
         see.altered = sorted(altered | {"*"} if self.modules.lists_subclasses else altered)
         see.absent = sorted(n for n in self.reads if n not in self.start and n not in SPECIAL)
 

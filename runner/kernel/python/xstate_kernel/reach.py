@@ -28,6 +28,7 @@ class Reach:
 
     def run(self, root):
         fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
+        fp.settle()
         # frames have the builtins
         seen, level, keep = {id(root), id(None), id(self.owner.namespace), id(vars(builtins))}, [root], []
         owned = adapters.shared_internals()
@@ -42,11 +43,11 @@ class Reach:
             found = dict(zip(map(id, inner), inner))
             for i in known.keys() & found.keys():
                 self.absorb(known[i])
-                seen |= known[i].ids.keys()
+                seen |= known[i].places.keys()
             level = [o for i, o in found.items() if i not in seen and i not in owned]
             seen.update(map(id, level))
-        for i in fp.soft.keys() & fp.ids.keys():  # the value itself is a function or class
-            del fp.ids[i]
+        for i in fp.soft.keys() & fp.places.keys():  # the value itself is a function or class
+            del fp.places[i]
         fp.partial = bool(level) or _hides(type(root))
         if fp.partial:
             fp.handles.add(handles.ANY)
@@ -67,10 +68,10 @@ class Reach:
             or issubclass(kind, types.ModuleType)
             or (not issubclass(kind, NO_ALIAS) and kind is not object and kind not in IMMUTABLE_TYPES)
         ):
-            self.fp.ids.update(dict.fromkeys(map(id, group), "x"))
+            self.fp.places.update(dict.fromkeys(map(id, group), "x"))
         handles.note(self.fp, kind, group)
         if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
-            self.fp.ids[id(_CONNECTED)] = "n"
+            self.fp.places[id(_CONNECTED)] = "n"
         if kind is types.FunctionType:
             return self.functions(group)
         if issubclass(kind, type):
@@ -120,7 +121,7 @@ class Reach:
         """Reuses the earlier result for an object that the walk reaches: a figure refers to all of its axes, and an
         axes to its figure."""
         fp = self.fp
-        fp.ids = {**dict.fromkeys(other.ids, "x"), **fp.ids}
+        fp.places = {**dict.fromkeys(other.places, "x"), **fp.places}
         fp.soft.update(other.soft)
         fp.handles |= other.handles
         fp.deps |= other.deps

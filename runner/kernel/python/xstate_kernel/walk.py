@@ -65,9 +65,10 @@ class Walk(Containers):
         stack = self.stack
         while stack:
             if type(stack[-1]) is set and native.sets and sets.readable():
-                written = native.sets(self.put, self.bulk, self.grow, self.seen, self.temps or None, stack)
-                if written:
+                written, new = native.sets(self.put, self.bulk, self.grow, self.seen, self.temps or None, stack)
+                if new:
                     self.fp.sets, self.levels = True, None
+                if written:
                     continue
             o = stack.pop()
             t = type(o)
@@ -263,7 +264,7 @@ class Walk(Containers):
         sub.run(o)
         for i, place in sub.fp.ids.items():
             ids.setdefault(i, f"p{place}")
-        sub.fp.ids = {}
+        sub.fp.places, sub.fp.ordinals = {}, None
         self.put(sub.h.digest())
         self.absorb(sub.fp)
 

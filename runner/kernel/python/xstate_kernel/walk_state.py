@@ -51,7 +51,11 @@ class WalkState:
     def own(self, o):
         if self.levels:
             self.levels = None  # what changes, and is no container of graph
-        if id(o) not in self.temps and not self.seen.share(id(o)):
+        if id(o) in self.temps:
+            return
+        if self.seen.share(id(o)):
+            self.fp.places.pop(id(o), None)
+        else:
             self.fp.places[id(o)] = self.seen.get(id(o), 0)
 
     def fold(self):

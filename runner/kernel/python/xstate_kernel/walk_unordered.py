@@ -250,7 +250,8 @@ class Unordered(Code):
                 if self.seen.get(i, 0) >= self.tied:
                     where.setdefault(self.seen[i], []).append((u.colour, k))
         where = {n: int.from_bytes(_digest(sorted(found))[:6], "big") for n, found in where.items()}
-        for ids in (self.fp.ids, self.fp.copied):
+        self.fp.settle()
+        for ids in (self.fp.places, self.fp.copied):
             for i, place in ids.items():
                 if type(place) is int:
                     ids[i] = where.get(place, place) if place >= 0 else ~where.get(~place, ~place)

@@ -187,7 +187,7 @@ class NumPy(Adapter):
             for a in group:
                 root = root_of(a)
                 if id(root) not in shared:
-                    fp.ids[~id(root)] = "x"
+                    fp.places[~id(root)] = "x"
                 yield from a.ravel().tolist() if a.dtype.hasobject else ()
                 yield a.base
 
