@@ -25,7 +25,7 @@ type CreditRow struct {
 	Patches             int           // edits made
 	Broken, Fixed       int           // blocks that failed, or no longer failed, in the run that followed
 	Caused              time.Duration // spent executing because of its edits
-	Saved               time.Duration // recorded cost of what was reused when its edits were run
+	Saved               time.Duration // recorded cost of what was reused when its edits ran, less that of the engine
 	TokensIn, TokensOut int64
 	Cost                state.Dollars
 
@@ -248,19 +248,16 @@ func (x *charging) calls(ctx context.Context, n state.StepNumber) (err error) {
 	return nil
 }
 
-// share divides time among the pending edits. Without any, the time counts for whoever ran the program.
+// share divides time, which is negative where the engine lost some, among the pending edits. Without any, the time
+// counts for whoever ran the program.
 func (x *charging) share(d time.Duration) {
 	n := time.Duration(len(x.pending))
 	if n == 0 {
 		x.row(x.run.Origin).Saved += d
 		return
 	}
-	for i := range x.pending {
-		part := d / n
-		if time.Duration(i) < d%n {
-			part++
-		}
-		x.row(x.pending[i].Origin).Saved += part
+	for i := range n {
+		x.row(x.pending[i].Origin).Saved += d*(i+1)/n - d*i/n // whose sum is d
 	}
 }
 
