@@ -27,15 +27,44 @@ static PyObject *atoms(PyObject *self, PyObject *args)
 	return bad ? NULL : PyBool_FromLong(done);
 }
 
-/* flat(put, atoms, grow, tag, container): writes a container that holds atoms alone. Returns whether it did. */
+/* What containers hold, and held: see same. */
+typedef struct { PyObject head; Members members; } Held;
+static PyObject *held_type;
+
+static void held_free(Held *h)
+{
+	PyObject *type = h->head.type;
+	members_free(&h->members);
+	PyObject_Free(h);
+	Py_DecRef(type);
+}
+
+static PyType_Slot held_slots[] = {{TP_DEALLOC, held_free}, {0}};
+static PyType_Spec held_spec = {"xstate_kernel._native.Held", sizeof(Held), 0, 0, held_slots};
+
+/* Takes the members. */
+static PyObject *hold_members(Members *m)
+{
+	PyObject *held = PyType_GenericAlloc(held_type, 0);
+	if (held) {
+		((Held *)held)->members = *m;
+		memset(m, 0, sizeof *m);
+	}
+	return held;
+}
+
+/* flat(put, atoms, grow, tag, container, hold): writes a container that holds atoms alone. Returns whether it did, or
+   what the container holds, if that is asked for. */
 static PyObject *flat(PyObject *self, PyObject *args)
 {
 	Walk w = {0};
 	PyObject *tag, *o;
-	if (!PyArg_ParseTuple(args, "OOOOO", &w.put, &w.atoms, &w.grow, &tag, &o)) return NULL;
+	int hold;
+	if (!PyArg_ParseTuple(args, "OOOOOp", &w.put, &w.atoms, &w.grow, &tag, &o, &hold)) return NULL;
 	Members m = {0};
 	int dict = o->type == &PyDict_Type, done = 0;
-	int bad = dict ? put_dict(&m, o, 0) || put_dict(&m, o, 1) : put_items(&m, o, o->type == &PyList_Type);
+	int bad = dict ? put_length(&m, PyDict_Size(o)) || put_dict(&m, o, 0) || put_dict(&m, o, 1)
+		: put_items(&m, o, o->type == &PyList_Type);
 	if (!bad && (done = plain_atoms(&m.inner))) {
 		char number[24];
 		size_t at = sizeof number, v = dict ? m.inner.n / 2 : m.inner.n;
@@ -45,9 +74,10 @@ static PyObject *flat(PyObject *self, PyObject *args)
 		bad = add_object(&w.out, tag) || put(&w, number + at, sizeof number - at) ||
 			write_atoms(&w, m.inner.at, m.inner.n) || flush(&w);
 	}
+	PyObject *result = bad ? NULL : done && hold ? hold_members(&m) : PyBool_FromLong(done);
 	members_free(&m);
 	free(w.out.at);
-	return bad ? NULL : PyBool_FromLong(done);
+	return result;
 }
 
 /* ---- Sets: see sets.py, which tests this layout ---- */
@@ -119,20 +149,6 @@ static PyObject *sets(PyObject *self, PyObject *args)
 	free(w.out.at);
 	return got < 0 || PyList_SetSlice(stack, n, end, NULL) ? NULL : Py_BuildValue("(nn)", end - n, new);
 }
-
-typedef struct { PyObject head; Members members; } Held;
-static PyObject *held_type;
-
-static void held_free(Held *h)
-{
-	PyObject *type = h->head.type;
-	members_free(&h->members);
-	PyObject_Free(h);
-	Py_DecRef(type);
-}
-
-static PyType_Slot held_slots[] = {{TP_DEALLOC, held_free}, {0}};
-static PyType_Spec held_spec = {"xstate_kernel._native.Held", sizeof(Held), 0, 0, held_slots};
 
 /* same(level, held): 1 if the containers of a level hold what they held, 0 if they hold more or fewer, else -1. */
 static PyObject *same(PyObject *self, PyObject *args)
@@ -292,14 +308,8 @@ static PyObject *level(PyObject *self, PyObject *args)
 	w.grown = (long long)weight * (long long)m.instances;
 	if (!put_inverted(seen, &m, list) && !write_lengths(&w, &m))
 		next = write_level(&w, &m, &kinds, seen, temps, others, &repeated);
-	if (next && !flush(&w)) {
-		if (hold && (held = PyType_GenericAlloc(held_type, 0))) {
-			((Held *)held)->members = m;
-			memset(&m, 0, sizeof m);
-		}
-		if (!hold || held)
-			result = Py_BuildValue("(OOO)", next, repeated ? &_Py_TrueStruct : None, held ? held : None);
-	}
+	if (next && !flush(&w) && (!hold || (held = hold_members(&m))))
+		result = Py_BuildValue("(OOO)", next, repeated ? &_Py_TrueStruct : None, held ? held : None);
 	if (next) Py_DecRef(next);
 	if (held) Py_DecRef(held);
 	members_free(&m);

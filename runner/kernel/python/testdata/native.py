@@ -109,10 +109,11 @@ def value(depth, made):
 
 def told(v):
     fp = printer.of(v)
-    same = printer.compare(v, fp)
+    if printer.compare(v, fp) is False:  # None: only another walk tells, which C says less often
+        sys.exit("%r counts as changed" % (v,))
     # An instance has a __dict__ or not, as Python or C looks at it: that of one is no object of its own.
     ids = {i: place for i, place in fp.ids.items() if type(place) is not int or place >= 0 or i < 0}
-    return (fp.digest, fp.opaque, fp.size, fp.nan, fp.sets, sorted(fp.soft), sorted(ids.items(), key=str), same)
+    return (fp.digest, fp.opaque, fp.size, fp.nan, fp.sets, sorted(fp.soft), sorted(ids.items(), key=str))
 
 
 many = {

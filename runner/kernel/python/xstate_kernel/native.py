@@ -9,7 +9,7 @@ except ImportError:
     _found = None
 Ordinals = getattr(_found, "Ordinals", None)
 atoms = getattr(_found, "atoms", None)  # (put, bulk, grow, list): writes atoms, and returns whether they were
-flat = getattr(_found, "flat", None)  # (put, bulk, grow, tag, container): the same for what a container holds
+flat = getattr(_found, "flat", None)  # the same for what a container holds, see Containers.flat
 sets = getattr(_found, "sets", None)  # writes sets at the end of the stack, and returns how many, see Walk.drain
 level = getattr(_found, "level", None)  # one round of Containers.graph
 same = getattr(_found, "same", None)  # (level, held): 1, 0 or -1, see Fingerprinter.compare

@@ -19,6 +19,7 @@ _DEEP = 16  # levels
 # Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes.
 _BULK, _LARGE = 1 << 16, 1 << 24
 _FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
+_KEPT = 1000  # atoms of a container that are held, to see that they are the same: fewer are written as quickly
 _INSTANCE = 500  # bytes that pickle in the time that an instance takes
 # Kinds in graph: atoms have 0, dates and times the next, classes from _FIRST on.
 _TIMES = {kind: 1 + n for n, kind in enumerate(("date", "datetime", "time", "timedelta"))}
@@ -90,7 +91,7 @@ class Containers(Unordered):
             if self.mark(o):
                 return
             self.own(o)
-        if native.flat and native.flat(self.put, self.bulk, self.grow, tag, o):
+        if self.flat(tag, o):
             return
         kinds = list(map(type, o))
         if atoms.among(kinds) <= ATOMS:
@@ -99,6 +100,15 @@ class Containers(Unordered):
             return
         self.put(tag)
         self.graph(o)
+
+    def flat(self, tag, o):
+        """Writes a container, if it holds atoms alone and there is a walk in C. Returns whether it did."""
+        if not native.flat:
+            return False
+        held = native.flat(self.put, self.bulk, self.grow, tag, o, self.levels == [] and len(o) >= _KEPT)
+        if type(held) is not bool:
+            self.levels.append((None, held, []))
+        return held is not False
 
     def list(self, o):
         self.seq(o, b"l", True)
@@ -110,7 +120,7 @@ class Containers(Unordered):
         if self.mark(o):
             return
         self.own(o)
-        if native.flat and native.flat(self.put, self.bulk, self.grow, b"d", o):
+        if self.flat(b"d", o):
             return
         kinds = [*map(type, o.values()), *map(type, o)]
         if atoms.among(kinds) <= ATOMS:
