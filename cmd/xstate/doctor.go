@@ -165,19 +165,17 @@ func (a *app) printDoctor(d api.Doctor) {
 	if d.Why != "" {
 		observed += ": " + d.Why
 	}
+	landlock := yes(d.Landlock > 0, "Linux 5.13 and later have it")
+	if d.Landlock > 0 {
+		landlock = fmt.Sprintf("version %d", d.Landlock)
+	}
 	rows := [][]string{
 		{"observation", observed},
 		{"walk of values", d.Walk},
-		{"Landlock", yes(d.Landlock > 0, "Linux 5.13 and later have it")},
+		{"Landlock", landlock},
 		{"namespaces", yes(d.Namespaces, "this user may not make them")},
 		{"sockets of programs", yes(d.Sockets, "the system denies pidfd_getfd")},
-		{"bwrap", yes(d.Bubblewrap != "", "it is not on the path")},
-	}
-	if d.Landlock > 0 {
-		rows[2][1] = fmt.Sprintf("version %d", d.Landlock)
-	}
-	if d.Bubblewrap != "" {
-		rows[5][1] = d.Bubblewrap
+		{"bwrap", cmp.Or(d.Bubblewrap, yes(false, "it is not on the path"))},
 	}
 	for _, l := range d.Levels {
 		text := "enforces files, network, environment and limits"

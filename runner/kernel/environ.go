@@ -2,8 +2,10 @@ package kernel
 
 import (
 	"cmp"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/internal/parents"
@@ -54,3 +56,10 @@ func LookPath(name, path string, written ...string) (string, error) {
 	}
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
+
+// debugged are the words of XSTATE_DEBUG, separated by commas.
+var debugged = strings.Split(os.Getenv("XSTATE_DEBUG"), ",")
+
+// Debugged reports whether XSTATE_DEBUG has a word: "key" prints the text that is hashed into keys, "kernel" requests
+// to the kernel, and "walk" leaves the walk of package python in Python.
+func Debugged(word string) bool { return slices.Contains(debugged, word) }

@@ -46,7 +46,7 @@ type CreditBy struct {
 // Some executions have no edit: --fresh, a retried failure, a value that was not stored. They are charged to whoever
 // ran the program. A row without names holds what changes outside of the program caused, and what edits of several
 // authors caused together. The saved time of a run is shared equally among the edits that it ran. Without an edit it
-// counts for whoever ran the program.
+// counts for the origin of the run.
 func (h *History) Credit(ctx context.Context, n state.StepNumber, by CreditBy) (*Credit, error) {
 	if by == (CreditBy{}) {
 		by = CreditBy{Agent: true, Model: true}
@@ -249,7 +249,7 @@ func (x *charging) calls(ctx context.Context, n state.StepNumber) (err error) {
 }
 
 // share divides time, which is negative where the engine lost some, among the pending edits. Without any, the time
-// counts for whoever ran the program.
+// counts for the origin of the run.
 func (x *charging) share(d time.Duration) {
 	n := time.Duration(len(x.pending))
 	if n == 0 {

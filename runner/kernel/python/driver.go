@@ -125,7 +125,7 @@ func installDriverIn(dir string) (string, error) {
 func Walk() string {
 	compiler := Compiler()
 	switch cache := kernel.UserCache(); {
-	case switchedOff():
+	case kernel.Debugged("walk"):
 		return "Python: by XSTATE_DEBUG"
 	case compiler == "":
 		return "Python: there is no C compiler in " + strings.Join(compilerPaths, ", ")

@@ -3,15 +3,14 @@ package python
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
 // The folder native has the loops of the driver's walk in C, which take a tenth of the time. They are compiled once for
@@ -31,7 +30,7 @@ var compilerPaths = []string{"/usr/bin/cc", "/usr/local/bin/cc", "/usr/bin/gcc",
 
 // Compiler returns the compiler of the system that compiles the walk, or "" where it is in Python.
 var Compiler = sync.OnceValue(func() string {
-	if runtime.GOOS != "linux" || switchedOff() {
+	if runtime.GOOS != "linux" || kernel.Debugged("walk") {
 		return ""
 	}
 	for _, path := range compilerPaths {
@@ -41,10 +40,6 @@ var Compiler = sync.OnceValue(func() string {
 	}
 	return ""
 })
-
-func switchedOff() bool {
-	return slices.Contains(strings.Split(os.Getenv("XSTATE_DEBUG"), ","), "walk")
-}
 
 func isFile(path string) bool {
 	info, err := os.Stat(path)
@@ -58,15 +53,8 @@ const compileTime = time.Minute
 func compileNative(compiler, target, scratch string) bool {
 	source := filepath.Join(scratch, "native")
 	defer os.RemoveAll(source)
-	files, err := nativeSource.ReadDir("native")
-	if err != nil || os.Mkdir(source, 0o700) != nil {
+	if os.CopyFS(scratch, nativeSource) != nil {
 		return false
-	}
-	for _, f := range files {
-		data, err := fs.ReadFile(nativeSource, "native/"+f.Name())
-		if err != nil || os.WriteFile(filepath.Join(source, f.Name()), data, 0o600) != nil {
-			return false
-		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), compileTime)
 	defer cancel()

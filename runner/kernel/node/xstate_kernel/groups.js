@@ -49,7 +49,7 @@ const differs = (a, b) => a.digest !== b.digest || a.opaque !== b.opaque
 /** @typedef {ReadonlySet<string>} Names one set for all objects that the same names reach */
 
 /** @type {Names} */
-const NOBODY = new Set()
+const NO_NAMES = new Set()
 
 class Groups {
   constructor() {
@@ -93,7 +93,7 @@ class Groups {
     const changes = new Map()
     for (const ids of [fp.ids, fp.soft]) {
       for (const o of ids.keys()) {
-        const who = this.owners.get(o) ?? NOBODY
+        const who = this.owners.get(o) ?? NO_NAMES
         let then = changes.get(who)
         if (then === undefined) changes.set(who, then = change(who))
         if (then.size) this.owners.set(o, then)
@@ -156,7 +156,7 @@ class Groups {
   owning(ids) {
     /** @type {Set<Names>} */
     const sets = new Set()
-    for (const o of ids.keys()) sets.add(this.owners.get(o) ?? NOBODY)
+    for (const o of ids.keys()) sets.add(this.owners.get(o) ?? NO_NAMES)
     /** @type {Set<string>} */
     const found = new Set()
     for (const names of sets) for (const n of names) found.add(n)

@@ -1,13 +1,17 @@
 /* Atoms: see atoms.py in xstate_kernel. */
 
-enum { OTHER_KIND, TEXT, NUMBER, REST }; /* of atoms */
 static unsigned ascii; /* the bit that says so, in the word behind a string's hash; 0: none is known */
+
+/* Whether equal atoms of a type have one hash wherever they are: no NaN is among them. */
+static inline int steady(PyObject *type)
+{
+	return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyBytes_Type || type == &PyBool_Type ||
+		type == NONE_TYPE;
+}
 
 static inline int atom(PyObject *type)
 {
-	if (type == &PyUnicode_Type) return TEXT;
-	if (type == &PyLong_Type || type == &PyFloat_Type) return NUMBER;
-	return type == &PyBool_Type || type == NONE_TYPE || type == &PyBytes_Type || type == &PyComplex_Type ? REST : OTHER_KIND;
+	return steady(type) || type == &PyFloat_Type || type == &PyComplex_Type;
 }
 
 /* A walk in Python: what it writes to, and what is still to be written. */
@@ -114,14 +118,9 @@ static int write_texts(Walk *w, PyObject **items, size_t n, Bytes *text, Bytes *
 		if ((i && add(text, "", 1)) || add_text(text, items[i])) return -1;
 	size_t zeros = 0;
 	for (char *p = text->at, *end = p + text->n; p && (p = memchr(p, 0, (size_t)(end - p))); p++) zeros++;
-	char numbers[48];
-	size_t at = sizeof numbers, v;
-	numbers[--at] = ',';
-	for (v = text->n; v || numbers[at] == ','; v /= 10) numbers[--at] = (char)('0' + v % 10);
-	numbers[--at] = ',';
-	for (v = n; v || numbers[at] == ','; v /= 10) numbers[--at] = (char)('0' + v % 10);
-	numbers[--at] = 'T';
-	if (add(head, numbers + at, sizeof numbers - at)) return -1;
+	if (add(head, "T", 1) || add_decimal(head, n) || add(head, ",", 1) || add_decimal(head, text->n) ||
+		add(head, ",", 1))
+		return -1;
 	if (zeros >= n) {
 		if (add_tagged(head, '[', (int32_t)n)) return -1;
 		for (size_t i = 0; i < n; i++)

@@ -31,3 +31,12 @@ static inline int add_tagged(Bytes *b, char tag, int32_t v)
 	b->n += 5;
 	return 0;
 }
+
+/* Adds a number in decimal. */
+static int add_decimal(Bytes *b, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+	do digits[--at] = (char)('0' + v % 10); while (v /= 10);
+	return add(b, digits + at, sizeof digits - at);
+}

@@ -20,13 +20,12 @@ enum { TP_DEALLOC = 52, TP_METHODS = 64, TP_NEW = 65, SQ_CONTAINS = 41, MP_LENGT
 
 extern PyObject PyLong_Type, PyUnicode_Type, PyFloat_Type, PyBool_Type, PyBytes_Type, PyComplex_Type, PyList_Type,
 	PyTuple_Type, PyDict_Type, PySet_Type, _Py_NoneStruct, _Py_TrueStruct;
-extern PyObject *PyExc_KeyError, *PyExc_MemoryError, *PyExc_TypeError, *PyExc_ImportError;
+extern PyObject *PyExc_KeyError, *PyExc_TypeError, *PyExc_ImportError;
 void Py_IncRef(PyObject *), Py_DecRef(PyObject *);
 PyObject *PyModule_Create2(PyModuleDef *, int);
 int PyModule_AddObject(PyObject *, const char *, PyObject *);
 PyObject *PyType_FromSpec(PyType_Spec *);
 PyObject *PyType_GenericAlloc(PyObject *, Py_ssize_t);
-void *PyType_GetSlot(PyObject *, int);
 void PyObject_Free(void *);
 PyObject *PyObject_GetAttr(PyObject *, PyObject *);
 const char *Py_GetVersion(void);

@@ -66,13 +66,9 @@ static PyObject *flat(PyObject *self, PyObject *args)
 	int bad = dict ? put_length(&m, PyDict_Size(o)) || put_dict(&m, o, 0) || put_dict(&m, o, 1)
 		: put_items(&m, o, o->type == &PyList_Type);
 	if (!bad && (done = plain_atoms(&m.inner))) {
-		char number[24];
-		size_t at = sizeof number, v = dict ? m.inner.n / 2 : m.inner.n;
 		Py_IncRef(tag);
-		number[--at] = ':';
-		for (; v || number[at] == ':'; v /= 10) number[--at] = (char)('0' + v % 10);
-		bad = add_object(&w.out, tag) || put(&w, number + at, sizeof number - at) ||
-			write_atoms(&w, m.inner.at, m.inner.n) || flush(&w);
+		bad = add_object(&w.out, tag) || add_decimal(&w.out, dict ? m.inner.n / 2 : m.inner.n) ||
+			add(&w.out, ":", 1) || write_atoms(&w, m.inner.at, m.inner.n) || flush(&w);
 	}
 	PyObject *result = bad ? NULL : done && hold ? hold_members(&m) : PyBool_FromLong(done);
 	members_free(&m);
@@ -84,12 +80,6 @@ static PyObject *flat(PyObject *self, PyObject *args)
 
 typedef struct { PyObject *key; Py_ssize_t hash; } Entry;
 typedef struct { PyObject head; Py_ssize_t fill, used, mask; Entry *table; Py_ssize_t hash, finger; } Set;
-
-static inline int steady(PyObject *type)
-{
-	return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyBytes_Type || type == &PyBool_Type ||
-		type == NONE_TYPE;
-}
 
 /* Returns 1 if it wrote a set of texts, integers and the like, 0 if Python has to, and -1 on an error. */
 static int write_set(Walk *w, Set *s)
@@ -132,12 +122,7 @@ static PyObject *sets(PyObject *self, PyObject *args)
 		if (o->type != &PySet_Type || ((Set *)o)->used > INT32_MAX / 8) break;
 		int64_t id = id_of(o), known = find(seen, id);
 		if (known >= 0) {
-			char text[24];
-			int at = sizeof text;
-			text[--at] = ';';
-			do text[--at] = (char)('0' + known % 10); while (known /= 10);
-			text[--at] = '@';
-			got = put(&w, text + at, sizeof text - (size_t)at) ? -1 : 1;
+			got = add(&w.out, "@", 1) || add_decimal(&w.out, (uint64_t)known) || put(&w, ";", 1) ? -1 : 1;
 			continue;
 		}
 		if ((got = write_set(&w, (Set *)o)) < 1) break;
@@ -190,7 +175,8 @@ static int ask_codes(Kinds *k, PyObject *codes_of)
 	Py_DecRef(types);
 	if (!codes) return -1;
 	int known = codes != None;
-	for (size_t i = 0; known && i < k->n; i++) k->codes[i] = (uint8_t)PyLong_AsLongLong(PyList_GetItem(codes, (Py_ssize_t)i));
+	for (size_t i = 0; known && i < k->n; i++)
+		k->codes[i] = (uint8_t)PyLong_AsLongLong(PyList_GetItem(codes, (Py_ssize_t)i));
 	Py_DecRef(codes);
 	return PyErr_Occurred() ? -1 : known;
 }
@@ -338,7 +324,8 @@ static unsigned ascii_bit(void)
 }
 
 static PyMethodDef functions[] = {
-	{"atoms", atoms, METH_VARARGS, NULL}, {"sets", sets, METH_VARARGS, NULL}, {"flat", flat, METH_VARARGS, NULL}, {"level", level, METH_VARARGS, NULL}, {"same", same, METH_VARARGS, NULL}, {0},
+	{"atoms", atoms, METH_VARARGS, NULL}, {"flat", flat, METH_VARARGS, NULL}, {"sets", sets, METH_VARARGS, NULL},
+	{"level", level, METH_VARARGS, NULL}, {"same", same, METH_VARARGS, NULL}, {0},
 };
 static PyModuleDef definition = {.head = {1, NULL}, .name = "_native", .size = -1, .methods = functions};
 
