@@ -21,8 +21,8 @@ type shapeTimes struct {
 }
 
 // BenchmarkShapes times programs that make, derive and use data of one shape each, whole processes in turn: the
-// interpreter alone, the first run in a new folder, and an edit of the last block, in a new process and with the
-// server of the folder. Each figure is the least of all rounds: what else a machine does only ever adds. Programs whose
+// interpreter alone, the first run in a new folder, which leaves a server behind, an edit of the last block with it, and
+// an edit in a new process. Each figure is the least of all rounds: what else a machine does only ever adds. Programs whose
 // packages are missing are left out. -table FILE writes them as the table of docs/benchmarks.md.
 func BenchmarkShapes(b *testing.B) {
 	files, err := filepath.Glob("testdata/shapes/*.js")
@@ -32,6 +32,7 @@ func BenchmarkShapes(b *testing.B) {
 	}
 	files = append(python, files...)
 	bed, node := newBed(b), measuredNode(b)
+	b.Setenv("XSTATE_WARM", "1")
 	found := map[string]*shapeTimes{}
 	for b.Loop() {
 		for _, file := range files {
@@ -104,14 +105,12 @@ func (t *bed) shape(times *shapeTimes, plain, text, extension string) {
 	t.folder = t.b.TempDir()
 	edit()
 	timed(&times.plain, plain, file)
-	timed(&times.first, t.xstate, "run", "--no-server", file)
+	timed(&times.first, t.xstate, "run", file)
 	edit()
-	timed(&times.process, t.xstate, "run", "--no-server", file)
-	t.run(t.xstate, "serve", "--background")
-	t.run(t.xstate, "run", file) // the interpreter of the server loads what it needs
-	edit()
-	t.run(t.xstate, "run", file)
+	t.run(t.xstate, "run", file) // it waits until the first run's results are stored
 	edit()
 	timed(&times.warm, t.xstate, "run", file)
 	t.run(t.xstate, "serve", "--stop")
+	edit()
+	timed(&times.process, t.xstate, "run", "--no-server", file)
 }

@@ -102,15 +102,17 @@ func (a *app) folderFor(cmd *cobra.Command, args []string) string {
 	return folder
 }
 
-// wantsWarm reports whether a verb is to leave a warm interpreter behind.
+// wantsWarm reports whether a verb leaves a warm interpreter behind: those that run programs do, except on machines
+// that are there for one job.
 func (a *app) wantsWarm(cmd *cobra.Command) bool {
-	switch cmd.Name() {
-	case "exec":
-		return true
-	case "run":
-		return a.warm || a.env("XSTATE_WARM") != ""
+	if name := cmd.Name(); name != "exec" && name != "run" {
+		return false
 	}
-	return false
+	if says := a.env("XSTATE_WARM"); says != "" {
+		return says != "0"
+	}
+	ci := a.env("CI")
+	return ci == "" || ci == "0" || ci == "false"
 }
 
 // begins reports whether a verb that wants a warm interpreter will make the store: nothing is made where nothing can

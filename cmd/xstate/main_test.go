@@ -39,7 +39,10 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script. The verbs of our own are in scriptVerbs.
 func TestScripts(t *testing.T) {
-	runScripts(t, scripts(t), func(*testscript.Env) error { return nil })
+	runScripts(t, scripts(t), func(e *testscript.Env) error {
+		e.Defer(func() { stopServers(t, e.WorkDir) })
+		return nil
+	})
 }
 
 func scripts(t *testing.T) []string {
@@ -73,8 +76,8 @@ func runScripts(t *testing.T, files []string, prepare func(*testscript.Env) erro
 				level, _ := sandbox.Probe()
 				return level == sandbox.LevelCalls &&
 					len(sandbox.Enforceable(sandbox.Spec{Bounds: &sandbox.Bounds{}})) == 0, nil
-			case "served": // see TestScriptsServed
-				return t.Name() == "TestScriptsServed", nil
+			case "alone": // see TestScriptsAlone
+				return t.Name() == "TestScriptsAlone", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

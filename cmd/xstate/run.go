@@ -30,6 +30,8 @@ blocks that are new, edited or affected, each from the right prior state. All ot
 Run prints the blocks that ran or have new output. The results equal those of a fresh interpreter that executes the
 whole program from top to bottom. --verify also runs everything from scratch, and compares.
 
+The interpreter stays, with all its imports and values, in a server that ends by itself (xstate serve --status).
+
 Arguments after -- are those of the program, and --stdin is its input. Both are inputs like files: a block
 that reads them runs again when what it reads has changed. Other verbs take those of the last run. A run with other
 arguments finds the files that the last one left, as under Python. A program may end itself: run exits with 0 after
@@ -105,7 +107,6 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 	)
 	a.sandboxFlag(flags, "run")
 	a.recordFlag(flags)
-	flags.BoolVar(&a.warm, "warm", false, "keep the interpreter for the next run, in a server (default: $XSTATE_WARM)")
 	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
 		"(default: the file's; for a module with relative imports, the one that holds its package;\n"+

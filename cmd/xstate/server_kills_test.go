@@ -171,7 +171,7 @@ print(open("tree.txt").read())
 	if err := os.WriteFile(filepath.Join(a.folder, "tree", "p.py"), []byte(text), 0o666); err != nil {
 		a.t.Error(err)
 	}
-	exit, out, errOut := a.command("tree", "run", "p.py", "--warm", "--json")
+	exit, out, errOut := a.command("tree", "run", "p.py", "--json")
 	switch {
 	case exit == -1 || exit > 1 && lost(out):
 	case exit == 1 &&
@@ -202,7 +202,7 @@ print(len(rows), n, sum(rows))
 		a.t.Error(err)
 	}
 	for again := range 2 {
-		exit, out, errOut := a.command("file", "run", "p.py", "--warm", "--json")
+		exit, out, errOut := a.command("file", "run", "p.py", "--json")
 		var d struct {
 			Ran    int
 			Blocks []struct {

@@ -200,11 +200,11 @@ func (p *Pool) Settled(ctx context.Context, name string) {
 	}
 }
 
-// look trims after calls whose end came too early for another measurement.
+// look trims after calls whose end came too early for another measurement, and where the machine is short of memory.
 func (p *Pool) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.due && !p.closed && time.Since(p.measured) >= measureEvery {
+	if !p.closed && time.Since(p.measured) >= measureEvery && (p.due || len(p.sessions) > 0 && short()) {
 		p.settling.Go(p.trim)
 	}
 }
@@ -238,7 +238,7 @@ func (p *Pool) trim() {
 			}
 		}
 		p.mu.Unlock()
-		if total <= p.budget && warm <= mostIdle || len(idle) == 0 {
+		if total <= allowance(p.budget, total) && warm <= mostIdle || len(idle) == 0 {
 			return
 		}
 		oldest := slices.MinFunc(idle, func(a, b *warmSession) int { return a.used.Compare(b.used) })

@@ -124,7 +124,7 @@ func (s *Server) refusal(cmd command) string {
 		s.Spent("its store is gone")
 		return "its store is gone"
 	case cmd.Surroundings != "" && cmd.Surroundings != s.around:
-		return "it runs with other permissions, limits or namespaces"
+		return "it runs with other permissions, limits, namespaces or telemetry"
 	}
 	return ""
 }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 // surroundings describes what a process passes on to the programs that it starts, besides folder and environment: the
-// mask of permissions, limits, priority, and on Linux the namespaces. A server runs programs with its own, so it
-// carries out the calls of processes that have the same.
+// mask of permissions, limits, priority, and on Linux the namespaces. A server runs programs with its own, and exports
+// telemetry as its own environment says, so it carries out the calls of processes that have the same.
 func surroundings() string {
 	var b strings.Builder
 	mask := syscall.Umask(0o077)
@@ -40,6 +41,11 @@ func surroundings() string {
 	if info, err := os.Stat("/"); err == nil {
 		if sys, ok := info.Sys().(*syscall.Stat_t); ok {
 			fmt.Fprintf(&b, "root %d %d\n", sys.Dev, sys.Ino)
+		}
+	}
+	for _, pair := range slices.Sorted(slices.Values(os.Environ())) {
+		if strings.HasPrefix(pair, "OTEL_") {
+			fmt.Fprintln(&b, pair)
 		}
 	}
 	if runtime.GOOS == "linux" {

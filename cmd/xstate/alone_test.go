@@ -14,26 +14,24 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
-// TestScriptsServed runs a sample of the scripts again, and all that say something of servers. Each store that a run
-// makes or uses has a server. All that verbs print and record must be the same. Where a script says [served], it names
-// the reason.
-func TestScriptsServed(t *testing.T) {
-	runScripts(t, sampleServed(t, scripts(t)), func(e *testscript.Env) error {
-		e.Setenv("XSTATE_WARM", "1")
-		e.Defer(func() { stopServers(t, e.WorkDir) })
+// TestScriptsAlone runs a sample of the scripts again, and all that say something of servers. No verb starts a server.
+// All that verbs print and record must be the same. Where a script says [alone], it names the reason.
+func TestScriptsAlone(t *testing.T) {
+	runScripts(t, sampleAlone(t, scripts(t)), func(e *testscript.Env) error {
+		e.Setenv("XSTATE_WARM", "0")
 		return nil
 	})
 }
 
-// sampleServed returns a sample of the scripts, and those that say something of servers.
-func sampleServed(t *testing.T, files []string) (found []string) {
+// sampleAlone returns a sample of the scripts, and those that say something of servers.
+func sampleAlone(t *testing.T, files []string) (found []string) {
 	t.Helper()
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sampling.Sampled(filepath.Base(file), 4) || strings.Contains(string(text), "served") {
+		if sampling.Sampled(filepath.Base(file), 4) || strings.Contains(string(text), "alone") {
 			found = append(found, file)
 		}
 	}
