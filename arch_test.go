@@ -113,7 +113,7 @@ var layers = []layer{
 	{folder: "internal/api/messages", imports: []string{"patch", "state", "state/query", "state/artifact",
 		"state/provenance", "internal/api"}},
 	{folder: "api/xstate/v1"},
-	{folder: "internal/serve", imports: []string{"state", "runner/journal", ".", "internal/api"}},
+	{folder: "internal/serve", imports: []string{"internal/parents", "state", "runner/journal", ".", "internal/api"}},
 	{folder: "internal/serve/mcp", imports: []string{"state", "state/query", ".", "internal/api", "internal/serve"}},
 	{folder: "internal/serve/rpc", imports: []string{"internal/parents",
 		"state", "runner/journal", "internal/api", "api/xstate/v1",

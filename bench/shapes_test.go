@@ -21,9 +21,9 @@ type shapeTimes struct {
 }
 
 // BenchmarkShapes times programs that make, derive and use data of one shape each, whole processes in turn: the
-// interpreter alone, the first run in a new folder, which leaves a server behind, an edit of the last block with it, and
-// an edit in a new process. Each figure is the least of all rounds: what else a machine does only ever adds. Programs whose
-// packages are missing are left out. -table FILE writes them as the table of docs/benchmarks.md.
+// interpreter alone, the first run in a new folder, which leaves a server behind, an edit of the last block with it,
+// and an edit in a new process. Each figure is the least of all rounds: what else a machine does only ever adds.
+// Programs whose packages are missing are left out. -table FILE writes them as the table of docs/benchmarks.md.
 func BenchmarkShapes(b *testing.B) {
 	files, err := filepath.Glob("testdata/shapes/*.js")
 	python, err2 := filepath.Glob("testdata/shapes/*.py")

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/xstate-engine/xstate/internal/parents"
 )
 
 // machineMemory returns how many bytes of memory the machine has, or the control group of this process (cgroup v2), if
@@ -20,14 +22,14 @@ func machineMemory() int64 {
 	least := int64(info.Totalram) * int64(info.Unit)
 	groups, _ := os.ReadFile("/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {
-		path, is := strings.CutPrefix(strings.TrimSpace(line), "0::/")
-		for is {
-			text, _ := os.ReadFile(filepath.Join("/sys/fs/cgroup", path, "memory.max")) // none at the root
+		path, is := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		if !is {
+			continue
+		}
+		for group := range parents.Up(path) {
+			text, _ := os.ReadFile(filepath.Join("/sys/fs/cgroup", group, "memory.max")) // none at the root
 			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
 				least = min(least, n)
-			}
-			if is = path != "" && path != "."; is {
-				path = filepath.Dir(path)
 			}
 		}
 	}

@@ -254,6 +254,25 @@ func (p *Pool) trim() {
 	}
 }
 
+// keptFree is the part of a machine's memory that idle interpreters leave to other programs: one in so many.
+const keptFree = 10
+
+// allowance returns how many bytes interpreters may take that take so many now: the budget, and less where the machine
+// is short of memory. Other programs need it more than what is idle.
+func allowance(budget, taken int64) int64 {
+	free, all, ok := freeMemory()
+	if !ok {
+		return budget
+	}
+	return min(budget, max(0, taken+free-all/keptFree))
+}
+
+// short reports whether the machine is short of memory.
+func short() bool {
+	free, all, ok := freeMemory()
+	return ok && free < all/keptFree
+}
+
 // end closes the session of an owner.
 func (p *Pool) end(w *warmSession) {
 	if w.session != nil {

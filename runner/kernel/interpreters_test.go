@@ -151,8 +151,8 @@ func readFile(t *testing.T, path string) string {
 func TestProbeEndless(t *testing.T) {
 	work := t.TempDir()
 	for text, want := range map[string]string{
-		"head -c 2000000 /dev/zero": "more than",
-		"echo so it is >&2; exit 3": "so it is",
+		"head -c 20000000 /dev/zero": "more than",
+		"echo so it is >&2; exit 3":  "so it is",
 	} {
 		p := Probe{Path: script(t, filepath.Join(work, "python"), text), Folder: work, Environ: os.Environ()}
 		if got, err := p.Answer(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -26,7 +27,8 @@ type Probe struct {
 	// Bounds are those of the program; nil: it has none, and neither has the probe. Otherwise the probe reads the
 	// system, what is installed with the interpreter, and Folder; it writes nothing, and has no network.
 	Bounds *sandbox.Bounds
-	Cache  string // is used where the user has no folder for caches
+	Reads  []string // folders that it reads, too
+	Cache  string   // is used where the user has no folder for caches
 	// Memo names the kind of the answer, which is kept as long as Key and the file at Path are the same; "": the
 	// answer is not kept.
 	Memo, Key string
@@ -35,27 +37,62 @@ type Probe struct {
 // Limits of a probe.
 const (
 	probeTime   = 30 * time.Second
-	probeAnswer = 1 << 20 // bytes
+	probeAnswer = 16 << 20 // bytes
 )
 
 // Answer returns what the probe printed. An interpreter that fails is a StartError.
 func (p Probe) Answer(ctx context.Context) (string, error) {
-	cache := UserCache()
-	if cache == "" || os.MkdirAll(cache, 0o755) != nil {
-		cache = p.Cache
-	}
-	memo := ""
-	if p.Memo != "" && cache != "" {
-		memo = filepath.Join(cache, p.Memo+"-"+string(state.DigestOf([]byte(fileKey(p.Path) + p.Key))[:16]))
+	cache, memo := p.memo()
+	if memo != "" {
 		if data, err := os.ReadFile(memo); err == nil {
 			return string(data), nil
 		}
 	}
 	answer, err := p.ask(ctx, cache)
 	if err == nil && memo != "" {
-		_ = os.WriteFile(memo, []byte(answer), 0o644) // only a cache: without it the interpreter is started again
+		_ = keep(memo, answer) // only a cache: without it the interpreter is started again
 	}
 	return answer, err
+}
+
+// Kept returns the path of the file with the answer, which is kept.
+func (p Probe) Kept(ctx context.Context) (string, error) {
+	cache, memo := p.memo()
+	if _, err := os.Stat(memo); err == nil {
+		return memo, nil
+	}
+	answer, err := p.ask(ctx, cache)
+	if err != nil {
+		return "", err
+	}
+	return memo, keep(memo, answer)
+}
+
+// memo returns the folder for caches, and where the answer is kept; "": it is not.
+func (p Probe) memo() (cache, memo string) {
+	cache = UserCache()
+	if cache == "" || os.MkdirAll(cache, 0o755) != nil {
+		cache = p.Cache
+	}
+	if p.Memo == "" || cache == "" {
+		return cache, ""
+	}
+	return cache, filepath.Join(cache, p.Memo+"-"+string(state.DigestOf([]byte(fileKey(p.Path) + p.Key))[:16]))
+}
+
+// keep writes a file as a whole: others may read it meanwhile.
+func keep(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "new-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
 }
 
 func (p Probe) ask(ctx context.Context, cache string) (string, error) {
@@ -105,7 +142,7 @@ func (p Probe) spec(cache string) (*sandbox.Spec, error) {
 	return &sandbox.Spec{
 		Observe: sandbox.LevelHooks, Folder: folder, Store: p.Cache,
 		System: p.installed(),
-		Bounds: &sandbox.Bounds{Read: []string{p.Folder}, Deny: p.Bounds.Deny},
+		Bounds: &sandbox.Bounds{Read: append([]string{p.Folder}, p.Reads...), Deny: p.Bounds.Deny},
 	}, nil
 }
 

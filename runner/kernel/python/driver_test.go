@@ -23,7 +23,7 @@ func TestKernel(t *testing.T) {
 		walks["C"] = folder
 	}
 	for _, script := range []struct{ name, needs string }{{"native.py", ""}, {"groups.py", ""}, {"identities.py", ""},
-		{"distinctions.py", ""}, {"attributes.py", ""}, {"sets.py", ""}, {"instructions.py", ""},
+		{"bundle.py", ""}, {"distinctions.py", ""}, {"attributes.py", ""}, {"sets.py", ""}, {"instructions.py", ""},
 		{"arrays.py", "numpy"}, {"arrow.py", "pyarrow"}, {"foreign.py", "numpy"}, {"figures.py", "matplotlib"}} {
 		for _, python := range pythons() {
 			for walk, folder := range walks {

@@ -243,7 +243,33 @@ func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kern
 
 // bootstrap takes the current directory, which -c puts first, off the path: the kernel's own imports must not find the
 // program's files.
-const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.%s as m; del sys.path[0]; m.start()`
+const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.bundle as b; ` +
+	`m = b.load("%s", sys.argv[2]); del sys.path[0]; m.start()`
+
+// makeBundle prints the compiled code of a module of the driver and of what it imports, see xstate_kernel/bundle.py.
+const makeBundle = `import sys; sys.path.insert(0, sys.argv[1]); import xstate_kernel.bundle as b; ` +
+	`b.make(sys.argv[2])`
+
+// bundle returns the path of that code. The first time, the interpreter makes it. It serves that interpreter alone,
+// for a program may have made one of its own. It is "" where there is none; the driver is compiled then.
+func (i Interpreter) bundle(ctx context.Context, module, folder, install string, c kernel.Command) string {
+	p := kernel.Probe{
+		Path: i.Path, Args: []string{"-I", "-B", "-c", makeBundle, folder, module},
+		Environ: c.Environ, Folder: c.Folder, Reads: []string{folder}, Cache: install,
+		Memo: "bundle", Key: i.Identity(nil) + " " + folder + " " + module,
+	}
+	if c.Sandbox != nil {
+		p.Bounds = c.Sandbox.Bounds
+	}
+	path, err := p.Kept(ctx)
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil && c.Sandbox != nil {
+		c.Sandbox.System = append(c.Sandbox.System, real)
+	}
+	return path
+}
 
 // start starts the interpreter with a module of the driver.
 func (i Interpreter) start(ctx context.Context, module, install string, c kernel.Command) (*kernel.Process, error) {
@@ -251,7 +277,7 @@ func (i Interpreter) start(ctx context.Context, module, install string, c kernel
 	if err != nil {
 		return nil, err
 	}
-	c.Args = []string{i.Path, "-c", fmt.Sprintf(bootstrap, module), folder}
+	c.Args = []string{i.Path, "-c", fmt.Sprintf(bootstrap, module), folder, i.bundle(ctx, module, folder, install, c)}
 	p, err := kernel.StartProcess(ctx, c)
 	if bad := (*kernel.StartError)(nil); errors.As(err, &bad) {
 		return nil, broken(i.Path, bad)

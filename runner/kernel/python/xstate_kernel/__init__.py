@@ -25,28 +25,3 @@ original = dict(vars(builtins))  # each file of the kernel takes these for its b
 original["id"] = (
     object.__hash__
 )  # tells objects apart as well, and raises no audit event, which costs ten times as much
-
-
-def _keep_bytecode():
-    """Writes the kernel's own bytecode, in its own folder, where the user wants none written elsewhere.
-
-    To compile takes longer than all the rest of the start.
-    """
-    import importlib._bootstrap_external as external
-    import os
-    import sys
-
-    folder = os.path.dirname(__file__)
-    if not sys.dont_write_bytecode or os.path.exists(external.cache_from_source(os.path.join(folder, "main.py"))):
-        return
-    sys.dont_write_bytecode = False
-    for package in ("", "adapters", os.path.join("offered", "xstate")):
-        place = os.path.join(folder, package)
-        for name in os.listdir(place):
-            stem, ending = os.path.splitext(name)
-            if ending == ".py":
-                external.SourceFileLoader(stem, os.path.join(place, name)).get_code(stem)
-    sys.dont_write_bytecode = True
-
-
-_keep_bytecode()
