@@ -23,6 +23,9 @@ func (r *reviser) inFile(s Section) error {
 	} else {
 		text, lines, marks = cellText(r.blocks)
 	}
+	if err := r.refuseOmissionIn(s, text, s.Dialect); err != nil {
+		return err
+	}
 	const key = "the program"
 	s.Name = key
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
@@ -70,6 +73,13 @@ func (r *reviser) inJSON(s Section) error {
 	after, err := Parse(r.on.Name, []byte(done.Texts[s.Name]))
 	if err != nil {
 		return err
+	}
+	if s.Act == ActWrite {
+		was, _, _ := cellText(r.blocks)
+		now, _, _ := cellText(after.Blocks)
+		if err := refuseOmission(was, now, after.main); err != nil {
+			return err
+		}
 	}
 	place := Placement{Format: r.patch.Format, Unchanged: len(done.Done.Sections) == 0}
 	place.found(done)

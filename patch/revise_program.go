@@ -124,12 +124,10 @@ func (r *reviser) section(s Section) error {
 	if s.Act == ActEmit || s.Act == ActInsert || s.Act == ActCreate || s.Act == ActWrite {
 		r.neighbours().adopt(&s)
 	}
-	if (s.Act == ActEmit || s.Act == ActWrite) && r.on.Submitted == nil {
-		if err := r.refuseOmissions(s); err != nil {
+	if r.creates(s) {
+		if err := r.refuseNewOmission(s); err != nil {
 			return err
 		}
-	}
-	if r.creates(s) {
 		return r.create(s)
 	}
 	switch s.Act {
@@ -149,6 +147,9 @@ func (r *reviser) section(s Section) error {
 	}
 	if r.patch.Format != FormatCell && (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" &&
 		!strings.Contains(s.Name, "/") {
+		if err := r.refuseNewOmission(s); err != nil {
+			return err
+		}
 		return r.insertAt(len(r.blocks), s)
 	}
 	return r.noBlock(s.Name)
@@ -267,6 +268,9 @@ func slashed(p string) string { return path.Clean(strings.ReplaceAll(p, `\`, "/"
 // inBlock applies a section to the text of one block.
 func (r *reviser) inBlock(id string, s Section) error {
 	i := r.at(id)
+	if err := r.refuseOmissionIn(s, r.blocks[i].Source, r.blocks[i].Dialect); err != nil {
+		return err
+	}
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
 	one.Sections[0].Name, one.Sections[0].To = id, ""
 	done, err := one.Apply(map[string]string{id: r.blocks[i].Source})
@@ -355,11 +359,17 @@ func (r *reviser) emit(s Section) error {
 				Message: "these lines are indented, so they are a part of a block, but the patch does not say which",
 				Hint:    "give the whole function, or the change as a diff or SEARCH/REPLACE"}
 		}
+		if err := r.refuseOmissionBeside(s); err != nil {
+			return err
+		}
 		if err := r.insertAt(len(r.blocks), s); err != nil {
 			return err
 		}
 		r.places[len(r.places)-1].Decision = &d
 		return nil
+	}
+	if err := refuseOmission(r.blocks[r.at(d.Block)].Source, s.Text, s.Dialect); err != nil {
+		return err
 	}
 	r.rewriteBlock(d.Block, s.Text, d)
 	if b := &r.blocks[r.at(d.Block)]; family(b.Dialect) != family(s.Dialect) {

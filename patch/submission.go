@@ -7,10 +7,9 @@ import (
 )
 
 // Submitted is what is known of code that is handed in to be executed. The blocks of such code go where the decision
-// about a rewritten block says, with three differences. Nothing refuses them, because the language says what is
-// wrong with code. A failed last block gives way to them (superseded). What a failed block did before it failed stays
-// if they use
-// it (keep).
+// about a rewritten block says, with three differences. They are refused only if they leave out code of the block that
+// they replace, because the language says what else is wrong with code. A failed last block gives way to them
+// (superseded). What a failed block did before it failed stays if they use it (keep).
 type Submitted struct {
 	Reply  bool   // the code stood in fences, in a text
 	Append bool   // every block of it is new
@@ -90,8 +89,7 @@ func (r *reviser) submit(s Section) error {
 		if ok && (more || d.Block == "" || len(shares) > 1) {
 			return r.rewriteShares(shares)
 		}
-		// The text may be a part of that block, or leave out some of it: nothing is lost by a new block.
-		if r.refuseLostNames(d, in) != nil || r.refuseOmissions(s) != nil {
+		if r.refuseLostNames(d, in) != nil { // it may be a part of that block: nothing is lost by a new block
 			d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 		}
 	}
@@ -106,11 +104,17 @@ func (r *reviser) submit(s Section) error {
 		d = r.superseded(in, d)
 	}
 	if d.Block != "" {
+		if err := refuseOmission(r.blocks[r.at(d.Block)].Source, s.Text, s.Dialect); err != nil {
+			return err
+		}
 		r.rewriteBlock(d.Block, s.Text, d)
 		if b := &r.blocks[r.at(d.Block)]; b.Dialect == Python { // a magic may follow what was none
 			b.Dialect = r.neighbours().pythonDialect(b.Source)
 		}
 		return nil
+	}
+	if err := r.refuseOmissionBeside(s); err != nil {
+		return err
 	}
 	if err := r.insertAt(len(r.blocks), s); err != nil {
 		return err
@@ -146,6 +150,10 @@ func (r *reviser) failed() map[string]bool {
 // rewriteShares gives blocks new texts of definitions that they have among others.
 func (r *reviser) rewriteShares(shares []blockRewrite) error {
 	for _, x := range shares {
+		b := r.blocks[r.at(x.block)]
+		if err := refuseOmission(b.Source, x.now, b.Dialect); err != nil {
+			return err
+		}
 		r.rewriteBlock(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
 	}
 	return nil
