@@ -59,7 +59,11 @@ func Read(text string, f Format) (*Patch, error) {
 		if len(sections) == 0 {
 			return nil, malformed(0, "write at least one change", "the patch is empty")
 		}
-		return &Patch{Format: n.format, Sections: sections}, nil
+		p := &Patch{Format: n.format, Sections: sections}
+		if n.format == FormatBlock && (!fences.MatchString(text) || anySyntax(text)) {
+			p.Whole = text
+		}
+		return p, nil
 	}
 	if calls, ok := jsonCalls(text); f == "" && ok && len(calls) > 0 {
 		return nil, malformed(0, "give only the arguments of the call: old_string and new_string, or command, or "+

@@ -146,27 +146,40 @@ func trimBlankLines(text string) string {
 	}
 }
 
-// cells cuts a block at its markers, if it begins with one.
+// cells cuts a block at its markers, if it has any. Comments above the first one are not code.
 func cells(b Block) []Section {
-	first, _, _ := strings.Cut(b.Source, "\n")
-	if _, ok := anyMarker([]byte(strings.TrimSuffix(first, "\r"))); ok {
-		ext := Extension(b.Dialect)
-		if b.Dialect == "" && first[0] == '/' {
-			ext = Extension(TypeScript)
-		}
-		if p, bad := readSource([]byte(b.Source), ext); bad == nil && len(p.Blocks) > 0 {
-			var out []Section
-			for _, c := range p.Blocks {
-				out = append(out, emitted(c))
-				out[len(out)-1].Dialect = b.Dialect
-			}
-			return out
-		}
-	}
 	if blankLine(b.Source) {
 		return nil
 	}
+	dialect, marked := markedDialect(b.Source)
+	if b.Dialect != "" && b.Dialect != bareFence {
+		dialect = b.Dialect
+	}
+	if !marked {
+		return []Section{emitted(b)}
+	}
+	p, bad := readSource([]byte(b.Source), Extension(dialect))
+	if bad == nil && p.Kind == KindCells && len(p.Blocks) > 0 {
+		var out []Section
+		for _, c := range p.Blocks {
+			out = append(out, emitted(c))
+			out[len(out)-1].Dialect = b.Dialect
+		}
+		return out
+	}
 	return []Section{emitted(b)}
+}
+
+// markedDialect returns the dialect that the first marker of a text shows: Python, or TypeScript for "// %%".
+func markedDialect(text string) (dialect string, marked bool) {
+	for line := range strings.Lines(text) {
+		if _, ok := anyMarker([]byte(bare(line))); ok && line[0] == '/' {
+			return TypeScript, true
+		} else if ok {
+			return Python, true
+		}
+	}
+	return "", false
 }
 
 // emitted returns the section of a block. A title that comes from the code itself is not a given name.

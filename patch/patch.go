@@ -24,6 +24,8 @@ const (
 type Patch struct {
 	Format   Format
 	Sections []Section // applied in this order
+
+	Whole string // all of a text that is code, without fences; a file that does not exist yet gets all of it
 }
 
 // Act is what a section does.

@@ -52,7 +52,11 @@ func Revise(p *Patch, on Subject) (*Revision, error) {
 			Message: fmt.Sprintf("the patch holds %d blocks, but only one can replace this block", n),
 			Hint:    "put a line # %% NAME before each, or give only that one"}
 	}
-	for _, s := range r.neighbours().own(p.Sections) {
+	sections := p.Sections
+	if whole := (Section{Act: ActEmit, Text: p.Whole}); p.Whole != "" && r.creates(whole) {
+		sections = []Section{whole}
+	}
+	for _, s := range r.neighbours().own(sections) {
 		if err := r.section(s); err != nil {
 			return nil, err
 		}
