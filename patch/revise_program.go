@@ -25,6 +25,23 @@ type Revision struct {
 	Edits      []Edit      // turn the program before into Blocks
 	Text       []byte      // the new text of the file; nil if there is none
 	Placements []Placement // where each section was applied, in the order of the patch
+	Skipped    []Section   // fences of languages that the program does not have, see neighbours.own
+}
+
+// SkippedText says which fences were skipped; "" if none was.
+func (r *Revision) SkippedText() string {
+	if len(r.Skipped) == 0 {
+		return ""
+	}
+	var languages []string
+	for _, s := range r.Skipped {
+		if !slices.Contains(languages, s.Dialect) {
+			languages = append(languages, s.Dialect)
+		}
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(r.Skipped[0].Text), "\n")
+	return fmt.Sprintf("skipped code in %s: the program has none in it; submit it alone to execute it: %s",
+		strings.Join(languages, " and "), first)
 }
 
 // Placement says where one section of a patch was applied.
@@ -56,7 +73,11 @@ func Revise(p *Patch, on Subject) (*Revision, error) {
 	if whole := (Section{Act: ActEmit, Text: p.Whole}); p.Whole != "" && r.creates(whole) {
 		sections = []Section{whole}
 	}
-	for _, s := range r.neighbours().own(sections) {
+	sections, r.skipped = r.neighbours().own(sections)
+	if err := refuseTwoTexts(sections, on.Submitted); err != nil {
+		return nil, err
+	}
+	for _, s := range sections {
 		if err := r.section(s); err != nil {
 			return nil, err
 		}
@@ -86,6 +107,7 @@ type reviser struct {
 	end     string          // the line end of the program
 	decider *decider
 	places  []Placement
+	skipped []Section
 }
 
 // finish returns the revision.
@@ -95,7 +117,7 @@ func (r *reviser) finish() (*Revision, error) {
 	}
 	m := newBlockMatching(r.on.Blocks, r.blocks)
 	m.byID()
-	v := &Revision{Blocks: r.blocks, Edits: m.edits(), Placements: r.places}
+	v := &Revision{Blocks: r.blocks, Edits: m.edits(), Placements: r.places, Skipped: r.skipped}
 	if r.on.File == nil {
 		return v, nil
 	}

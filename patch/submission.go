@@ -104,6 +104,7 @@ func (r *reviser) submit(s Section) error {
 		d = r.superseded(in, d)
 	}
 	if d.Block != "" {
+		r.follow(d.Block)
 		if err := refuseOmission(r.blocks[r.at(d.Block)].Source, s.Text, s.Dialect); err != nil {
 			return err
 		}
@@ -121,6 +122,22 @@ func (r *reviser) submit(s Section) error {
 	}
 	r.places[len(r.places)-1].Decision = &d
 	return nil
+}
+
+// follow moves a failed block to the end if its text comes after that of a new block: the new block may do what it
+// lacked. What failed has done nothing that others need.
+func (r *reviser) follow(id string) {
+	at := r.at(id)
+	if at < 0 || !r.failed()[id] {
+		return
+	}
+	for _, p := range r.places {
+		if p.Decision != nil && p.Decision.By == ByNothing && r.at(p.Block) > at {
+			b := r.blocks[at]
+			r.blocks, r.stale = append(slices.Delete(r.blocks, at, at+1), b), true
+			return
+		}
+	}
 }
 
 // goesOn reports whether a text that resembles a block is a further step and not a new version of it: it goes on from a
