@@ -116,7 +116,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a cell text has no dialects
 			after[j].Dialect = r.blocks[i].Dialect
 			if now[j].Title == cellTextTitle(r.blocks[i]) {
-				after[j].Title = r.blocks[i].titled(now[j].Source)
+				after[j].Title = r.titled(r.blocks[i], now[j].Source)
 			}
 		}
 		if after[j].Dialect == "" {

@@ -326,25 +326,34 @@ func (p *Placement) found(r *Result) {
 	}
 }
 
-// set gives a block a new text. If its title is the name that it defines, the title changes too.
+// set gives a block a new text, and the title that it has with that.
 func (r *reviser) set(i int, text string) {
 	b := &r.blocks[i]
 	text = strings.TrimRight(text, "\r\n")
 	if b.Source == text {
 		return
 	}
-	b.Title = b.titled(text)
+	b.Title = r.titled(*b, text)
 	b.Source = text
 	r.stale = true
 }
 
-// titled returns the title of a block with a new text. A title that is the name of the block's definition follows the
-// definition.
-func (b Block) titled(text string) string {
-	if b.Title != b.defined() {
+// titled returns the title of a block with a new text. A title that the code alone gives follows the code. Where no
+// file says so, a title that the code no longer gives stays.
+func (r *reviser) titled(b Block, text string) string {
+	now := b
+	now.Source = text
+	i := slices.Index(r.fileIDs, b.ID)
+	switch {
+	case r.file == nil || i < 0:
+		if shown := now.defined(); shown != "" && b.Title == b.defined() {
+			return shown
+		}
+		return b.Title
+	case r.file.names(i) || b.Title != r.file.shows(b):
 		return b.Title
 	}
-	return definedIn(b.Dialect, text)
+	return r.file.shows(now)
 }
 
 // emit finds the block that a rewritten text replaces, and replaces it.
@@ -397,7 +406,11 @@ func (r *reviser) emit(s Section) error {
 	if err := refuseOmission(r.blocks[r.at(d.Block)].Source, s.Text, s.Dialect); err != nil {
 		return err
 	}
+	title := r.blocks[r.at(d.Block)].Title
 	r.rewriteBlock(d.Block, s.Text, d)
+	if b := &r.blocks[r.at(d.Block)]; d.By == ByName && title == s.Name && (r.file == nil || r.file.Kind != KindScript) {
+		b.Title = title // the patch calls it so
+	}
 	if b := &r.blocks[r.at(d.Block)]; family(b.Dialect) != family(s.Dialect) {
 		b.Dialect = s.Dialect // the patch names the block, and writes it in another language
 	}

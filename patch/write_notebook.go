@@ -102,7 +102,7 @@ func (p *Program) changeCell(q piece, was, now Block) string {
 	if was.Source != now.Source {
 		put["outputs"], put["execution_count"] = "[]", "null"
 	}
-	if was.Title != now.Title {
+	if p.renames(q.block, was, now) {
 		put["metadata"] = renamed(fields["metadata"], now)
 	}
 	var names []string
