@@ -48,6 +48,7 @@ func Read(text string, f Format) (*Patch, error) {
 	if inner, ok := enclosed(text); ok {
 		text = inner
 	}
+	text = fenced(text)
 	for _, n := range notations {
 		if n.format != f && (f != "" || !n.like(text) || n.plain && isCode(text)) {
 			continue
@@ -84,12 +85,15 @@ func isCode(text string) bool {
 		anySyntax(text)
 }
 
-// enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"} or ["apply_patch",
-// "…"].
+// enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"}, ["apply_patch", "…"]
+// or {"command": ["apply_patch", "…"]}.
 func enclosed(text string) (string, bool) {
 	calls, _ := jsonCalls(text)
 	for _, c := range calls {
 		inner := c.text("patch", "diff", "input", "patch_text")
+		if inner == "" {
+			inner = c.patchInCommand()
+		}
 		if inner != "" && (likeV4A(inner) || likeSearch(inner) || likeGit(inner) || likeUdiff(inner)) {
 			return inner, true
 		}

@@ -135,6 +135,27 @@ func isProgram(text string, does bool) bool {
 	return !does || len(b.defines)+len(b.assigns)+len(b.imports) > 0 || b.free["print"]
 }
 
+// codeTag matches the tags in which some agents write code, at the beginning of a line: those of elements in TSX have a
+// margin. The last one may lack its end, because it is where the model was stopped.
+var codeTag = regexp.MustCompile(`(?ms)^<code(?:[ \t]+(?:lang|language|class)="?(?:language-)?(\w+)"?)?>[ \t]*\n?` +
+	`(.*?)(?:</code>[ \t]*$|\z)`)
+
+// fenced returns a text with fences in the place of its tags <code>. A text that has fences, or is Python, stays as it
+// is. (As TypeScript, "So:\n<code>\nx" is a label and a type.)
+func fenced(text string) string {
+	if !strings.Contains(text, "<code") || fences.MatchString(text) || pythonSyntax.parses([]byte(text)) {
+		return text
+	}
+	return codeTag.ReplaceAllStringFunc(text, func(tag string) string {
+		m := codeTag.FindStringSubmatch(tag)
+		language := m[1]
+		if language == "" {
+			language = bareFence
+		}
+		return "```" + language + "\n" + endLast(m[2]) + "```"
+	})
+}
+
 // trimBlankLines drops the blank lines at both ends, and the final line end.
 func trimBlankLines(text string) string {
 	for {

@@ -8,6 +8,15 @@ import (
 // locate finds the places of a hunk. There is one place, unless the hunk replaces every occurrence.
 func (l *locator) locate(k int, h *Hunk) ([]replacement, *ApplyError) {
 	spots, bad := l.places(h)
+	if bad == nil && h.Times > 0 && len(spots) != h.Times {
+		var lines []int
+		for _, s := range spots {
+			lines = append(lines, s.line)
+		}
+		bad = l.ambiguous(lines, countLines(h.Old))
+		bad.Hint = "give the number of places, or more of the lines around the one that is meant"
+		bad.Message = fmt.Sprintf("the text to replace is there %d times, and the patch expects %d", len(spots), h.Times)
+	}
 	if bad != nil {
 		bad.Name, bad.Hunk, bad.Old = l.name, k+1, h.Old
 		return nil, bad

@@ -150,6 +150,9 @@ func (r *reviser) section(s Section) error {
 	if s.Act == ActEmit || s.Act == ActInsert || s.Act == ActCreate || s.Act == ActWrite {
 		r.neighbours().adopt(&s)
 	}
+	if err := r.refuseProse(s); err != nil {
+		return err
+	}
 	if r.creates(s) {
 		if err := r.refuseNewOmission(s); err != nil {
 			return err

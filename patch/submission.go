@@ -49,7 +49,7 @@ func ReadSubmission(text, dialect string) (p *Patch, reply bool, err error) {
 	if !utf8.ValidString(text) {
 		return nil, false, notUTF8()
 	}
-	text = strings.TrimPrefix(text, bom)
+	text = fenced(strings.TrimPrefix(text, bom))
 	sections, bad := readBlock(text)
 	reply = fences.MatchString(text) && !anySyntax(text)
 	if dialect != "" && (!reply || syntaxOf(dialect).parses([]byte(text))) {
