@@ -7,8 +7,8 @@ import (
 
 // TestNameStays: a block lost its name once it no longer defined the function that is called so.
 func TestNameStays(t *testing.T) {
-	cell := `{"cell_type": "code", "id": "c1", "metadata": {"name": "clean"}, "execution_count": null, "outputs": [], ` +
-		`"source": "def clean(x):\n    return x"}`
+	cell := `{"cell_type": "code", "id": "c1", "metadata": {"name": "clean"}, "execution_count": null, ` +
+		`"outputs": [], "source": "def clean(x):\n    return x"}`
 	notebook := `{"cells": [` + cell + `], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`
 	unnamed := strings.Replace(notebook, `{"name": "clean"}`, "{}", 1)
 	diff := "--- a/FILE\n+++ b/FILE\n@@\n-def clean(x):\n-    return x\n+clean = abs\n"

@@ -15,7 +15,8 @@ func (l *locator) locate(k int, h *Hunk) ([]replacement, *ApplyError) {
 		}
 		bad = l.ambiguous(lines, countLines(h.Old))
 		bad.Hint = "give the number of places, or more of the lines around the one that is meant"
-		bad.Message = fmt.Sprintf("the text to replace is there %d times, and the patch expects %d", len(spots), h.Times)
+		bad.Message = fmt.Sprintf("the text to replace is there %d times, and the patch expects %d", len(spots),
+			h.Times)
 	}
 	if bad != nil {
 		bad.Name, bad.Hunk, bad.Old = l.name, k+1, h.Old

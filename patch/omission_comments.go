@@ -14,14 +14,15 @@ import (
 var (
 	// explicitRemark matches the words of a remark, in lower case and without its marks.
 	explicitRemark = regexp.MustCompile(`^(?:` +
-		`(?:(?:this|the|all|all of|your|code|everything|else|body|implementation|logic|content|contents|rest|remainder` +
-		`|function|method|class|block|cell|is|are|it|stays?|remains?|left|kept|lines?|here|no change|with) )*` +
+		`(?:(?:this|the|all|all of|your|code|everything|else|body|implementation|logic|contents?|rest` +
+		`|remainder|function|method|class|block|cell|is|are` +
+		`|it|stays?|remains?|left|kept|lines?|here|no change|with) )*` +
 		`(?:unchanged|unmodified|untouched|same(?: code| as)?|identical|snip(?:ped)?|elided|truncated|abbreviated` +
 		`|as (?:before|above|is|it was|it is)|see above|no changes?|not changed)` +
 		`(?: (?:as|from|to|for|the|in|before|above|earlier|previous|previously|version|original|code|block|cell` +
 		`|function|here|needed|required|brevity|clarity))*` +
 		`|.*\b(?:omitted|skipped|left out|shortened) for (?:brevity|clarity)` +
-		`|(?:the |all )?(?:code|lines?|rest|remainder)?(?: (?:is|are))? ?omitted(?: (?:here|for (?:brevity|clarity)))?` +
+		`|(?:the |all )?(?:code|lines?|rest|remainder)?(?: (?:is|are))? ?omitted(?: here)?` +
 		`|(?:the )?(?:rest|remainder) of (?:(?:the|your|this) )*(?:` + codeNoun + `)` +
 		`|(?:(?:the|your|all|keep) )*(?:rest|remainder|remaining|existing|previous|other) (?:of )?` +
 		`(?:(?:the|your|this|helper) )*(?:` + codeNoun + `)\b.*` +
@@ -37,8 +38,8 @@ var (
 		`(?: (?:goes )?here)?$|\b(?:code|logic|implementation) (?:goes )?here$|^(?:etc|and so on|continued)$`)
 	bareDots = regexp.MustCompile(`^[([{<]?(?:\.{3,}|…)[)\]}>]?[,;]?$`)
 	// emptyBody matches a line up to a remark in the place of a body: "pass  #", "def f():  #", "f() { /*".
-	emptyBody = regexp.MustCompile(`^(?:(?:pass|\.\.\.|:|true|return|.*:(?:\s*(?:\.\.\.|pass))?|.*\{(?:\s*:;?)?)\s*(#)` +
-		`|(?:;|return;?|.*\{)\s*(//|/\*))`)
+	emptyBody = regexp.MustCompile(`^(?:(?:pass|\.\.\.|:|true|return|.*:(?:\s*(?:\.\.\.|pass))?` +
+		`|.*\{(?:\s*:;?)?)\s*(#)|(?:;|return;?|.*\{)\s*(//|/\*))`)
 	emptyRemark  = regexp.MustCompile(`^(?:\.\.\.|pass)\s*#.*\b(?:unchanged|same|existing|as before|remains)\b`)
 	dotsInBraces = regexp.MustCompile(`\{\s*(?:\.{3}|…)\s*\}[;,]?$`)
 	noCode       = regexp.MustCompile(`^(?:#|//|/\*|<!--|pass\b|\.{3}|…|:$|;$|raise NotImplementedError)`)

@@ -7,13 +7,15 @@ import (
 
 // omissionTexts are texts of which each means omitted lines, by language. They stand where the old text has a filter.
 var omissionTexts = map[string][]string{
-	Python: {"# ... existing code ...", "# (unchanged)", "# same as before", "# keep existing filter", "# ... filter ...",
+	Python: {"# ... existing code ...", "# (unchanged)", "# same as before", "# keep existing filter",
+		"# ... filter ...",
 		"# [snip]", "# filter omitted for brevity", "# filter as above", "...", "…", "# …", "# rest of the function",
 		"# [... existing code ...]", "# Unchanged.", "# <unchanged code>", "# --- snip ---", "# no changes here",
 		"# (Rest of your code here...)", "# code omitted", "# everything else stays the same", "#...", "[...]",
 		"# remaining code", "# and so on", "# the filter stays as it is"},
 	TypeScript: {"// ... existing code ...", "// rest of the function", "/* unchanged */", "// ...", "...", "// same",
-		"/* ... */", "// … filter …", "// [snip]", "/* filter as before */", "<!-- ... -->", "{/* ... existing ... */}"},
+		"/* ... */", "// … filter …", "// [snip]", "/* filter as before */", "<!-- ... -->",
+		"{/* ... existing ... */}"},
 	Bash: {"# ... existing code ...", "# (same as above)", "# snip", "...", ": # unchanged", "# rest of the script"},
 }
 
@@ -45,7 +47,8 @@ func TestElision(t *testing.T) {
 				}
 			}
 			on := Subject{Blocks: []Block{{ID: "a", Source: now, Dialect: dialect}}}
-			if _, err := Revise(&Patch{Sections: []Section{{Act: ActWrite, Name: "a", Text: now + "\n"}}}, on); err != nil {
+			again := &Patch{Sections: []Section{{Act: ActWrite, Name: "a", Text: now + "\n"}}}
+			if _, err := Revise(again, on); err != nil {
 				t.Errorf("%s: %v, want no error where the old text has the line", now, err)
 			}
 		}
@@ -118,7 +121,8 @@ func TestElisionInFiles(t *testing.T) {
 		{"p.py", "# %% a\nx = 1\ny = 2\nprint(x)\n",
 			`{"old_string": "x = 1\ny = 2\nprint(x)", "new_string": "x = 1\n# ... existing code ...\nprint(y)"}`},
 		{"p.py", "x = 1\ny = 2\nprint(x)\n",
-			"<<<<<<< SEARCH\nx = 1\ny = 2\nprint(x)\n=======\nx = 1\n# same as before\nprint(x + 1)\n>>>>>>> REPLACE\n"},
+			"<<<<<<< SEARCH\nx = 1\ny = 2\nprint(x)\n=======\nx = 1\n# same as before\nprint(x + 1)\n" +
+				">>>>>>> REPLACE\n"},
 		{"p.md", "# T\n\n```python\nx = 1\ny = 2\n```\n\nText.\n\n```python\nprint(x)\n```\n",
 			`{"path": "p.md", "content": "# T\n\n<!-- rest unchanged -->\n\n` + "```python\\nprint(x)\\n```" + `\n"}`},
 		{"p.md", "# T\n\n```python\nx = 1\ny = 2\n```\n", `{"path": "p.md", "content": "# T\n\n` +

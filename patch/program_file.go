@@ -46,19 +46,6 @@ func (p *Program) Bytes() []byte {
 // names reports whether the file says the title of a block.
 func (p *Program) names(block int) bool { return block < len(p.named) && p.named[block] }
 
-// shows returns the title that the code of a block gives it.
-func (p *Program) shows(b Block) string {
-	if p.Kind == KindNotebook {
-		return cellTitle(value{}, b)
-	}
-	return b.defined()
-}
-
-// renames reports whether a block needs another title in the file: it has changed, or the code shows it no longer.
-func (p *Program) renames(block int, was, now Block) bool {
-	return was.Title != now.Title || !p.names(block) && now.Title != p.shows(now)
-}
-
 // dropRepeatedIDs keeps an id only for the first block that has it. Copied cells repeat ids.
 func (p *Program) dropRepeatedIDs() {
 	seen := map[string]bool{}

@@ -16,7 +16,7 @@ var (
 
 // isProse reports whether a text that counts as code is only words, none of which a block binds. Such a text does
 // nothing.
-func (r *reviser) isProse(s Section) bool {
+func (g *decider) isProse(blocks []Block, s Section) bool {
 	text := strings.TrimSpace(unix(s.Text))
 	in := syntaxOf(s.Dialect)
 	if in == shellSyntax || !proseText.MatchString(text) {
@@ -24,8 +24,8 @@ func (r *reviser) isProse(s Section) bool {
 	}
 	names := in.bindings(text)
 	words := 0
-	for _, b := range r.blocks {
-		_, was := r.decider.of(b.code())
+	for _, b := range blocks {
+		_, was := g.of(b.code())
 		if b.Source == text || was.binds(names.free) || was.binds(names.assigns) {
 			return false
 		}
@@ -38,14 +38,11 @@ func (r *reviser) isProse(s Section) bool {
 	return words > 0 && len(names.imports)+len(names.defines) == 0
 }
 
-// refuseProse fails on prose without code.
-func (r *reviser) refuseProse(s Section) error {
-	if s.Act != ActEmit || s.Name != "" || r.on.Block != "" || r.on.Submitted != nil || !r.isProse(s) {
-		return nil
-	}
+// notCode returns the error for prose without code.
+func notCode(s Section) error {
 	first, _, _ := strings.Cut(strings.TrimSpace(s.Text), "\n")
-	return malformed(0, "put code between ```python and ```, or name the block with --block", "this is prose and no "+
-		"code: %q", first)
+	return malformed(0, "put code between ```python and ```, or name the block with --block",
+		"this is prose and no code: %q", first)
 }
 
 // ProseAround reports whether a text of Python does not parse because a line of prose is above or below its code.

@@ -111,7 +111,8 @@ func TestMarkersInFences(t *testing.T) {
 	const head = "# Title\n\n"
 	for _, c := range []struct{ fence, title, source, now string }{
 		{"```python\n# %% clean\nrows = 1\n```\n", "clean", "rows = 1", "```python\n# %% clean\nrows = 2\n```\n"},
-		{"```python\n\n# %% clean\n\nrows = 1\n```\n", "clean", "rows = 1", "```python\n\n# %% clean\n\nrows = 2\n```\n"},
+		{"```python\n\n# %% clean\n\nrows = 1\n```\n", "clean", "rows = 1",
+			"```python\n\n# %% clean\n\nrows = 2\n```\n"},
 		{"> ```ts\n> // %% clean\n> let rows = 1\n> ```\n", "clean", "let rows = 1",
 			"> ```ts\n> // %% clean\n> rows = 2\n> ```\n"},
 		{"```bash\n# %% clean\nrows=1\n```\n", "clean", "rows=1", "```bash\n# %% clean\nrows = 2\n```\n"},

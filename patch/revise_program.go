@@ -150,8 +150,9 @@ func (r *reviser) section(s Section) error {
 	if s.Act == ActEmit || s.Act == ActInsert || s.Act == ActCreate || s.Act == ActWrite {
 		r.neighbours().adopt(&s)
 	}
-	if err := r.refuseProse(s); err != nil {
-		return err
+	named := s.Name != "" || r.on.Block != ""
+	if s.Act == ActEmit && !named && r.on.Submitted == nil && r.decider.isProse(r.blocks, s) {
+		return notCode(s)
 	}
 	if r.creates(s) {
 		if err := r.refuseNewOmission(s); err != nil {
@@ -411,10 +412,11 @@ func (r *reviser) emit(s Section) error {
 	}
 	title := r.blocks[r.at(d.Block)].Title
 	r.rewriteBlock(d.Block, s.Text, d)
-	if b := &r.blocks[r.at(d.Block)]; d.By == ByName && title == s.Name && (r.file == nil || r.file.Kind != KindScript) {
+	b := &r.blocks[r.at(d.Block)]
+	if d.By == ByName && title == s.Name && (r.file == nil || r.file.Kind != KindScript) {
 		b.Title = title // the patch calls it so
 	}
-	if b := &r.blocks[r.at(d.Block)]; family(b.Dialect) != family(s.Dialect) {
+	if family(b.Dialect) != family(s.Dialect) {
 		b.Dialect = s.Dialect // the patch names the block, and writes it in another language
 	}
 	return nil

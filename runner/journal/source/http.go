@@ -77,9 +77,6 @@ func (w *withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// frameLimit bounds a message of a server: a result of the greatest size, quoted once more, with what is around it.
-const frameLimit = 2*journal.MaxResult + 1<<20
-
 // limited is a body that fails where it is too long.
 type limited struct {
 	io.ReadCloser

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/xstate-engine/xstate/runner/journal"
 )
 
 // The library hands out the structured content of a result as maps and floats. So 1.0 became 1, whole numbers beyond
@@ -14,6 +16,9 @@ import (
 
 // verbatimMember is the name of that member.
 const verbatimMember = "xstate.verbatim"
+
+// frameLimit bounds a message of a server: a result of the greatest size, quoted once more, with what is around it.
+const frameLimit = 2*journal.MaxResult + 1<<20
 
 // verbatimLimit bounds a message of a server after that: its quotes and backslashes are escaped once more.
 const verbatimLimit = 2 * frameLimit

@@ -46,7 +46,8 @@ func TestVerbatim(t *testing.T) {
 		text, want   string
 		whole, clean bool
 	}{
-		{`{"id":1,"jsonrpc":"2.0","result":{"structuredContent":{"n": 1.0}}}` + "\r\n{}\n", quoted + "\r\n", false, true},
+		{`{"id":1,"jsonrpc":"2.0","result":{"structuredContent":{"n": 1.0}}}` + "\r\n{}\n", quoted + "\r\n",
+			false, true},
 		{"event: message\ndata: " + `{"id":1,"jsonrpc":"2.0","result":{"structuredContent":{"n": 1.0}}}` + "\n\n",
 			"event: message\ndata: " + quoted + "\n\n", false, false},
 		{"{\"id\":1,\n\"jsonrpc\":\"2.0\",\"result\": {\n\"structuredContent\": {\"n\": 1.0}}}", quoted, true, false},
