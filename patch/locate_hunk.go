@@ -62,7 +62,9 @@ func (l *locator) insertion(h *Hunk) (replacement, *ApplyError) {
 			for _, s := range all {
 				places = append(places, s.from-1)
 			}
-			return replacement{}, l.ambiguous(places, 1)
+			bad := l.ambiguous(places, 1)
+			bad.Message = strings.Replace(bad.Message, "text to replace", "line above the new ones", 1)
+			return replacement{}, bad
 		}
 		s := l.insertAt(all[0].from, h)
 		s.how = all[0].how
