@@ -66,8 +66,8 @@
 //   - Similarity is textual. Two unrelated one-line cells that share half of their words count as versions of each
 //     other. That costs a misleading history, never a wrong result.
 //   - A patch of another file in the workspace is refused.
-//   - That a line means omitted lines is told by its words, in English. A new comment of such words beside code that was
-//     removed on purpose is refused, too.
+//   - That a line means omitted lines is told by its words, in English. A new comment of such words beside code that
+//     was removed on purpose is refused, too.
 //   - A text without a name may resemble no block, or two. Below [Threshold] it becomes a new block. A copied and
 //     changed cell looks like an edited one (testdata/decisions.md).
 //   - In a diff without line numbers, lines of text may look like "--- x" and "+++ y". Such a hunk is read as another
