@@ -143,11 +143,16 @@ func (r *Result) update(f Format, s *Section, was string) *ApplyError {
 		}
 	}
 	u.commit()
-	if f == FormatV4A && u.text != "" && !u.ended() {
+	if f == FormatV4A && u.text != "" && !u.ended() && lastLine(u.text) != lastLine(was) {
 		u.add(replacement{start: len(u.text), end: len(u.text), text: "\n"}) // the reference implementation does this
 		u.commit()
 	}
 	return nil
+}
+
+// lastLine returns the last line of a text, with its line end.
+func lastLine(text string) string {
+	return text[strings.LastIndexByte(strings.TrimSuffix(text, "\n"), '\n')+1:]
 }
 
 // done returns the text with the replacements, which are sorted and do not overlap. It records them as hunks of whole

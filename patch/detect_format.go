@@ -48,6 +48,7 @@ func Read(text string, f Format) (*Patch, error) {
 	if inner, ok := enclosed(text); ok {
 		text = inner
 	}
+	text = fenced(text)
 	for _, n := range notations {
 		if n.format != f && (f != "" || !n.like(text) || n.plain && isCode(text)) {
 			continue
@@ -59,7 +60,11 @@ func Read(text string, f Format) (*Patch, error) {
 		if len(sections) == 0 {
 			return nil, malformed(0, "write at least one change", "the patch is empty")
 		}
-		return &Patch{Format: n.format, Sections: sections}, nil
+		p := &Patch{Format: n.format, Sections: sections}
+		if n.format == FormatBlock && (!fences.MatchString(text) || anySyntax(text)) {
+			p.Whole = text
+		}
+		return p, nil
 	}
 	if calls, ok := jsonCalls(text); f == "" && ok && len(calls) > 0 {
 		return nil, malformed(0, "give only the arguments of the call: old_string and new_string, or command, or "+
@@ -80,12 +85,15 @@ func isCode(text string) bool {
 		anySyntax(text)
 }
 
-// enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"} or ["apply_patch",
-// "…"].
+// enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"}, ["apply_patch", "…"]
+// or {"command": ["apply_patch", "…"]}.
 func enclosed(text string) (string, bool) {
 	calls, _ := jsonCalls(text)
 	for _, c := range calls {
 		inner := c.text("patch", "diff", "input", "patch_text")
+		if inner == "" {
+			inner = c.patchInCommand()
+		}
 		if inner != "" && (likeV4A(inner) || likeSearch(inner) || likeGit(inner) || likeUdiff(inner)) {
 			return inner, true
 		}

@@ -26,6 +26,10 @@
 // changes of the same lines are a [Clash], and then there is no result. No edit is lost, and none is made twice.
 // [Carry] follows lines from one text to the next.
 //
+// A text that replaces another is complete, or it is refused: a line that means omitted lines ("# ... existing code
+// ...") must not stand where code of the old text is missing. This holds for code that is executed, too. A patch that
+// gives two texts for one block is refused, and what it gives in a language that the program lacks is reported.
+//
 // # Why the simple ways fail
 //
 // Cutting a file at lines that look like "# %%" cuts through strings that hold Markdown or other programs. It also cuts
@@ -62,6 +66,8 @@
 //   - Similarity is textual. Two unrelated one-line cells that share half of their words count as versions of each
 //     other. That costs a misleading history, never a wrong result.
 //   - A patch of another file in the workspace is refused.
+//   - That a line means omitted lines is told by its words, in English. A new comment of such words beside code that
+//     was removed on purpose is refused, too.
 //   - A text without a name may resemble no block, or two. Below [Threshold] it becomes a new block. A copied and
 //     changed cell looks like an edited one (testdata/decisions.md).
 //   - In a diff without line numbers, lines of text may look like "--- x" and "+++ y". Such a hunk is read as another

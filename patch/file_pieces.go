@@ -28,6 +28,19 @@ type format struct {
 	text   func(t Text, first bool) string         // returns the piece of a text between blocks
 }
 
+// shows returns the title that the code of a block gives it.
+func (p *Program) shows(b Block) string {
+	if p.Kind == KindNotebook {
+		return cellTitle(value{}, b)
+	}
+	return b.defined()
+}
+
+// renames reports whether a block needs another title in the file: it has changed, or the code shows it no longer.
+func (p *Program) renames(block int, was, now Block) bool {
+	return was.Title != now.Title || !p.names(block) && now.Title != p.shows(now)
+}
+
 // sourceLines returns a text as notebooks store it: a list of lines with their line ends.
 func sourceLines(text string) []string {
 	lines := strings.SplitAfter(text, "\n")

@@ -135,6 +135,27 @@ func isProgram(text string, does bool) bool {
 	return !does || len(b.defines)+len(b.assigns)+len(b.imports) > 0 || b.free["print"]
 }
 
+// codeTag matches the tags in which some agents write code, at the beginning of a line: those of elements in TSX have a
+// margin. The last one may lack its end, because it is where the model was stopped.
+var codeTag = regexp.MustCompile(`(?ms)^<code(?:[ \t]+(?:lang|language|class)="?(?:language-)?(\w+)"?)?>[ \t]*\n?` +
+	`(.*?)(?:</code>[ \t]*$|\z)`)
+
+// fenced returns a text with fences in the place of its tags <code>. A text that has fences, or is Python, stays as it
+// is. (As TypeScript, "So:\n<code>\nx" is a label and a type.)
+func fenced(text string) string {
+	if !strings.Contains(text, "<code") || fences.MatchString(text) || pythonSyntax.parses([]byte(text)) {
+		return text
+	}
+	return codeTag.ReplaceAllStringFunc(text, func(tag string) string {
+		m := codeTag.FindStringSubmatch(tag)
+		language := m[1]
+		if language == "" {
+			language = bareFence
+		}
+		return "```" + language + "\n" + endLast(m[2]) + "```"
+	})
+}
+
 // trimBlankLines drops the blank lines at both ends, and the final line end.
 func trimBlankLines(text string) string {
 	for {
@@ -146,27 +167,40 @@ func trimBlankLines(text string) string {
 	}
 }
 
-// cells cuts a block at its markers, if it begins with one.
+// cells cuts a block at its markers, if it has any. Comments above the first one are not code.
 func cells(b Block) []Section {
-	first, _, _ := strings.Cut(b.Source, "\n")
-	if _, ok := anyMarker([]byte(strings.TrimSuffix(first, "\r"))); ok {
-		ext := Extension(b.Dialect)
-		if b.Dialect == "" && first[0] == '/' {
-			ext = Extension(TypeScript)
-		}
-		if p, bad := readSource([]byte(b.Source), ext); bad == nil && len(p.Blocks) > 0 {
-			var out []Section
-			for _, c := range p.Blocks {
-				out = append(out, emitted(c))
-				out[len(out)-1].Dialect = b.Dialect
-			}
-			return out
-		}
-	}
 	if blankLine(b.Source) {
 		return nil
 	}
+	dialect, marked := markedDialect(b.Source)
+	if b.Dialect != "" && b.Dialect != bareFence {
+		dialect = b.Dialect
+	}
+	if !marked {
+		return []Section{emitted(b)}
+	}
+	p, bad := readSource([]byte(b.Source), Extension(dialect))
+	if bad == nil && p.Kind == KindCells && len(p.Blocks) > 0 {
+		var out []Section
+		for _, c := range p.Blocks {
+			out = append(out, emitted(c))
+			out[len(out)-1].Dialect = b.Dialect
+		}
+		return out
+	}
 	return []Section{emitted(b)}
+}
+
+// markedDialect returns the dialect that the first marker of a text shows: Python, or TypeScript for "// %%".
+func markedDialect(text string) (dialect string, marked bool) {
+	for line := range strings.Lines(text) {
+		if _, ok := anyMarker([]byte(bare(line))); ok && line[0] == '/' {
+			return TypeScript, true
+		} else if ok {
+			return Python, true
+		}
+	}
+	return "", false
 }
 
 // emitted returns the section of a block. A title that comes from the code itself is not a given name.

@@ -15,12 +15,16 @@ import (
 //	lines in their place
 //	>>>>>>> REPLACE
 //
+// Cline writes "------- SEARCH" and "+++++++ REPLACE", and the path in a tag: <path>path/of/file.py</path>.
+//
 // The path is alone on one of the three lines before; otherwise it is that of the block before. With no lines to search
 // for, the new lines go to the end of the text, which may be new.
 var (
-	searchHead    = regexp.MustCompile(`^<{5,9} SEARCH>?\s*$`)
+	searchHead    = regexp.MustCompile(`^(?:<{5,9}|-{5,9}) SEARCH>?\s*$`)
 	searchDivider = regexp.MustCompile(`^={5,9}\s*$`)
-	searchFoot    = regexp.MustCompile(`^>{5,9} REPLACE\s*$`)
+	searchFoot    = regexp.MustCompile(`^(?:>{5,9}|\+{5,9}) REPLACE>?\s*$`)
+	pathTag       = regexp.MustCompile(`^\s*<(?:path|file|file_path|filename)>\s*(.*?)\s*</`)
+	onlyTag       = regexp.MustCompile(`^\s*</?\w+>\s*$`)
 )
 
 func likeSearch(text string) bool {
@@ -76,6 +80,11 @@ func addHunk(sections []Section, name string, h Hunk) []Section {
 func searchName(lines []string) string {
 	above := true
 	for _, line := range slices.Backward(lines) {
+		if m := pathTag.FindStringSubmatch(line); m != nil {
+			return m[1]
+		} else if onlyTag.MatchString(line) {
+			continue
+		}
 		line = strings.TrimSpace(line)
 		if _, info, ok := fenceLine(line); ok {
 			if looksNamed(info) {

@@ -2,7 +2,8 @@ package patch
 
 import "encoding/json"
 
-// This format holds edits with old_string, new_string and replace_all, as notebook editors and coding agents use them.
+// This format holds edits with old_string, new_string and replace_all, or expected_replacements (Gemini CLI), as
+// notebook editors and coding agents use them.
 // Several edits come as {"file_path", "edits": [{"old_string", "new_string"}]}, and a whole text as {"file_path",
 // "content"}. Without old_string the text is new.
 func likeStrings(text string) bool { return likeCalls(text, (*call).isStrings) }
@@ -34,6 +35,9 @@ func readStrings(text string) ([]Section, *ParseError) {
 			if raw, ok := e["replace_all"]; ok && json.Unmarshal(raw, &h.All) != nil {
 				return nil, malformed(0, "write true or false", "call %d: replace_all is neither true nor false", i+1)
 			}
+			if n, ok := one.number("expected_replacements"); ok && n > 0 {
+				h.Times, h.All = n, n > 1 || h.All
+			}
 			if h.Old == "" {
 				sections = append(sections, Section{Act: ActCreate, Name: c.path(), Text: h.New})
 				continue
@@ -59,6 +63,9 @@ func writeStrings(p *Patch) (string, error) {
 			switch {
 			case h.Old == "":
 				return "", cannotExpress(FormatStrings, "text is inserted without replacing any")
+			case h.Times > 0:
+				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New,
+					"expected_replacements", h.Times))
 			case h.All:
 				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New,
 					"replace_all", true))

@@ -39,6 +39,19 @@ func styleOf(data []byte, at int) jsonStyle {
 	return s
 }
 
+// in returns the style of a value that is so many levels deep.
+func (s jsonStyle) in(levels int) jsonStyle {
+	s.margin = strings.Repeat(s.unit, levels)
+	return s
+}
+
+// text returns a value as JSON, see write.
+func (s jsonStyle) text(v any) string {
+	var out strings.Builder
+	s.write(&out, v)
+	return out.String()
+}
+
 // escapedLetter reports whether JSON text has an escape of a character beyond ASCII.
 func escapedLetter(data []byte) bool {
 	for i := 0; i+6 <= len(data); i++ {

@@ -8,6 +8,16 @@ import (
 // locate finds the places of a hunk. There is one place, unless the hunk replaces every occurrence.
 func (l *locator) locate(k int, h *Hunk) ([]replacement, *ApplyError) {
 	spots, bad := l.places(h)
+	if bad == nil && h.Times > 0 && len(spots) != h.Times {
+		var lines []int
+		for _, s := range spots {
+			lines = append(lines, s.line)
+		}
+		bad = l.ambiguous(lines, countLines(h.Old))
+		bad.Hint = "give the number of places, or more of the lines around the one that is meant"
+		bad.Message = fmt.Sprintf("the text to replace is there %d times, and the patch expects %d", len(spots),
+			h.Times)
+	}
 	if bad != nil {
 		bad.Name, bad.Hunk, bad.Old = l.name, k+1, h.Old
 		return nil, bad
@@ -41,16 +51,23 @@ func (l *locator) insertion(h *Hunk) (replacement, *ApplyError) {
 	line := l.len()
 	switch {
 	case len(h.Under) > 0:
-		under, how, bad := l.under(h)
-		if bad != nil {
+		all, bad := l.scopes(h)
+		switch {
+		case bad != nil:
+			return replacement{}, bad
+		case h.End:
+			return l.insertAt(l.len(), h), nil
+		case len(all) > 1:
+			var places []int
+			for _, s := range all {
+				places = append(places, s.from-1)
+			}
+			bad := l.ambiguous(places, 1)
+			bad.Message = strings.Replace(bad.Message, "text to replace", "line above the new ones", 1)
 			return replacement{}, bad
 		}
-		line = under
-		if h.End {
-			line = l.len()
-		}
-		s := l.insertAt(line, h)
-		s.how = how
+		s := l.insertAt(all[0].from, h)
+		s.how = all[0].how
 		return s, nil
 	case h.Line > l.len()+1 && !h.End:
 		return replacement{}, &ApplyError{Code: CodeAbsent,
@@ -132,23 +149,18 @@ func (l *locator) exactBytes(h *Hunk) ([]replacement, *ApplyError) {
 
 // lines finds whole lines, first exactly and then less and less strictly.
 func (l *locator) lines(h *Hunk) ([]replacement, *ApplyError) {
-	from, loosest := 0, Exact
-	if len(h.Under) > 0 {
-		under, how, bad := l.under(h)
-		if bad != nil {
-			return nil, bad
-		}
-		from, loosest = under, how
+	all, bad := l.scopes(h)
+	if bad != nil {
+		return nil, bad
 	}
 	for _, try := range []func(*Hunk, int) ([]replacement, *ApplyError){l.linesByStrictness, l.linesWithoutBlanks,
-		l.linesAroundDots, l.linesWithGaps, l.fuzzyLines} {
-		spots, bad := try(h, from)
-		for i := range spots {
-			spots[i].how = max(spots[i].how, loosest)
-		}
-		if len(spots) > 0 || bad != nil {
+		l.linesAroundDots, l.linesWithGaps} {
+		if spots, bad := l.inScopes(h, all, try); len(spots) > 0 || bad != nil {
 			return spots, bad
 		}
+	}
+	if spots, bad := l.inScopes(h, all[:1], l.fuzzyLines); len(spots) > 0 || bad != nil {
+		return spots, bad
 	}
 	if l.more {
 		return nil, &ApplyError{Code: CodeAbsent}
@@ -278,7 +290,7 @@ func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *A
 		return apart(found, len(want)), nil
 	}
 	if len(h.Under) > 0 {
-		return found[:1], nil // the nearest one below
+		return l.nearest(found, from, len(want))
 	}
 	if behind := l.find(want, max(from, l.after), 2, s); len(behind) == 1 && l.after > 0 && l.ordered {
 		return behind, nil
@@ -295,36 +307,6 @@ func apart(found []int, size int) []int {
 		}
 	}
 	return out
-}
-
-// under returns the line below the lines that Hunk.Under lists.
-func (l *locator) under(h *Hunk) (int, Strictness, *ApplyError) {
-	at, loosest := l.after, Exact
-	for _, u := range h.Under {
-		line, how := l.seek(u, at)
-		if line < 0 && at > 0 {
-			line, how = l.seek(u, 0)
-		}
-		if line < 0 {
-			bad := l.absent([]string{u})
-			bad.Message = fmt.Sprintf("the line above it is not there: %s", strings.TrimSpace(u))
-			return 0, 0, bad
-		}
-		at, loosest = line+1, max(loosest, how)
-	}
-	return at, loosest, nil
-}
-
-// seek returns the first such line from a line on, or -1.
-func (l *locator) seek(line string, from int) (int, Strictness) {
-	for s := range Fuzzy {
-		if n := l.number(line, s); n >= 0 {
-			if found := l.find([]int{n}, from, 1, s); len(found) > 0 {
-				return found[0], s
-			}
-		}
-	}
-	return -1, Exact
 }
 
 // replace returns the replacement of the lines from line i on. Lines that the hunk keeps stay as they are in the text.

@@ -24,6 +24,8 @@ const (
 type Patch struct {
 	Format   Format
 	Sections []Section // applied in this order
+
+	Whole string // all of a text that is code, without fences; a file that does not exist yet gets all of it
 }
 
 // Act is what a section does.
@@ -67,6 +69,7 @@ type Hunk struct {
 	Under  []string // lines above Old, from the outermost to the nearest
 	End    bool     // Old is at the end of the text
 	All    bool     // replace every occurrence
+	Times  int      // how often Old must occur; 0: unknown
 }
 
 // Strictness says how exactly the old text of a hunk matched. Higher values are looser.

@@ -343,7 +343,7 @@ func TestReadBlock(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if d := cmp.Diff(&Patch{Format: FormatBlock, Sections: x.want}, p); d != "" {
+		if d := cmp.Diff(x.want, p.Sections); d != "" {
 			t.Errorf("%s (-want +got):\n%s", what, d)
 		}
 		checkPrinted(t, p)

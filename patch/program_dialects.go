@@ -97,8 +97,8 @@ func (p neighbours) like(f string) string {
 
 // own returns the sections that are about the program. A reply often holds fences for its reader beside those for the
 // program, such as how to install a package. So fences of another language than the program's count only if there are
-// no others. A program without blocks is one of Python.
-func (p neighbours) own(all []Section) []Section {
+// no others. A program without blocks is one of Python. The others are returned, too, so that the result can say it.
+func (p neighbours) own(all []Section) (own, others []Section) {
 	families := p.families()
 	if len(families) == 0 {
 		families = []string{Python}
@@ -106,16 +106,17 @@ func (p neighbours) own(all []Section) []Section {
 			families = []string{family(sourceFiles[p.file.ext])}
 		}
 	}
-	var out []Section
 	for _, s := range all {
 		if s.Dialect == "" || slices.Contains(families, family(s.Dialect)) {
-			out = append(out, s)
+			own = append(own, s)
+		} else {
+			others = append(others, s)
 		}
 	}
-	if len(out) == 0 {
-		return all
+	if len(own) == 0 {
+		return all, nil
 	}
-	return out
+	return own, others
 }
 
 // cellMagics are the cell magics of IPython whose cells are blocks of another language. %%javascript is none: its cell

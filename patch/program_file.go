@@ -19,6 +19,8 @@ type Program struct {
 	Blocks []Block
 	Cells  []int // for a notebook: the index of each block among all cells, from 0, including cells without code
 
+	named []bool // by block: the file says its title, and not its code alone
+
 	gaps []string // for a source file: the text before, between and after the blocks; one more than there are blocks
 	ext  string   // for a source file: its extension, which says how it is read
 	raw  []byte   // for a notebook or Markdown: the whole file
@@ -41,6 +43,9 @@ func (p *Program) Bytes() []byte {
 	return out.Bytes()
 }
 
+// names reports whether the file says the title of a block.
+func (p *Program) names(block int) bool { return block < len(p.named) && p.named[block] }
+
 // dropRepeatedIDs keeps an id only for the first block that has it. Copied cells repeat ids.
 func (p *Program) dropRepeatedIDs() {
 	seen := map[string]bool{}
@@ -57,6 +62,7 @@ func (p *Program) dropRepeatedIDs() {
 type region struct {
 	first, last int // lines from 0, both inclusive
 	block       Block
+	named       bool // the file says the title
 }
 
 // assemble cuts the text at the regions, which are in order and do not overlap.
@@ -67,7 +73,7 @@ func assemble(kind Kind, t *text, regions []region) *Program {
 		start, end := t.begin(r.first), t.finish(r.last)
 		b := r.block
 		b.Source, b.Line = string(t.data[start:end]), r.first+1
-		p.Blocks = append(p.Blocks, b)
+		p.Blocks, p.named = append(p.Blocks, b), append(p.named, r.named)
 		p.gaps = append(p.gaps, string(t.data[at:start]))
 		at = end
 	}

@@ -247,7 +247,8 @@ func addCell(out []region, t *text, dialect string, m cellMarker, next int) []re
 	if !ok {
 		return out
 	}
-	return append(out, region{first: first, last: last, block: Block{ID: m.id, Title: m.title, Dialect: dialect}})
+	return append(out, region{first: first, last: last, named: m.title != "",
+		block: Block{ID: m.id, Title: m.title, Dialect: dialect}})
 }
 
 // within returns the statements that start in a byte range.

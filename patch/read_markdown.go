@@ -28,7 +28,7 @@ func readMarkdown(data []byte) (*Program, *ParseError) {
 			return ast.WalkSkipChildren, nil
 		}
 		if b, ok := fenceBlock(f, &info, body, &line); ok {
-			p.Blocks = append(p.Blocks, b)
+			p.Blocks, p.named = append(p.Blocks, b), append(p.named, info.title != "")
 		}
 		return ast.WalkSkipChildren, nil
 	})
@@ -86,8 +86,33 @@ func (i *fence) code(f *ast.FencedCodeBlock, body []byte) []gmtext.Segment {
 	if i.directive {
 		lines = i.skipOptions(lines, body)
 	}
-	return trimBlank(lines, body)
+	return i.skipMarker(trimBlank(lines, body), body)
 }
+
+// skipMarker skips the marker of a cell on the first line of a fence, and keeps the name that it gives. A fence with
+// several markers holds several cells, which have no place in a Markdown file; its markers are comments.
+func (i *fence) skipMarker(lines []gmtext.Segment, body []byte) []gmtext.Segment {
+	var first cellMarker
+	for k, s := range lines {
+		m, ok := i.syntax().marker(bytes.TrimRight(s.Value(body), "\r\n"))
+		switch {
+		case k == 0 && (!ok || m.text || i.title != "" || i.id != "" || m.title == "" && m.id == ""):
+			return lines
+		case k == 0:
+			first = m
+		case ok:
+			return lines
+		}
+	}
+	if rest := trimBlank(lines[min(1, len(lines)):], body); len(rest) > 0 {
+		i.title, i.id = first.title, first.id
+		return rest
+	}
+	return lines
+}
+
+// syntax returns the syntax of the code in a fence.
+func (i *fence) syntax() *syntax { return syntaxOf(i.dialect) }
 
 // trimBlank drops the blank lines at both ends.
 func trimBlank(lines []gmtext.Segment, body []byte) []gmtext.Segment {

@@ -105,3 +105,42 @@ func TestMarkdownOnWindows(t *testing.T) {
 		t.Errorf("blocks (-want +got):\n%s", d)
 	}
 }
+
+// TestMarkersInFences: the name in a fence was a comment of the block, so that nothing found the block by it.
+func TestMarkersInFences(t *testing.T) {
+	const head = "# Title\n\n"
+	for _, c := range []struct{ fence, title, source, now string }{
+		{"```python\n# %% clean\nrows = 1\n```\n", "clean", "rows = 1", "```python\n# %% clean\nrows = 2\n```\n"},
+		{"```python\n\n# %% clean\n\nrows = 1\n```\n", "clean", "rows = 1",
+			"```python\n\n# %% clean\n\nrows = 2\n```\n"},
+		{"> ```ts\n> // %% clean\n> let rows = 1\n> ```\n", "clean", "let rows = 1",
+			"> ```ts\n> // %% clean\n> rows = 2\n> ```\n"},
+		{"```bash\n# %% clean\nrows=1\n```\n", "clean", "rows=1", "```bash\n# %% clean\nrows = 2\n```\n"},
+		{"```python name=a\n# %% clean\nrows = 1\n```\n", "a", "# %% clean\nrows = 1", ""},
+		{"```python\n# %% a\nx = 1\n# %% clean\nrows = 1\n```\n", "", "# %% a\nx = 1\n# %% clean\nrows = 1", ""},
+		{"```python\n# %%time\nrows = 1\n```\n", "", "# %%time\nrows = 1", ""},
+		{"```python\n# %% [markdown]\n# rows\nx = 1\n```\n", "", "# %% [markdown]\n# rows\nx = 1", ""},
+	} {
+		p, err := Parse("p.md", []byte(head+c.fence))
+		if err != nil || len(p.Blocks) != 1 || p.Blocks[0].Title != c.title || p.Blocks[0].Source != c.source {
+			t.Errorf("%q: %+v, %v; want %q, %q", c.fence, p, err, c.title, c.source)
+			continue
+		}
+		if got := string(p.Bytes()); got != head+c.fence {
+			t.Errorf("%q comes back as %q", c.fence, got)
+		}
+		if c.now == "" {
+			continue
+		}
+		for _, text := range []string{"```python\n# %% clean\nrows = 2\n```\n",
+			`{"cell_id": "clean", "new_source": "rows = 2"}`} {
+			if c.fence[0] != '`' || strings.HasPrefix(c.fence, "```bash") {
+				text = `{"cell_id": "clean", "new_source": "rows = 2"}`
+			}
+			r, err := revised(t, "p.md", head+c.fence, text)
+			if err != nil || string(r.Text) != head+c.now {
+				t.Errorf("%q by %q: %q, %v; want %q", c.fence, text, textOf(r), err, head+c.now)
+			}
+		}
+	}
+}

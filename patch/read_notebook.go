@@ -159,6 +159,8 @@ func (n *notebook) add(place int, c value) *ParseError {
 	b.Title = cellTitle(cell["metadata"], b)
 	n.program.Blocks = append(n.program.Blocks, b)
 	n.program.Cells = append(n.program.Cells, place)
+	metadata, _ := cell["metadata"].object()
+	n.program.named = append(n.program.named, metadata["name"].text() != "")
 	return nil
 }
 

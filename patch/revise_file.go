@@ -23,6 +23,9 @@ func (r *reviser) inFile(s Section) error {
 	} else {
 		text, lines, marks = cellText(r.blocks)
 	}
+	if err := r.refuseOmissionIn(s, text, s.Dialect); err != nil {
+		return err
+	}
 	const key = "the program"
 	s.Name = key
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
@@ -71,6 +74,13 @@ func (r *reviser) inJSON(s Section) error {
 	if err != nil {
 		return err
 	}
+	if s.Act == ActWrite {
+		was, _, _ := cellText(r.blocks)
+		now, _, _ := cellText(after.Blocks)
+		if err := refuseOmission(was, now, after.main); err != nil {
+			return err
+		}
+	}
 	place := Placement{Format: r.patch.Format, Unchanged: len(done.Done.Sections) == 0}
 	place.found(done)
 	r.places = append(r.places, place)
@@ -106,7 +116,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a cell text has no dialects
 			after[j].Dialect = r.blocks[i].Dialect
 			if now[j].Title == cellTextTitle(r.blocks[i]) {
-				after[j].Title = r.blocks[i].titled(now[j].Source)
+				after[j].Title = r.titled(r.blocks[i], now[j].Source)
 			}
 		}
 		if after[j].Dialect == "" {

@@ -25,6 +25,23 @@ type Revision struct {
 	Edits      []Edit      // turn the program before into Blocks
 	Text       []byte      // the new text of the file; nil if there is none
 	Placements []Placement // where each section was applied, in the order of the patch
+	Skipped    []Section   // fences of languages that the program does not have, see neighbours.own
+}
+
+// SkippedText says which fences were skipped; "" if none was.
+func (r *Revision) SkippedText() string {
+	if len(r.Skipped) == 0 {
+		return ""
+	}
+	var languages []string
+	for _, s := range r.Skipped {
+		if !slices.Contains(languages, s.Dialect) {
+			languages = append(languages, s.Dialect)
+		}
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(r.Skipped[0].Text), "\n")
+	return fmt.Sprintf("skipped code in %s: the program has none in it; submit it alone to execute it: %s",
+		strings.Join(languages, " and "), first)
 }
 
 // Placement says where one section of a patch was applied.
@@ -52,7 +69,15 @@ func Revise(p *Patch, on Subject) (*Revision, error) {
 			Message: fmt.Sprintf("the patch holds %d blocks, but only one can replace this block", n),
 			Hint:    "put a line # %% NAME before each, or give only that one"}
 	}
-	for _, s := range r.neighbours().own(p.Sections) {
+	sections := p.Sections
+	if whole := (Section{Act: ActEmit, Text: p.Whole}); p.Whole != "" && r.creates(whole) {
+		sections = []Section{whole}
+	}
+	sections, r.skipped = r.neighbours().own(sections)
+	if err := refuseTwoTexts(sections, on.Submitted); err != nil {
+		return nil, err
+	}
+	for _, s := range sections {
 		if err := r.section(s); err != nil {
 			return nil, err
 		}
@@ -82,6 +107,7 @@ type reviser struct {
 	end     string          // the line end of the program
 	decider *decider
 	places  []Placement
+	skipped []Section
 }
 
 // finish returns the revision.
@@ -91,7 +117,7 @@ func (r *reviser) finish() (*Revision, error) {
 	}
 	m := newBlockMatching(r.on.Blocks, r.blocks)
 	m.byID()
-	v := &Revision{Blocks: r.blocks, Edits: m.edits(), Placements: r.places}
+	v := &Revision{Blocks: r.blocks, Edits: m.edits(), Placements: r.places, Skipped: r.skipped}
 	if r.on.File == nil {
 		return v, nil
 	}
@@ -124,12 +150,14 @@ func (r *reviser) section(s Section) error {
 	if s.Act == ActEmit || s.Act == ActInsert || s.Act == ActCreate || s.Act == ActWrite {
 		r.neighbours().adopt(&s)
 	}
-	if (s.Act == ActEmit || s.Act == ActWrite) && r.on.Submitted == nil {
-		if err := r.refuseOmissions(s); err != nil {
-			return err
-		}
+	named := s.Name != "" || r.on.Block != ""
+	if s.Act == ActEmit && !named && r.on.Submitted == nil && r.decider.isProse(r.blocks, s) {
+		return notCode(s)
 	}
 	if r.creates(s) {
+		if err := r.refuseNewOmission(s); err != nil {
+			return err
+		}
 		return r.create(s)
 	}
 	switch s.Act {
@@ -149,6 +177,9 @@ func (r *reviser) section(s Section) error {
 	}
 	if r.patch.Format != FormatCell && (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" &&
 		!strings.Contains(s.Name, "/") {
+		if err := r.refuseNewOmission(s); err != nil {
+			return err
+		}
 		return r.insertAt(len(r.blocks), s)
 	}
 	return r.noBlock(s.Name)
@@ -267,6 +298,9 @@ func slashed(p string) string { return path.Clean(strings.ReplaceAll(p, `\`, "/"
 // inBlock applies a section to the text of one block.
 func (r *reviser) inBlock(id string, s Section) error {
 	i := r.at(id)
+	if err := r.refuseOmissionIn(s, r.blocks[i].Source, r.blocks[i].Dialect); err != nil {
+		return err
+	}
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
 	one.Sections[0].Name, one.Sections[0].To = id, ""
 	done, err := one.Apply(map[string]string{id: r.blocks[i].Source})
@@ -296,25 +330,34 @@ func (p *Placement) found(r *Result) {
 	}
 }
 
-// set gives a block a new text. If its title is the name that it defines, the title changes too.
+// set gives a block a new text, and the title that it has with that.
 func (r *reviser) set(i int, text string) {
 	b := &r.blocks[i]
 	text = strings.TrimRight(text, "\r\n")
 	if b.Source == text {
 		return
 	}
-	b.Title = b.titled(text)
+	b.Title = r.titled(*b, text)
 	b.Source = text
 	r.stale = true
 }
 
-// titled returns the title of a block with a new text. A title that is the name of the block's definition follows the
-// definition.
-func (b Block) titled(text string) string {
-	if b.Title != b.defined() {
+// titled returns the title of a block with a new text. A title that the code alone gives follows the code. Where no
+// file says so, a title that the code no longer gives stays.
+func (r *reviser) titled(b Block, text string) string {
+	now := b
+	now.Source = text
+	i := slices.Index(r.fileIDs, b.ID)
+	switch {
+	case r.file == nil || i < 0:
+		if shown := now.defined(); shown != "" && b.Title == b.defined() {
+			return shown
+		}
+		return b.Title
+	case r.file.names(i) || b.Title != r.file.shows(b):
 		return b.Title
 	}
-	return definedIn(b.Dialect, text)
+	return r.file.shows(now)
 }
 
 // emit finds the block that a rewritten text replaces, and replaces it.
@@ -355,14 +398,25 @@ func (r *reviser) emit(s Section) error {
 				Message: "these lines are indented, so they are a part of a block, but the patch does not say which",
 				Hint:    "give the whole function, or the change as a diff or SEARCH/REPLACE"}
 		}
+		if err := r.refuseOmissionBeside(s); err != nil {
+			return err
+		}
 		if err := r.insertAt(len(r.blocks), s); err != nil {
 			return err
 		}
 		r.places[len(r.places)-1].Decision = &d
 		return nil
 	}
+	if err := refuseOmission(r.blocks[r.at(d.Block)].Source, s.Text, s.Dialect); err != nil {
+		return err
+	}
+	title := r.blocks[r.at(d.Block)].Title
 	r.rewriteBlock(d.Block, s.Text, d)
-	if b := &r.blocks[r.at(d.Block)]; family(b.Dialect) != family(s.Dialect) {
+	b := &r.blocks[r.at(d.Block)]
+	if d.By == ByName && title == s.Name && (r.file == nil || r.file.Kind != KindScript) {
+		b.Title = title // the patch calls it so
+	}
+	if family(b.Dialect) != family(s.Dialect) {
 		b.Dialect = s.Dialect // the patch names the block, and writes it in another language
 	}
 	return nil

@@ -7,10 +7,9 @@ import (
 )
 
 // Submitted is what is known of code that is handed in to be executed. The blocks of such code go where the decision
-// about a rewritten block says, with three differences. Nothing refuses them, because the language says what is
-// wrong with code. A failed last block gives way to them (superseded). What a failed block did before it failed stays
-// if they use
-// it (keep).
+// about a rewritten block says, with three differences. They are refused only if they leave out code of the block that
+// they replace, because the language says what else is wrong with code. A failed last block gives way to them
+// (superseded). What a failed block did before it failed stays if they use it (keep).
 type Submitted struct {
 	Reply  bool   // the code stood in fences, in a text
 	Append bool   // every block of it is new
@@ -50,7 +49,7 @@ func ReadSubmission(text, dialect string) (p *Patch, reply bool, err error) {
 	if !utf8.ValidString(text) {
 		return nil, false, notUTF8()
 	}
-	text = strings.TrimPrefix(text, bom)
+	text = fenced(strings.TrimPrefix(text, bom))
 	sections, bad := readBlock(text)
 	reply = fences.MatchString(text) && !anySyntax(text)
 	if dialect != "" && (!reply || syntaxOf(dialect).parses([]byte(text))) {
@@ -90,8 +89,7 @@ func (r *reviser) submit(s Section) error {
 		if ok && (more || d.Block == "" || len(shares) > 1) {
 			return r.rewriteShares(shares)
 		}
-		// The text may be a part of that block, or leave out some of it: nothing is lost by a new block.
-		if r.refuseLostNames(d, in) != nil || r.refuseOmissions(s) != nil {
+		if r.refuseLostNames(d, in) != nil { // it may be a part of that block: nothing is lost by a new block
 			d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 		}
 	}
@@ -106,17 +104,40 @@ func (r *reviser) submit(s Section) error {
 		d = r.superseded(in, d)
 	}
 	if d.Block != "" {
+		r.follow(d.Block)
+		if err := refuseOmission(r.blocks[r.at(d.Block)].Source, s.Text, s.Dialect); err != nil {
+			return err
+		}
 		r.rewriteBlock(d.Block, s.Text, d)
 		if b := &r.blocks[r.at(d.Block)]; b.Dialect == Python { // a magic may follow what was none
 			b.Dialect = r.neighbours().pythonDialect(b.Source)
 		}
 		return nil
 	}
+	if err := r.refuseOmissionBeside(s); err != nil {
+		return err
+	}
 	if err := r.insertAt(len(r.blocks), s); err != nil {
 		return err
 	}
 	r.places[len(r.places)-1].Decision = &d
 	return nil
+}
+
+// follow moves a failed block to the end if its text comes after that of a new block: the new block may do what it
+// lacked. What failed has done nothing that others need.
+func (r *reviser) follow(id string) {
+	at := r.at(id)
+	if at < 0 || !r.failed()[id] {
+		return
+	}
+	for _, p := range r.places {
+		if p.Decision != nil && p.Decision.By == ByNothing && r.at(p.Block) > at {
+			b := r.blocks[at]
+			r.blocks, r.stale = append(slices.Delete(r.blocks, at, at+1), b), true
+			return
+		}
+	}
 }
 
 // goesOn reports whether a text that resembles a block is a further step and not a new version of it: it goes on from a
@@ -146,6 +167,10 @@ func (r *reviser) failed() map[string]bool {
 // rewriteShares gives blocks new texts of definitions that they have among others.
 func (r *reviser) rewriteShares(shares []blockRewrite) error {
 	for _, x := range shares {
+		b := r.blocks[r.at(x.block)]
+		if err := refuseOmission(b.Source, x.now, b.Dialect); err != nil {
+			return err
+		}
 		r.rewriteBlock(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
 	}
 	return nil

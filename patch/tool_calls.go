@@ -169,6 +169,22 @@ func (c *call) lines(names ...string) (string, bool) {
 	return "", false
 }
 
+// patchInCommand returns the patch in a command that a call executes, as a list of words or as one text; or "".
+func (c *call) patchInCommand() string {
+	for _, name := range []string{"command", "cmd"} {
+		words := []string{c.text(name)}
+		if raw, ok := c.Args[name]; ok && words[0] == "" {
+			_ = json.Unmarshal(raw, &words) // anything else is no command
+		}
+		for _, w := range words {
+			if likeV4A(w) {
+				return w
+			}
+		}
+	}
+	return ""
+}
+
 // number returns the first argument with one of these names that is a whole number, or a string of one.
 func (c *call) number(names ...string) (int, bool) {
 	for _, n := range names {

@@ -14,7 +14,7 @@ import (
 // markdownFormat returns the format of .md files. The piece of a block is its fence, with both fence lines.
 func (p *Program) markdownFormat() *format {
 	body := bytes.TrimPrefix(p.raw, []byte(bom))
-	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: changeFence, render: newFence, text: textPiece}
+	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: p.changeFence, render: newFence, text: textPiece}
 	f.join = func(out *strings.Builder, text string) {
 		if s := out.String(); s != "" && s[len(s)-1] != '\n' {
 			out.WriteString("\n")
@@ -65,10 +65,10 @@ func lineEnd(body []byte, from int) int {
 }
 
 // changeFence replaces the code of a fence. Each line starts like the first one, which may be in a quotation or a list.
-func changeFence(q piece, was, now Block) string {
+func (p *Program) changeFence(q piece, was, now Block) string {
 	margin := q.text[strings.LastIndexByte(q.text[:q.from], '\n')+1 : q.from]
 	head, tail := q.text[:q.from], q.text[q.to:]
-	if was.Title != now.Title || was.Dialect != now.Dialect {
+	if p.renames(q.block, was, now) || was.Dialect != now.Dialect {
 		open := q.text[:strings.IndexByte(q.text, '\n')]
 		head = open[:strings.IndexAny(open, "`~")] + openFence(fenceMark(tail, now.Source), now) + "\n" + margin
 	}

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -58,13 +59,14 @@ func (p *Program) notebookFormat() (*format, error) {
 	cells := top["cells"]
 	list, _ := cells.array()
 	f := &format{head: string(p.raw[:cells.at+1]), foot: string(p.raw[cells.at+len(cells.raw)-1:])}
-	gap, first := "\n  ", true
+	style := styleOf(p.raw, skip+strings.IndexByte(body, '{'))
+	gap, first := style.end+strings.Repeat(style.unit, 2), true
 	if len(list) > 0 {
 		end := list[len(list)-1]
 		f.head, f.foot = string(p.raw[:list[0].at]), string(p.raw[end.at+len(end.raw):])
 		gap = f.head[strings.LastIndexByte(f.head, '[')+1:]
 	} else {
-		f.head, f.foot = f.head+"\n  ", "\n "+f.foot
+		f.head, f.foot = f.head+gap, style.end+style.unit+f.foot
 	}
 	f.join = func(out *strings.Builder, text string) {
 		if !first {
@@ -80,17 +82,18 @@ func (p *Program) notebookFormat() (*format, error) {
 		}
 		f.pieces = append(f.pieces, q)
 	}
-	f.change = p.changeCell
+	f.change = func(q piece, was, now Block) string { return p.changeCell(q, was, now, style) }
 	used := map[string]bool{}
 	for _, b := range p.Blocks {
 		used[b.ID] = true
 	}
-	f.render = func(b Block, _ bool) string { return p.newCell(b, minor >= 5, used) }
+	f.render = func(b Block, _ bool) string { return p.newCell(b, minor >= 5, used, style) }
 	return f, nil
 }
 
 // changeCell replaces the source of a cell. It removes the outputs, because they belong to the former code.
-func (p *Program) changeCell(q piece, was, now Block) string {
+func (p *Program) changeCell(q piece, was, now Block, style jsonStyle) string {
+	style = style.in(3)
 	cell := value{raw: json.RawMessage(q.text)}
 	fields, _ := cell.object()
 	magic := p.magic(now)
@@ -98,12 +101,15 @@ func (p *Program) changeCell(q piece, was, now Block) string {
 		source, _, _ := fields["source"].multiline()
 		magic, _, _ = cutMagic(source)
 	}
-	put := map[string]string{"source": encodeJSON(sourceLines(magic+now.Source), "   ")}
+	put := map[string]string{"source": style.text(sourceLines(magic + now.Source))}
+	if raw := fields["source"].raw; len(raw) > 0 && raw[0] == '"' { // one text, and not a list of lines
+		put["source"] = style.text(magic + now.Source)
+	}
 	if was.Source != now.Source {
 		put["outputs"], put["execution_count"] = "[]", "null"
 	}
-	if was.Title != now.Title {
-		put["metadata"] = renamed(fields["metadata"], now)
+	if p.renames(q.block, was, now) {
+		put["metadata"] = style.text(renamed(fields["metadata"], now))
 	}
 	var names []string
 	for name := range put {
@@ -130,28 +136,32 @@ func (p *Program) magic(b Block) string {
 }
 
 // renamed returns a cell's metadata with the name of a block, unless the code shows the name.
-func renamed(metadata value, b Block) string {
-	all := map[string]json.RawMessage{}
-	metadata.into(&all)
+func renamed(metadata value, b Block) map[string]any {
+	all := map[string]any{}
+	if len(metadata.raw) > 0 {
+		d := json.NewDecoder(bytes.NewReader(metadata.raw))
+		d.UseNumber()
+		_ = d.Decode(&all) // what is no object is replaced by one
+	}
+	if all == nil {
+		all = map[string]any{}
+	}
 	delete(all, "name")
 	if b.Title != "" && cellTitle(value{}, b) != b.Title {
-		name, err := json.Marshal(b.Title)
-		if err != nil {
-			panic("patch: internal error: " + err.Error())
-		}
-		all["name"] = name
+		all["name"] = b.Title
 	}
-	return encodeJSON(all, "   ")
+	return all
 }
 
 // cellID matches the cell ids that nbformat 4.5 allows.
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-func (p *Program) newCell(b Block, withID bool, used map[string]bool) string {
+func (p *Program) newCell(b Block, withID bool, used map[string]bool, style jsonStyle) string {
 	type field struct {
-		name, value string
+		name  string
+		value any
 	}
-	fields := []field{{"cell_type", `"code"`}, {"execution_count", "null"}}
+	fields := []field{{"cell_type", "code"}, {"execution_count", nil}}
 	if withID {
 		id := b.ID
 		if !cellID.MatchString(id) {
@@ -161,13 +171,15 @@ func (p *Program) newCell(b Block, withID bool, used map[string]bool) string {
 			id = fmt.Sprintf("%.56s-%d", stem, n)
 		}
 		used[id] = true
-		fields = append(fields, field{"id", encodeJSON(id, "")})
+		fields = append(fields, field{"id", id})
 	}
-	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", "[]"},
-		field{"source", encodeJSON(sourceLines(p.magic(b)+b.Source), "   ")})
-	var lines []string
-	for _, x := range fields {
-		lines = append(lines, fmt.Sprintf("   %q: %s", x.name, x.value))
-	}
-	return "{\n" + strings.Join(lines, ",\n") + "\n  }"
+	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", []string{}},
+		field{"source", sourceLines(p.magic(b) + b.Source)})
+	var out strings.Builder
+	style.in(2).list(&out, '{', '}', len(fields), func(in jsonStyle, i int) {
+		in.quote(&out, fields[i].name)
+		out.WriteString(in.colon)
+		in.write(&out, fields[i].value)
+	})
+	return out.String()
 }

@@ -222,7 +222,7 @@ func (p *Program) sourceFormat() *format {
 	}
 	f.change = func(q piece, was, now Block) string {
 		mark := q.text[:q.from]
-		if was.Title != now.Title && p.Kind == KindCells {
+		if p.Kind == KindCells && p.renames(q.block, was, now) {
 			mark = markerOf(now) + end
 		}
 		return mark + now.Source

@@ -42,6 +42,9 @@ func (x *execution) document(done *xstate.ExecResult) {
 		SettleSeconds: micro(max(0, time.Since(x.started).Seconds()-out.ResultSeconds)),
 		Calls:         x.calls, Others: []api.ExecBlock{}, Files: []api.ExecFile{},
 		Notices: append(x.noticesOf(x.o.store), out.Warnings...)}
+	if skipped := done.SkippedText(); skipped != "" {
+		x.d.Notices = append(x.d.Notices, skipped)
+	}
 	if run := done.Step.Run; run != nil {
 		c := run.Blocks
 		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed

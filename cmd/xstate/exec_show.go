@@ -149,6 +149,9 @@ func (x *execution) talk(done *xstate.ExecResult) {
 		x.ui.talk("block %s: %s", x.d.Block, map[string]string{"replace": "written again",
 			"unchanged": "as it was"}[x.d.Action])
 	}
+	if skipped := done.SkippedText(); skipped != "" {
+		x.ui.talk("%s", skipped)
+	}
 	told := 0
 	for _, b := range x.d.Others {
 		if kept[b.Block] && b.Error == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
@@ -30,6 +31,11 @@ func (p *places) hint(e *state.ExecError) string {
 		return p.nameHint(e)
 	case "FileNotFoundError":
 		return p.fileHint(e)
+	case "SyntaxError", "IndentationError":
+		i := slices.IndexFunc(p.blocks, func(b placedBlock) bool { return b.id == e.Block })
+		if i >= 0 && patch.ProseAround(p.blocks[i].source) {
+			return "send code in a fence (```python … ```), and the prose around it is skipped"
+		}
 	case "EOFError":
 		if e.Message == "EOF when reading a line" { // of input()
 			return "the program's standard input has no more lines: xstate run FILE --stdin FILE gives it one"

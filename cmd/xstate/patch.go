@@ -254,6 +254,9 @@ func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Pat
 		Places:  []api.Placement{},
 		Repeats: r.Repeats,
 	}
+	if skipped := r.SkippedText(); skipped != "" {
+		d.Notices = []string{skipped}
+	}
 	for i, e := range r.Edits {
 		d.Edits = append(d.Edits, api.PatchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
 	}
@@ -272,6 +275,9 @@ func (a *app) printPatch(d *api.Patch) error {
 	}
 	for _, x := range d.Places {
 		a.ui.talk("%s", placementText(x))
+	}
+	for _, n := range d.Notices {
+		a.ui.talk("%s", n)
 	}
 	for _, e := range d.Edits {
 		a.ui.print("block %s %s\n", a.ui.bold(string(e.Block)), done[e.Kind])

@@ -18,9 +18,10 @@ type Patch struct {
 	Edits   []PatchEdit      `json:"edits"`
 	Places  []Placement      `json:"placements"` // one for each part of the patch
 	Repeats []xstate.Repeat  `json:"repeats,omitempty"`
-	File    string           `json:"file,omitempty"` // the file that was written
-	Run     *Run             `json:"run,omitempty"`  // with --run
-	Plan    *Plan            `json:"plan,omitempty"` // of a dry run with --run
+	File    string           `json:"file,omitempty"`    // the file that was written
+	Run     *Run             `json:"run,omitempty"`     // with --run
+	Plan    *Plan            `json:"plan,omitempty"`    // of a dry run with --run
+	Notices []string         `json:"notices,omitempty"` // parts of the patch that were skipped
 }
 
 // PatchEdit is an edit that a patch makes.

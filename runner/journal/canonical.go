@@ -14,8 +14,12 @@ import (
 )
 
 // Canonical returns JSON in one form for each value, after RFC 8785: no spaces, members sorted by their UTF-16 names,
-// numbers as ECMAScript prints them. Whole numbers beyond 2^53 keep their digits, so that no two of them are one.
-func Canonical(data []byte) ([]byte, error) {
+// numbers as ECMAScript prints them. Whole numbers beyond 2^53 keep their digits, so that no two of them are one. A
+// number that is written with a fraction or an exponent keeps a fraction: Python and tools tell 1.0 from 1.
+func Canonical(data []byte) ([]byte, error) { return canonical(data, false) }
+
+// canonical returns the canonical form. If equal is set, numbers that are equal have one form: 1.0 is 1.
+func canonical(data []byte, equal bool) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
@@ -25,10 +29,10 @@ func Canonical(data []byte) ([]byte, error) {
 	if d.More() {
 		return nil, fmt.Errorf("this is more than one JSON value")
 	}
-	return appendCanonical(nil, v)
+	return appendCanonical(nil, v, equal)
 }
 
-func appendCanonical(b []byte, v any) (_ []byte, err error) {
+func appendCanonical(b []byte, v any, equal bool) (_ []byte, err error) {
 	switch v := v.(type) {
 	case nil:
 		return append(b, "null"...), nil
@@ -37,14 +41,14 @@ func appendCanonical(b []byte, v any) (_ []byte, err error) {
 	case string:
 		return appendText(b, v), nil
 	case json.Number:
-		return appendNumber(b, v)
+		return appendNumber(b, v, equal)
 	case []any:
 		b = append(b, '[')
 		for i, x := range v {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			if b, err = appendCanonical(b, x); err != nil {
+			if b, err = appendCanonical(b, x, equal); err != nil {
 				return nil, err
 			}
 		}
@@ -56,7 +60,7 @@ func appendCanonical(b []byte, v any) (_ []byte, err error) {
 				b = append(b, ',')
 			}
 			b = append(appendText(b, name), ':')
-			if b, err = appendCanonical(b, v[name]); err != nil {
+			if b, err = appendCanonical(b, v[name], equal); err != nil {
 				return nil, err
 			}
 		}
@@ -65,7 +69,7 @@ func appendCanonical(b []byte, v any) (_ []byte, err error) {
 	panic(fmt.Sprintf("journal: internal error: %T in JSON", v))
 }
 
-func appendNumber(b []byte, n json.Number) ([]byte, error) {
+func appendNumber(b []byte, n json.Number, equal bool) ([]byte, error) {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return strconv.AppendInt(b, i, 10), nil
 	}
@@ -79,10 +83,13 @@ func appendNumber(b []byte, n json.Number) ([]byte, error) {
 	if isWhole(string(n)) { // beyond int64: as it was written
 		return append(b, n...), nil
 	}
-	if f == 0 {
-		return append(b, '0'), nil // there is no negative zero
+	if f == 0 && equal {
+		return append(b, '0'), nil
 	}
-	text, err := json.Marshal(f) // as ECMAScript prints it
+	text, err := json.Marshal(f) // as ECMAScript prints it, but for -0
+	if !equal && isWhole(string(text)) {
+		text = append(text, ".0"...)
+	}
 	return append(b, text...), err
 }
 
@@ -129,10 +136,14 @@ func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.D
 }
 
 // identity returns the arguments that tell the calls of a tool apart, as canonical JSON: all, unless the tool declares
-// some. Without an effect a call is what it says, whatever was declared.
+// some. Without an effect a call is what it says, whatever was declared. Calls with effects are equal if their numbers
+// are: what happened for 1 must not happen again for 1.0.
 func (t Tool) identity(args []byte) ([]byte, error) {
-	if len(t.Identity) == 0 || !t.Class.Effects() {
+	if !t.Class.Effects() {
 		return args, nil
+	}
+	if len(t.Identity) == 0 {
+		return canonical(args, true)
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(args, &all); err != nil {
@@ -148,7 +159,7 @@ func (t Tool) identity(args []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, err = Canonical(text); err != nil {
+	if text, err = canonical(text, true); err != nil {
 		return nil, err
 	}
 	return append([]byte("identity "), text...), nil

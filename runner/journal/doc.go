@@ -11,9 +11,10 @@
 // # Keys
 //
 // A call is named by content, never by its position. The key digests the kind, the tool and its version, the canonical
-// arguments and the sample. For a tool that reads, it also digests the effects that the program had on the tool's scope
-// before: a program that lists files, makes one and lists again makes two calls. Equal calls of a program are numbered
-// from 0 in program order, as far as they may differ:
+// arguments and the sample. In them 1.0 is not 1, as in Python; in the key of a tool with effects they are one number.
+// For a tool that reads, it also digests the effects that the program had on the tool's scope before: a program that
+// lists files, makes one and lists again makes two calls. Equal calls of a program are numbered from 0 in program
+// order, as far as they may differ:
 //
 //   - pure tools and models: all equal calls are one. To draw again from a model, ask for another sample.
 //   - tools that read, and steps: each call is its own. A loop that polls sees what happens.

@@ -7012,6 +7012,7 @@ type Patch struct {
 	File          string                 `protobuf:"bytes,10,opt,name=file,proto3" json:"file,omitempty"`
 	Run           *Run                   `protobuf:"bytes,11,opt,name=run,proto3" json:"run,omitempty"`
 	Plan          *Plan                  `protobuf:"bytes,12,opt,name=plan,proto3" json:"plan,omitempty"`
+	Notices       []string               `protobuf:"bytes,13,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7126,6 +7127,13 @@ func (x *Patch) GetRun() *Run {
 func (x *Patch) GetPlan() *Plan {
 	if x != nil {
 		return x.Plan
+	}
+	return nil
+}
+
+func (x *Patch) GetNotices() []string {
+	if x != nil {
+		return x.Notices
 	}
 	return nil
 }
@@ -12648,7 +12656,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\adropped\x18\x04 \x01(\x01R\adropped\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xfe\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x98\x03\n" +
 	"\x05Patch\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12664,7 +12672,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04file\x18\n" +
 	" \x01(\tR\x04file\x12 \n" +
 	"\x03run\x18\v \x01(\v2\x0e.xstate.v1.RunR\x03run\x12#\n" +
-	"\x04plan\x18\f \x01(\v2\x0f.xstate.v1.PlanR\x04plan\"]\n" +
+	"\x04plan\x18\f \x01(\v2\x0f.xstate.v1.PlanR\x04plan\x12\x18\n" +
+	"\anotices\x18\r \x03(\tR\anotices\"]\n" +
 	"\tPatchEdit\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +

@@ -185,6 +185,9 @@ func editReply(d *edited) *reply {
 			r.line("%s: found but for differences of %s", or(p.Block, "the file"), p.Match)
 		}
 	}
+	for _, n := range d.Notices {
+		r.line("note: %s", n)
+	}
 	for _, e := range d.Edits {
 		r.line("%s %s%s", e.Kind, e.Block, stepText(e.Step))
 		r.body(e.Diff, textBudget/4)

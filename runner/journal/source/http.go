@@ -61,17 +61,21 @@ func (w *withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if err != nil {
+		return nil, err
+	}
+	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	if !events {
 		resp.Body = &limited{resp.Body, frameLimit}
 	}
-	if err == nil && w.heard != nil && w.heard.listens() {
+	if w.heard != nil && w.heard.listens() {
 		resp.Body = w.heard.along(resp.Body)
 	}
-	return resp, err
+	if w.heard != nil {
+		resp.Body = verbatim(resp.Body, !events, false)
+	}
+	return resp, nil
 }
-
-// frameLimit bounds a message of a server: a result of the greatest size, quoted once more, with what is around it.
-const frameLimit = 2*journal.MaxResult + 1<<20
 
 // limited is a body that fails where it is too long.
 type limited struct {

@@ -199,14 +199,15 @@ func (s *server) transport(l *link) (mcp.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &mcp.StreamableClientTransport{Endpoint: s.config.URL, MaxEventSize: frameLimit, MaxRetries: 2,
+		return &mcp.StreamableClientTransport{Endpoint: s.config.URL, MaxEventSize: verbatimLimit, MaxRetries: 2,
 			HTTPClient: headerClient(s.config.URL, headers, &l.orders)}, nil
 	}
 	var err error
 	if l.child, err = startChild(s.config, &s.o); err != nil {
 		return nil, err
 	}
-	return &mcp.IOTransport{Reader: l.orders.along(l.child.out), Writer: l.child.in, MaxLineLength: frameLimit}, nil
+	return &mcp.IOTransport{Reader: verbatim(l.orders.along(l.child.out), false, true), Writer: l.child.in,
+		MaxLineLength: verbatimLimit}, nil
 }
 
 // list asks the server for its tools.
@@ -309,7 +310,7 @@ func answerOf(r *mcp.CallToolResult) (a journal.Answer, err error) {
 	var value any
 	switch {
 	case r.StructuredContent != nil && !r.IsError:
-		value = r.StructuredContent
+		value = structuredOf(r.StructuredContent)
 	case len(r.Content) == 1:
 		if text, ok := r.Content[0].(*mcp.TextContent); ok {
 			value = text.Text

@@ -51,6 +51,8 @@ func badServer(how string) {
 		for {
 			fmt.Println(`"` + strings.Repeat("x", 1<<16))
 		}
+	case "greets":
+		fmt.Printf("INFO starting\n\n  [1/2] loading\nready {}\n")
 	case "deaf": // it does not end with its input
 		go func() { select {} }()
 	}
@@ -69,6 +71,9 @@ func badServer(how string) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}, nil
 	}
 	add("pid", "", func(context.Context) (*mcp.CallToolResult, error) { return text(strconv.Itoa(os.Getpid())) })
+	add("prices", "", func(context.Context) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: json.RawMessage(exactly)}, nil
+	})
 	add("hang", "", func(ctx context.Context) (*mcp.CallToolResult, error) { select {} })
 	add("die", "", func(context.Context) (*mcp.CallToolResult, error) {
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")

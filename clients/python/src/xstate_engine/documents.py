@@ -835,6 +835,7 @@ class Patch(TypedDict):
     file: NotRequired[str]
     run: NotRequired[Run]
     plan: NotRequired[Plan]
+    notices: NotRequired[list[str]]
 
 
 class PatchEdit(TypedDict):

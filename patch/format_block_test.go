@@ -1,0 +1,44 @@
+package patch
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTextAboveMarkers: a comment above the first marker made one block of a text, and the names in it were lost.
+func TestTextAboveMarkers(t *testing.T) {
+	for _, c := range []struct{ text, dialect, want string }{
+		{"# Step 1: load\n# %% a\nx = 1\n\n# %% b\ny = x", Python, "a b"},
+		{"# p.py\n\n# %% a\nx = 1", Python, "a"},
+		{"#!/usr/bin/env python3\n# %% a\nx = 1\n# %% b\ny = x", Python, "a b"},
+		{"\"\"\"All of it.\"\"\"\n# %% a\nx = 1", Python, " a"},
+		{"import os\n\n# %% a\nx = os.name", Python, " a"},
+		{"// p.ts\n// %% a\nconst x = 1;\n// %% b\nconsole.log(x);", TypeScript, "a b"},
+		{"/* All\n   of it. */\n// %% a\nconst x = 1;", TypeScript, "a"},
+		{"#!/bin/bash\n# Step 1\n# %% a\nx=1\n# %% b\necho $x", Bash, "a b"},
+		{"# %% [markdown]\n# Text.\n# %% a\nx = 1", Python, "a"},
+		{"# no marker\nx = '''\n# %% a\n'''", Python, ""},
+		{"x = 1\n# %%time is a magic\ny = 2", Python, ""},
+	} {
+		var names []string
+		p, _, err := ReadSubmission(c.text, c.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range p.Sections {
+			names = append(names, s.Name)
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("names of %q = %q, want %q", c.text, got, c.want)
+		}
+	}
+	const text = "# Step 1: load\n# %% a\nx = 1\n\n# %% [markdown]\n# Text.\n\n# %% b\ny = x\n"
+	p, err := Read(text, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Revise(p, Subject{Name: "p.py"})
+	if err != nil || string(r.Text) != text || len(r.Blocks) != 2 {
+		t.Errorf("%+v, %v; want the text as the new file", r, err)
+	}
+}
