@@ -9,6 +9,29 @@
 // of declarations it puts assignments, so that positions stay. The driver executes the plan as a script. Before each
 // node it puts an accessor in the place of each name, which notes the first read and then makes way for the value.
 //
+// # What a value is
+//
+// After a node the driver finds what the node bound and what it changed in place. A walk writes each value that is new
+// as bytes, for its digest, and numbers the objects that it meets. A value that the node only read is compared with
+// what its walk met, and walked again only if it changed.
+//
+// Walks are fast because objects have layouts (shapes.js): what an object is, beside the values that it holds, is asked
+// of one object of a layout. The others are compared with that one by V8's own map of an object, which holds the kind,
+// the prototype, the keys, their order and their attributes. Maps are compared within one walk, or one comparison,
+// while no code of the program runs. Where two maps differ, or Node cannot compare them, an object is asked itself
+// (Walk.object), and the bytes are the same.
+//
+// A value is unchanged if each object that its walk met has the level that it had (levels.js): the same layout, and the
+// identical values in the same order. The bytes of a walk, and the way that it goes, follow from the levels. So by
+// induction over the way of the walk, one from the same root would meet the same objects and write the same bytes.
+// Levels hold what objects held, not copies of it: with them a list of objects takes up to twice the memory of the list
+// itself. Values are not compared but walked if anything else that a walk looks at has changed: names of objects of
+// Node and of packages, parts of workspace modules, and open files. So are values with more than some thousand unusual
+// objects, and those that the driver cannot look into.
+//
+// Between two nodes the driver waits for the engine without Node's loop, so no code of the program runs. What was found
+// after one node holds when the next begins, for every name that is bound to the value.
+//
 // # Semantics
 //
 // Keys of results hold the constant Semantics, and not the text of the driver. TestSemantics fails when the code of the

@@ -11,7 +11,7 @@
 const v8 = require('v8')
 const { types } = require('util')
 const { nameOf, symbols } = require('./intrinsics')
-const { privates, statics } = require('./walk')
+const { privates, statics } = require('./privates')
 const { declared, sourceOf } = require('./sources')
 const { views } = require('./insides')
 const closures = require('./closures')

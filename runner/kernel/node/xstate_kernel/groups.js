@@ -1,15 +1,20 @@
 'use strict'
 // Which names share mutable objects.
 
-/** @import {Walk, Identity} from './walk' */
+/** @import {Levels} from './fast' */
+/** @import {Places} from './identities' */
+/** @import {Walk} from './walk' */
 /** @typedef {[a: string, b: string, place: string]} Pair two names that share, and a digest of where they do */
 /**
  * @typedef {object} Fingerprint
  * @property {string} digest
  * @property {string} opaque why the value cannot be looked into, or ''
  * @property {boolean} unsettled whoever reads the value may change it without a trace
- * @property {Map<Identity, number>} ids mutable object that it reaches → its number
- * @property {Map<object, number>} soft function or prototype of the program → its number
+ * @property {Int32Array} places of the objects that it reaches, by their numbers
+ * @property {number[]} soft numbers of those that are functions or prototypes of the program
+ * @property {Int32Array} hard places of the others, which are mutable
+ * @property {Int32Array} more places of what an unsettled value may hold, and does not reach
+ * @property {number} keepers how many names are bound to it or put aside
  * @property {number} size bytes
  * @property {Set<string>} deps names that its functions may load
  * @property {Set<string>} code names of its classes
@@ -17,12 +22,18 @@
  * @property {boolean} simple it is made of plain objects, arrays and primitives
  * @property {Function} [definition] itself, if it is a function or class of the program that shares nothing
  * @property {boolean} atom it shares nothing and cannot change
- * @property {Map<Identity, number>} [extra] what an unsettled value may hold
+ * @property {Set<number>} [extra] places of all that an unsettled value may hold
+ * @property {Levels | null} levels what it was made of, see levels.js
  */
 
 const { createHash } = require('crypto')
+const identities = require('./identities')
+const { unchanged } = require('./levels')
 const { sourceOf } = require('./sources')
 const { walked } = require('./walk')
+
+const { columns } = identities
+const NONE = new Int32Array(0)
 
 // fingerprint describes a value. A digest of an opaque value only says whether what can be seen of it changed.
 /** @type {(value: unknown) => Fingerprint} */
@@ -30,35 +41,54 @@ function fingerprint(value) {
   const t = typeof value
   const w = walked((w) => w.value(value))
   const digest = w.end()
+  const places = w.places()
   return {
-    digest, opaque: w.opaque, unsettled: w.unsettled, ids: w.ids, soft: w.soft, size: w.size, deps: w.deps,
-    code: w.code, module: w.module, simple: w.simple, definition: isDefinition(value, w) ? value : undefined,
-    atom: t !== 'object' && t !== 'function' && t !== 'symbol' && w.ids.size === 0,
+    digest, opaque: w.opaque, unsettled: w.unsettled, places, soft: w.soft, hard: hardOf(places, w.soft), keepers: 0,
+    size: w.size, deps: w.deps, code: w.code, module: w.module, simple: w.simple,
+    definition: isDefinition(value, w) ? value : undefined,
+    atom: t !== 'object' && t !== 'function' && t !== 'symbol' && w.count === 0,
+    more: NONE, levels: w.opaque === '' ? w.levels : null,
   }
+}
+
+// hardOf returns the places that are not among the soft ones.
+/** @type {(places: Int32Array, soft: number[]) => Int32Array} */
+function hardOf(places, soft) {
+  if (!soft.length) return places
+  const hard = new Int32Array(places.length - soft.length)
+  let n = 0
+  let next = 0 // of the soft ones, which are in order
+  for (let i = 0; i < places.length; i++) {
+    if (i === soft[next]) next++
+    else hard[n++] = places[i]
+  }
+  return hard
 }
 
 // isDefinition reports whether a value is a function or class of the program that shares nothing.
 /** @type {(value: unknown, w: Walk) => value is Function} */
 function isDefinition(value, w) {
-  return typeof value === 'function' && w.opaque === '' && w.ids.size === 0 && sourceOf(value).own
+  return typeof value === 'function' && w.opaque === '' && w.count === w.soft.length && sourceOf(value).own
+}
+
+// stays reports whether a value is known to be what it was when it got a fingerprint. Where it is not, a new one tells.
+/** @type {(value: unknown, fp: Fingerprint) => boolean} */
+function stays(value, fp) {
+  return fp.levels !== null && typeof value === 'object' && value !== null && fp.places.length > 0 &&
+    unchanged(value, fp.levels, fp.places)
 }
 
 /** @type {(a: Fingerprint, b: Fingerprint) => boolean} */
 const differs = (a, b) => a.digest !== b.digest || a.opaque !== b.opaque
 
-/** @typedef {ReadonlySet<string>} Names one set for all objects that the same names reach */
-
-/** @type {Names} */
-const NO_NAMES = new Set()
-
 class Groups {
   constructor() {
     /** @type {Map<string, Fingerprint>} */
     this.prints = new Map() // name → fingerprint
-    /** @type {Map<Identity, Names>} */
-    this.owners = new Map() // object → the names that reach it
-    /** @type {Map<string, Names>} */
-    this.sets = new Map() // names, sorted and joined → the set of them
+    /** @type {ReadonlySet<string>[]} */
+    this.sets = [new Set()] // sets of names, by the number that the column owner has of them
+    /** @type {Map<string, number>} */
+    this.numbers = new Map([['', 0]]) // names, sorted and joined → the number of the set of them
     /** @type {Map<string, { hard: Set<string>, all: Set<string> }>} */
     this.near = new Map() // name → the names that share with it, and those that share a function, too, once asked for
     /** @type {Map<string, Map<string, string>>} */
@@ -70,40 +100,68 @@ class Groups {
   /** @type {(name: string, fp: Fingerprint) => void} */
   put(name, fp) {
     const was = this.prints.get(name)
-    const same = was !== undefined && was !== fp && sameNumbers(was.ids, fp.ids) && sameNumbers(was.soft, fp.soft)
-    if (!same) this.drop(name)
+    if (was === fp) return
+    this.keep(fp)
+    if (was !== undefined && sameReach(was, fp)) this.letGo(was)
+    else {
+      this.drop(name)
+      this.move(name, fp, (names) => this.set([...names, name]))
+    }
     this.prints.set(name, fp)
     if (fp.definition?.name === name && !this.kept.has(fp.digest)) this.kept.set(fp.digest, fp.definition)
-    if (!same) this.move(name, fp, (names) => this.set([...names, name]))
   }
 
-  // set returns the one set of some names.
-  /** @type {(names: string[]) => Names} */
+  // keep keeps the places of what a fingerprint reaches, until letGo was called as often.
+  /** @type {(fp: Fingerprint) => void} */
+  keep(fp) {
+    if (fp.keepers++) return
+    identities.keep(fp.places)
+    identities.keep(fp.more)
+  }
+
+  /** @type {(fp: Fingerprint) => void} */
+  letGo(fp) {
+    if (--fp.keepers) return
+    identities.letGo(fp.places)
+    identities.letGo(fp.more)
+  }
+
+  // set returns the number of the set of some names.
+  /** @type {(names: string[]) => number} */
   set(names) {
     const key = names.sort().join('\0')
-    let found = this.sets.get(key)
-    if (found === undefined) this.sets.set(key, found = new Set(names))
+    let found = this.numbers.get(key)
+    if (found === undefined) {
+      this.numbers.set(key, found = this.sets.length)
+      this.sets.push(new Set(names))
+    }
     return found
   }
 
   // move changes who reaches the objects of a fingerprint, and forgets what was told of the names that this concerns.
-  /** @type {(name: string, fp: Fingerprint, change: (names: Names) => Names) => void} */
+  /** @type {(name: string, fp: Fingerprint, change: (names: ReadonlySet<string>) => number) => void} */
   move(name, fp, change) {
-    /** @type {Map<Names, Names>} */
+    const { owner } = columns
+    /** @type {Map<number, number>} */
     const changes = new Map()
-    for (const ids of [fp.ids, fp.soft]) {
-      for (const o of ids.keys()) {
-        const who = this.owners.get(o) ?? NO_NAMES
-        let then = changes.get(who)
-        if (then === undefined) changes.set(who, then = change(who))
-        if (then.size) this.owners.set(o, then)
-        else this.owners.delete(o)
+    let who = -1
+    let then = 0
+    for (const places of [fp.places, fp.more]) {
+      for (let i = 0; i < places.length; i++) {
+        const p = places[i]
+        if (owner[p] !== who) {
+          who = owner[p]
+          const known = changes.get(who)
+          then = known ?? change(this.sets[who])
+          if (known === undefined) changes.set(who, then)
+        }
+        owner[p] = then
       }
     }
     this.near.delete(name)
     this.places.delete(name)
-    for (const names of changes.keys()) {
-      for (const n of names) {
+    for (const number of changes.keys()) {
+      for (const n of this.sets[number]) {
         this.near.delete(n)
         this.places.get(n)?.delete(name)
       }
@@ -132,6 +190,7 @@ class Groups {
     if (fp === undefined) return
     this.prints.delete(name)
     this.move(name, fp, (names) => this.set([...names].filter((n) => n !== name)))
+    this.letGo(fp)
   }
 
   // neighbours returns the names that share a mutable object with a name; with soft, also a function or class.
@@ -141,8 +200,8 @@ class Groups {
     if (fp === undefined) return new Set()
     let found = this.near.get(name)
     if (found === undefined) {
-      const hard = this.owning(fp.ids)
-      const all = this.owning(fp.soft)
+      const hard = this.owning(reach(fp))
+      const all = this.owning(fp.soft.map((n) => fp.places[n]))
       for (const n of hard) all.add(n)
       hard.delete(name)
       all.delete(name)
@@ -152,14 +211,19 @@ class Groups {
   }
 
   // owning returns the names that reach one of some objects.
-  /** @type {(ids: Map<Identity, number>) => Set<string>} */
-  owning(ids) {
-    /** @type {Set<Names>} */
+  /** @type {(places: Places) => Set<string>} */
+  owning(places) {
+    const { owner } = columns
+    /** @type {Set<number>} */
     const sets = new Set()
-    for (const o of ids.keys()) sets.add(this.owners.get(o) ?? NO_NAMES)
+    let last = 0
+    for (let i = 0; i < places.length; i++) {
+      const who = owner[places[i]]
+      if (who !== last) sets.add(last = who)
+    }
     /** @type {Set<string>} */
     const found = new Set()
-    for (const names of sets) for (const n of names) found.add(n)
+    for (const who of sets) for (const n of this.sets[who]) found.add(n)
     return found
   }
 
@@ -182,7 +246,7 @@ class Groups {
   place(a, b) {
     const known = this.places.get(a)?.get(b)
     if (known !== undefined) return known
-    const digest = place(this.print(a).ids, this.print(b).ids)
+    const digest = place(this.print(a), this.print(b))
     for (const [x, y] of [[a, b], [b, a]]) {
       const of = this.places.get(x) ?? new Map()
       this.places.set(x, of.set(y, digest))
@@ -191,49 +255,62 @@ class Groups {
   }
 }
 
+// reach returns the places of the mutable objects that a value reaches, or may hold.
+/** @type {(fp: Fingerprint) => Places} */
+function reach(fp) {
+  return fp.more.length ? [...fp.hard, ...fp.more] : fp.hard
+}
+
+// numberOf returns the number of an object, given where it is in reach.
+/** @type {(fp: Fingerprint, at: number) => number} */
+function numberOf(fp, at) {
+  if (at >= fp.hard.length) return -1
+  return fp.soft.length ? fp.places.indexOf(fp.hard[at]) : at
+}
+
 // place returns a digest of the numbers that objects have in both of two values.
-/** @type {(x: Map<Identity, number>, y: Map<Identity, number>) => string} */
+/** @type {(x: Fingerprint, y: Fingerprint) => string} */
 function place(x, y) {
-  const both = new Int32Array(2 * Math.min(x.size, y.size))
-  let n = 0
+  const both = identities.both(reach(x), reach(y))
   let sorted = true // what a walk met is in the order of the numbers, unlike what held added
-  for (const [o, i] of x) {
-    const k = y.get(o)
-    if (k === undefined) continue
-    if (n && i <= both[n - 2]) sorted = false
-    both[n++] = i
-    both[n++] = k
+  for (let i = 0; i < both.length; i += 2) {
+    both[i] = numberOf(x, both[i])
+    both[i + 1] = numberOf(y, both[i + 1])
+    if (i && both[i] <= both[i - 2]) sorted = false
   }
   const h = createHash('sha256')
-  if (sorted) h.update(both.subarray(0, n))
+  if (sorted) h.update(both)
   else {
     /** @type {string[]} */
     const pairs = []
-    for (let i = 0; i < n; i += 2) pairs.push(`${both[i]} ${both[i + 1]}`)
+    for (let i = 0; i < both.length; i += 2) pairs.push(`${both[i]} ${both[i + 1]}`)
     h.update(pairs.sort().join('\n'))
   }
   return h.digest('hex').slice(0, 20)
 }
 
-// sameNumbers reports whether the same objects have the same numbers, in the same order.
-/** @type {(a: Map<Identity, number>, b: Map<Identity, number>) => boolean} */
+// sameReach reports whether two fingerprints reach the same objects, with the same numbers.
+/** @type {(a: Fingerprint, b: Fingerprint) => boolean} */
+function sameReach(a, b) {
+  return sameNumbers(a.places, b.places) && sameNumbers(a.soft, b.soft) && sameNumbers(a.more, b.more)
+}
+
+/** @type {(a: Places, b: Places) => boolean} */
 function sameNumbers(a, b) {
-  if (a.size !== b.size) return false
-  const rest = b.entries()
-  for (const [o, n] of a) {
-    const [p, m] = /** @type {[Identity, number]} */ (rest.next().value)
-    if (o !== p || n !== m) return false
-  }
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
   return true
 }
 
-// shared returns the objects that two fingerprints share.
-/** @type {(x: Fingerprint | undefined, y: Fingerprint | undefined) => Set<Identity>} */
+// shared returns the places of the objects that two fingerprints share.
+/** @type {(x: Fingerprint | undefined, y: Fingerprint | undefined) => Places} */
 function shared(x, y) {
-  /** @type {Set<Identity>} */
-  const found = new Set()
-  if (x && y) for (const o of x.ids.keys()) if (y.ids.has(o)) found.add(o)
+  if (x === undefined || y === undefined) return NONE
+  const of = reach(x)
+  const both = identities.both(of, reach(y))
+  const found = new Int32Array(both.length / 2)
+  for (let i = 0; i < found.length; i++) found[i] = of[both[2 * i]]
   return found
 }
 
-module.exports = { Groups, fingerprint, differs, shared }
+module.exports = { Groups, fingerprint, hardOf, stays, differs, reach, shared }

@@ -15,7 +15,36 @@ const SET = Set.prototype.values
 const URL_ = require('url').URL
 const href = getter(URL_.prototype, 'href')
 const views = getter(/** @type {object} */ (prototype(Uint8Array.prototype)), Symbol.toStringTag)
+const source = getter(RegExp.prototype, 'source')
+// What a RegExp is does not depend on its prototype.
+const FLAGS = [['d', 'hasIndices'], ['g', 'global'], ['i', 'ignoreCase'], ['m', 'multiline'], ['s', 'dotAll'],
+  ['u', 'unicode'], ['v', 'unicodeSets'], ['y', 'sticky']].map(([letter, name]) => (
+  /** @type {[string, (() => unknown) | undefined]} */ ([letter, getter(RegExp.prototype, name)])))
 const PRIVATE = /#[A-Za-z_$]/ // a private field, in the text of a class
+
+const typed = /** @type {object} */ (prototype(Uint8Array.prototype))
+// How views of memory are asked for what they show, whatever properties they have.
+const TYPED = { offset: getter(typed, 'byteOffset'), length: getter(typed, 'length'), buffer: getter(typed, 'buffer') }
+const VIEW = {
+  offset: getter(DataView.prototype, 'byteOffset'), length: getter(DataView.prototype, 'byteLength'),
+  buffer: getter(DataView.prototype, 'buffer'),
+}
+// lengthOf returns how many elements, or bytes of a DataView, a view of memory has.
+/** @type {(v: ArrayBufferView) => number} */
+const lengthOf = (v) => /** @type {number} */ ((types.isTypedArray(v) ? TYPED : VIEW).length.call(v))
+
+const BOXES = [Number, String, Boolean, Symbol, BigInt].map((c) => (
+  /** @type {() => unknown} */ (property(c.prototype, 'valueOf')?.value)))
+
+// boxed returns the primitive in an object that holds one.
+/** @type {(v: object) => unknown} */
+function boxed(v) {
+  for (const valueOf of BOXES) {
+    try {
+      return valueOf.call(v)
+    } catch {} // it holds one of another type
+  }
+}
 
 // writeInside writes what is inside of an object with the prototype p.
 /** @type {(w: Walk, v: object, p: object | null, todo: unknown[]) => void} */
@@ -41,26 +70,27 @@ function writeData(w, v, todo) {
     w.float(Date.prototype.getTime.call(v))
   } else if (types.isRegExp(v)) {
     w.tag(36)
-    w.string(v.source)
-    w.string(v.flags)
+    w.string(String(source.call(v)))
+    w.string(FLAGS.map(([letter, is]) => is?.call(v) ? letter : '').join(''))
     todo.push(v.lastIndex)
   } else if (types.isAnyArrayBuffer(v)) {
     w.tag(types.isSharedArrayBuffer(v) ? 38 : 37)
-    w.int(v.byteLength)
+    w.int(new Uint8Array(v).length)
     const grows = /** @type {ArrayBuffer} */ (v).resizable || /** @type {SharedArrayBuffer} */ (v).growable
     w.int(grows ? /** @type {number} */ (v.maxByteLength) : -1)
     w.bytes(new Uint8Array(v))
   } else if (ArrayBuffer.isView(v)) {
     w.tag(39)
     w.string(/** @type {string} */ (views.call(v) ?? 'DataView'))
-    w.int(v.byteOffset)
-    w.int(/** @type {Uint8Array} */ (v).length ?? v.byteLength)
-    todo.push(v.buffer)
+    const of = types.isTypedArray(v) ? TYPED : VIEW
+    w.int(/** @type {number} */ (of.offset.call(v)))
+    w.int(lengthOf(v))
+    todo.push(of.buffer.call(v))
   } else if (types.isNativeError(v)) {
     w.tag(40)
   } else if (types.isBoxedPrimitive(v)) {
     w.tag(41)
-    todo.push(types.isSymbolObject(v) ? Symbol.prototype.valueOf.call(v) : v.valueOf())
+    todo.push(boxed(v))
   } else if (types.isArgumentsObject(v)) {
     w.tag(43)
   } else return false
@@ -120,4 +150,4 @@ function writeOther(w, v, p) {
   }
 }
 
-module.exports = { writeInside, views, PRIVATE }
+module.exports = { writeInside, lengthOf, views, PRIVATE }

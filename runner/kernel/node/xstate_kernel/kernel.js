@@ -4,7 +4,7 @@
 /** @import {Channel} from './frames' */
 /** @import {Fingerprint} from './groups' */
 /** @import {Bind, Compile, Environ, HiddenState, Load, Options, Run, Sources, Verdict} from './messages' */
-/** @import {Privates, Statics} from './walk' */
+/** @import {Privates, Statics} from './privates' */
 /** @typedef {object | [reply: object, data: Buffer] | void} Reply to a request; void: an empty one */
 /** @typedef {[name: string, value: unknown, print: Fingerprint, constant: boolean]} Parked a name */
 
@@ -13,7 +13,8 @@ const path = require('path')
 const { inspect } = require('util')
 const intrinsics = require('./intrinsics')
 const closures = require('./closures')
-const walk = require('./walk')
+const identities = require('./identities')
+const { privates, statics } = require('./privates')
 const sources = require('./sources')
 const { Names } = require('./names')
 const { Groups, fingerprint } = require('./groups')
@@ -109,6 +110,7 @@ class Kernel {
         reply = { ok: false, error: String(e), trace: String(/** @type {Error} */ (e)?.stack) }
       }
       this.channel.send('reply', { ok: true, ...reply }, data)
+      identities.settle()
     }
   }
 
@@ -139,21 +141,33 @@ class Kernel {
   do_bind(request) {
     const kept = new Set()
     for (const [group, names] of request.park ?? []) {
+      for (const n of names) {
+        kept.add(n)
+        const fp = this.groups.prints.get(n)
+        if (fp !== undefined) this.groups.keep(fp)
+      }
+      this.unpark(group)
       this.parked.set(group, names.map((n) => [n, this.names.table.get(n), this.groups.print(n),
         this.names.constants.has(n)]))
-      for (const n of names) kept.add(n)
     }
     for (const n of request.unbind ?? []) this.unbind(n)
-    for (const g of request.drop ?? []) this.parked.delete(g)
+    for (const g of request.drop ?? []) this.unpark(g)
     for (const g of request.unpark ?? []) {
       const bound = this.parked.get(g)
-      this.parked.delete(g)
       for (const [n, v, fp, constant] of bound ?? []) {
         this.names.bind(n, v)
         if (constant) this.names.constants.add(n)
         this.groups.put(n, fp)
       }
+      this.unpark(g)
     }
+  }
+
+  // unpark lets go of a group.
+  /** @type {(group: string) => void} */
+  unpark(group) {
+    for (const [, , fp] of this.parked.get(group) ?? []) if (fp !== undefined) this.groups.letGo(fp)
+    this.parked.delete(group)
   }
 
   /** @type {(name: string) => void} */
@@ -164,7 +178,7 @@ class Kernel {
 
   /** @type {() => object} */
   do_forget() {
-    this.parked.clear()
+    for (const g of this.parked.keys()) this.unpark(g)
     if (this.modules.packages.changed()) return { stale: true }
     return this.unload(this.modules.edited())
   }
@@ -176,7 +190,7 @@ class Kernel {
 
   /** @type {(gone: string[]) => object} */
   unload(gone) {
-    if (gone.length) this.parked.clear()
+    if (gone.length) for (const g of this.parked.keys()) this.unpark(g)
     const dropped = this.modules.unload(gone, this.names.table)
     for (const n of dropped) this.unbind(n)
     return { unloaded: gone, dropped, classes: [] }
@@ -272,9 +286,9 @@ class Kernel {
  * @param {Statics['set']} [setStatic]
  */
 function notePrivates(c, names, has, get, set, staticNames, getStatic, setStatic) {
-  walk.privates.set(c.prototype, { names, has, get, set })
+  privates.set(c.prototype, { names, has, get, set })
   if (staticNames && getStatic && setStatic) {
-    walk.statics.set(c, { names: staticNames, get: getStatic, set: setStatic })
+    statics.set(c, { names: staticNames, get: getStatic, set: setStatic })
   }
 }
 

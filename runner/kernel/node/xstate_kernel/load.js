@@ -10,7 +10,7 @@
 const v8 = require('v8')
 const vm = require('vm')
 const intrinsics = require('./intrinsics')
-const { privates, statics } = require('./walk')
+const { privates, statics } = require('./privates')
 const { known, declared, sourceOf } = require('./sources')
 const closures = require('./closures')
 

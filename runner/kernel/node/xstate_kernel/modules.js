@@ -29,6 +29,8 @@ const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
 const { Packages } = require('./packages')
 const { Resolver, coded } = require('./resolver')
+const identities = require('./identities')
+const { hardOf } = require('./groups')
 const { moduleTexts, parts, untracked, walked } = require('./walk')
 
 const loader = /** @type {Loader} */ (/** @type {unknown} */ (Module))
@@ -513,9 +515,13 @@ function stateOf(m, name) {
   if (!intrinsics.isObject(root)) return ''
   const w = walked((w) => {
     w.inModule = true
+    w.levels = null
     w.value(root)
   })
-  for (const o of w.ids.keys()) if (typeof o !== 'symbol') parts.set(o, name)
+  for (const p of hardOf(w.places(), w.soft)) {
+    const o = identities.objects[p]
+    if (typeof o === 'object' || typeof o === 'function') parts.add(o, name)
+  }
   if (w.unsettled) untracked.add(name)
   else untracked.delete(name)
   return w.end()

@@ -2,58 +2,61 @@
 // Digests of values: two values have one digest only if no program tells them apart. A walk notes as well which mutable
 // objects a value reaches, by which its name may share them with others.
 
+/** @import {Identity, Places} from './identities' */
+/** @import {Shape} from './shapes' */
 /** @import {Source} from './sources' */
-/** @typedef {object | symbol} Identity what names can share */
-/**
- * @typedef {object} Statics the private fields of a class itself
- * @property {string} names
- * @property {() => unknown[]} get
- * @property {(values: unknown[]) => void} set
- */
-/**
- * @typedef {object} Privates the private fields of the instances of a class
- * @property {string} names
- * @property {(o: object) => boolean} has
- * @property {(o: object) => unknown[]} get
- * @property {(o: object, values: unknown[]) => void} set
- */
 
-const { createHash } = require('crypto')
 const { types, inspect } = require('util')
 const descriptors = require('./descriptors').open
+const identities = require('./identities')
 const intrinsics = require('./intrinsics')
 const { captured, variables, inside, Scope, UNSET } = require('./closures')
+const { fast, Levels, Slow, HOLE } = require('./fast')
+const { privates, statics } = require('./privates')
 const { sourceOf, namesOf } = require('./sources')
-const { writeInside, PRIVATE } = require('./insides')
+const { Stream } = require('./stream')
+const { writeInside, lengthOf, PRIVATE } = require('./insides')
 const { nameOf, symbols } = intrinsics
 
 const { getOwnPropertyDescriptor: property, ownKeys, getPrototypeOf: prototype, isExtensible } = Reflect
 // owned is property for a key that is known to be there.
 const owned = /** @type {(o: object, k: PropertyKey) => PropertyDescriptor} */ (property)
+const { columns } = identities
 const OBJECT = Object.prototype
 const ARRAY = Array.prototype
 const AGAIN = { again: true } // thrown by a walk that named more intrinsics: it begins anew
 const KEY = { key: true }
-const HOLE = { hole: true }
 const ACCESSOR = { accessor: true }
+const DEEP = 200 // levels that a walk goes down by recursion
 
 const MANY = 1000 // elements of an array whose keys are listed
-
-// The private fields of a class: its prototype → how they are read and set, see transform.go.
-/** @type {WeakMap<object, Privates>} */
-const privates = new WeakMap()
-/** @type {WeakMap<Function, Statics>} */
-const statics = new WeakMap() // class → the same of its static ones
 
 // Workspace modules: file → text; mutable object that one holds → its file.
 /** @type {Map<string, string>} */
 const moduleTexts = new Map()
-/** @type {WeakMap<object, string>} */
-const parts = new WeakMap()
+const parts = new (class Parts {
+  constructor() {
+    /** @type {WeakMap<object, string>} */
+    this.files = new WeakMap()
+    this.changes = 0
+  }
+
+  /** @type {(o: object) => string | undefined} */
+  of(o) { return this.changes ? this.files.get(o) : undefined }
+
+  /** @type {(o: object, file: string) => void} */
+  add(o, file) {
+    if (this.files.get(o) === file) return
+    this.files.set(o, file)
+    this.changes++
+  }
+})()
 /** @type {Set<string>} */
 const untracked = new Set() // workspace modules that hold what cannot be looked into
 
 const LOCALS = new Set(['require', 'module', '__filename', '__dirname'])
+const ROOM = 1 << 13 // bytes that a level may have
+const SLOW = 2000 // objects of a walk that are noted by the bytes that they wrote
 const MOST = 500 // objects that a walk lets the inspector look into, each some 0.3 ms
 
 /** @type {(o: object) => boolean} */
@@ -77,18 +80,17 @@ const VIEW = new RegExp(`^\\w+\\(${N}\\) (\\[Uint8Array\\] )?` +
 // ten million.
 /** @type {(v: ArrayBufferView) => boolean} */
 const keyed = (v) => {
-  const n = /** @type {Uint8Array} */ (v).length
-  return !(n > MANY) || !VIEW.test(outline(v))
+  return !(lengthOf(v) > MANY) || !VIEW.test(outline(v))
 }
 
-class Walk {
+class Walk extends Stream {
   constructor() {
-    /** @type {Map<Identity, number>} */
-    this.ids = new Map() // mutable object → its number
-    /** @type {Map<object, number>} */
-    this.soft = new Map() // function of the program, or prototype of one → its number
-    /** @type {Map<symbol, number>} */
-    this.symbols = new Map()
+    super()
+    this.turn = identities.begin()
+    this.count = 0 // objects and symbols that it has met
+    this.met = new Int32Array(16) // their places, by number
+    /** @type {number[]} */
+    this.soft = [] // numbers of functions of the program, and of prototypes of them
     /** @type {Map<string | symbol, number>} */
     this.keys = new Map()
     this.opaque = ''
@@ -101,83 +103,14 @@ class Walk {
     this.inModule = false // variables of functions of workspace modules count
     this.simple = true // it is made of plain objects, arrays and primitives
     this.read = 0 // objects that the inspector looked into
-    this.size = 0
-    this.count = 0
-    this.hash = createHash('sha256')
-    this.buffer = Buffer.allocUnsafe(1 << 14)
-    this.at = 0
-  }
-
-  /** @type {(n: number) => void} */
-  room(n) {
-    if (this.at + n > this.buffer.length) {
-      this.hash.update(this.buffer.subarray(0, this.at))
-      this.size += this.at
-      this.at = 0
-    }
-  }
-
-  /** @type {(t: number) => void} */
-  tag(t) {
-    this.room(1)
-    this.buffer[this.at++] = t
-  }
-
-  /** @type {(x: number) => void} */
-  int(x) {
-    this.room(4)
-    this.buffer.writeInt32LE(x | 0, this.at)
-    this.at += 4
-  }
-
-  /** @type {(x: number) => void} */
-  float(x) {
-    this.room(8)
-    this.buffer.writeDoubleLE(x, this.at)
-    this.at += 8
-  }
-
-  /** @type {(s: string) => void} */
-  string(s) {
-    const n = s.length
-    if (n <= 64) {
-      this.room(5 + 2 * n)
-      const from = this.at
-      let at = from + 5
-      let i = 0
-      for (; i < n; i++) {
-        const c = s.charCodeAt(i)
-        if (c > 127) break
-        this.buffer[at++] = c
-      }
-      if (i === n) {
-        this.buffer[from] = 1
-        this.buffer.writeInt32LE(n, from + 1)
-        this.at = at
-        return
-      }
-    }
-    this.room(5)
-    this.buffer[this.at++] = 2
-    this.buffer.writeInt32LE(n, this.at)
-    this.at += 4
-    this.bytes(Buffer.from(s, 'utf16le'))
-  }
-
-  /** @type {(data: Uint8Array) => void} */
-  bytes(data) {
-    if (this.at) {
-      this.hash.update(this.buffer.subarray(0, this.at))
-      this.size += this.at
-      this.at = 0
-    }
-    this.hash.update(data)
-    this.size += data.byteLength
-  }
-
-  end() {
-    this.bytes(Buffer.alloc(0))
-    return this.hash.digest('hex')
+    /** @type {Shape[]} */
+    this.shapes = []
+    /** @type {Map<string, Shape[]>} */
+    this.byKey = new Map() // the last key of an object → its shapes
+    /** @type {Shape | undefined} */
+    this.last = undefined // shape of the object that was met last
+    /** @type {InstanceType<typeof Levels> | null} */
+    this.levels = new Levels(parts.changes) // what it met; null: that is not known
   }
 
   /** @type {(why: string, unsettled?: boolean) => void} */
@@ -186,46 +119,122 @@ class Walk {
     this.unsettled = this.unsettled || unsettled
   }
 
+  // meet gives an object the next number.
+  /** @type {(o: Identity, place?: number) => void} */
+  meet(o, place = identities.at.get(o) ?? identities.add(o)) {
+    const n = this.count++
+    columns.turn[place] = this.turn
+    columns.number[place] = n
+    columns.named[place] = nameOf.size
+    if (n === this.met.length) {
+      const more = new Int32Array(4 * n + 16)
+      more.set(this.met)
+      this.met = more
+    }
+    this.met[n] = place
+  }
+
+  // places returns the places of what it has met, by number.
+  places() {
+    if (this.met.length !== this.count) this.met = this.met.slice(0, this.count)
+    return this.met
+  }
+
   /** @type {(root: unknown) => void} */
   value(root) {
+    this.one(root, 0)
+  }
+
+  // one writes a value, and what it reaches. depth counts the calls that lead here.
+  /** @type {(v: unknown, depth: number) => void} */
+  one(v, depth) {
+    switch (typeof v) {
+      case 'string': this.tag(10); this.string(v); return
+      case 'number':
+        if (descriptors.size !== 0 && descriptors.has(v)) this.descriptor(v)
+        if ((v | 0) === v && !(v === 0 && 1 / v < 0)) this.tagged(11, v)
+        else this.number(v)
+        return
+      case 'undefined': this.tag(14); return
+      case 'boolean': this.tag(v ? 16 : 17); return
+      case 'bigint': this.tag(18); this.string(v.toString(36)); return
+      case 'symbol': this.simple = false; this.symbol(v); return
+    }
+    if (v === null) { this.tag(15); return }
+    const o = /** @type {object} */ (v)
+    const place = identities.at.get(o)
+    if (this.seen(o, place)) return
+    if (depth < DEEP && (this.inModule || parts.of(o) === undefined) && fast(this, o, place, depth)) return
     /** @type {unknown[]} */
-    const todo = [root]
+    const todo = []
+    this.slow(o, todo)
+    this.rest(todo, depth)
+  }
+
+  // number writes a number that is no integer of 32 bits.
+  /** @type {(v: number) => void} */
+  number(v) {
+    if (v !== v) { this.tag(12); return }
+    this.tag(13)
+    this.float(v)
+  }
+
+  // seen writes an object that the walk has met before, or that every program has. It reports whether it is one.
+  /** @type {(o: object, place: number | undefined) => boolean} */
+  seen(o, place) {
+    if (place !== undefined) {
+      if (columns.turn[place] === this.turn) { this.tagged(3, columns.number[place]); return true }
+      if (columns.named[place] === nameOf.size) return false
+    }
+    const known = nameOf.get(o)
+    if (known === undefined) return false
+    this.simple = false
+    this.tag(4)
+    this.string(known)
+    return true
+  }
+
+  // rest writes what is left to do, the last first.
+  /** @type {(todo: unknown[], depth: number) => void} */
+  rest(todo, depth) {
     while (todo.length) {
       const v = todo.pop()
-      switch (typeof v) {
-        case 'string': this.tag(10); this.string(v); continue
-        case 'number':
-          if (descriptors.size !== 0 && descriptors.has(v)) this.descriptor(v)
-          if ((v | 0) === v && !(v === 0 && 1 / v < 0)) { this.tag(11); this.int(v) }
-          else if (v !== v) this.tag(12)
-          else { this.tag(13); this.float(v) }
-          continue
-        case 'undefined': this.tag(14); continue
-        case 'boolean': this.tag(v ? 16 : 17); continue
-        case 'bigint': this.tag(18); this.string(v.toString(36)); continue
-        case 'symbol': this.simple = false; this.symbol(v); continue
-      }
-      if (v === null) { this.tag(15); continue }
-      if (v === KEY) { this.key(/** @type {string | symbol} */ (todo.pop())); continue }
-      if (v === HOLE) { this.tag(6); continue }
-      if (v === ACCESSOR) { this.tag(24); continue }
-      if (v === UNSET) { this.tag(25); continue }
-      const o = /** @type {object} */ (v)
-      const seen = this.ids.get(o) ?? this.soft.get(o)
-      if (seen !== undefined) { this.tag(3); this.int(seen); continue }
-      const known = nameOf.get(o)
-      if (known !== undefined) { this.simple = false; this.tag(4); this.string(known); continue }
-      this.object(o, todo)
+      if (v === KEY) this.key(/** @type {string | symbol} */ (todo.pop()))
+      else if (v === HOLE) this.tag(6)
+      else if (v === ACCESSOR) this.tag(24)
+      else if (v === UNSET) this.tag(25)
+      else if (depth < DEEP || !intrinsics.isObject(v)) this.one(v, depth + 1)
+      else if (!this.seen(v, identities.at.get(v))) this.slow(v, todo)
     }
+  }
+
+  // slow writes an object, and pushes what it reaches. It notes both as a level, unless those are many.
+  /** @type {(o: object, todo: unknown[]) => void} */
+  slow(o, todo) {
+    const { levels } = this
+    if (levels === null) { this.object(o, todo); return }
+    this.room(ROOM)
+    const { at, flushed, count } = this
+    const from = todo.length
+    this.object(o, todo)
+    if (this.flushed !== flushed || this.count !== count + 1 || ++levels.slow > SLOW) { this.levels = null; return }
+    levels.kinds.push(new Slow(Buffer.from(this.buffer.subarray(at, this.at)), todo.slice(from)))
   }
 
   // descriptor notes that a number stands for an open file. All that hold it share the file.
   /** @type {(v: number) => void} */
   descriptor(v) {
     const shared = /** @type {object} */ (descriptors.get(v))
-    if (!this.ids.has(shared)) this.ids.set(shared, this.count++)
+    if (!this.hasMet(shared)) this.meet(shared)
+    this.levels = null
     this.simple = false
     this.hide('an open file')
+  }
+
+  /** @type {(o: Identity) => boolean} */
+  hasMet(o) {
+    const place = identities.at.get(o)
+    return place !== undefined && columns.turn[place] === this.turn
   }
 
   /** @type {(v: symbol) => void} */
@@ -234,24 +243,27 @@ class Walk {
     if (shared !== undefined) { this.tag(19); this.string(shared); return }
     const known = symbols.get(v)
     if (known !== undefined) { this.tag(20); this.string(known); return }
-    let n = this.symbols.get(v)
-    if (n === undefined) {
-      n = this.count++
-      this.symbols.set(v, n)
-      this.ids.set(v, n)
-      this.tag(21)
-      this.string(v.description === undefined ? '\0none' : v.description)
-    } else { this.tag(22); this.int(n) }
+    if (this.hasMet(v)) {
+      this.tagged(22, columns.number[/** @type {number} */ (identities.at.get(v))])
+      return
+    }
+    this.meet(v)
+    this.levels?.kinds.push(null)
+    this.tag(21)
+    this.string(v.description === undefined ? '\0none' : v.description)
   }
 
-  /** @type {(k: string | symbol) => void} */
+  // key writes a key, and returns its number.
+  /** @type {(k: string | symbol) => number} */
   key(k) {
     const n = this.keys.get(k)
-    if (n !== undefined) { this.tag(2); this.int(n); return }
-    this.keys.set(k, this.keys.size)
+    if (n !== undefined) { this.tagged(2, n); return n }
+    const next = this.keys.size
+    this.keys.set(k, next)
     this.tag(1)
     if (typeof k === 'symbol') this.symbol(k)
     else this.string(k)
+    return next
   }
 
   // property pushes a property, and writes what its attributes have of their own.
@@ -268,27 +280,27 @@ class Walk {
 
   /** @type {(v: object, todo: unknown[]) => void} */
   object(v, todo) {
-    if (v instanceof Scope) { this.scope(v, todo); return }
     if (types.isProxy(v)) {
       this.simple = false
-      this.ids.set(v, this.count++)
+      this.meet(v)
       this.tag(99)
       const parts = this.slots(v, '[[Target]]', '[[Handler]]')
       if (parts === undefined) this.hide('a Proxy')
       else todo.push(...parts)
       return
     }
+    if (v instanceof Scope) { this.scope(v, todo); return }
     if (typeof v === 'function') { this.simple = false; this.function(v, todo); return }
     const p = prototype(v)
-    const file = this.inModule ? undefined : parts.get(v)
+    const file = this.inModule ? undefined : parts.of(v)
     if (file !== undefined) { // equal to no value outside of the module
       this.module = true
       this.simple = false
       this.tag(62)
       this.string(file)
     }
-    if (isProgramPrototype(v)) this.soft.set(v, this.count++)
-    else this.ids.set(v, this.count++)
+    if (isProgramPrototype(v)) this.soft.push(this.count)
+    this.meet(v)
     if (!isExtensible(v)) {
       this.simple = false
       this.tag(Object.isFrozen(v) ? 9 : Object.isSealed(v) ? 8 : 7)
@@ -389,7 +401,8 @@ class Walk {
     }
     this.tag(30)
     this.int(n)
-    const data = Float64Array.from(/** @type {number[]} */ (v))
+    const data = new Float64Array(n)
+    for (let i = 0; i < n; i++) data[i] = /** @type {number} */ (v[i])
     this.bytes(new Uint8Array(data.buffer))
     return true
   }
@@ -412,7 +425,8 @@ class Walk {
   function(f, todo) {
     const s = sourceOf(f)
     if (!s.own) { this.foreign(f, s, todo); return }
-    this.soft.set(f, this.count++)
+    this.soft.push(this.count)
+    this.meet(f)
     this.tag(45)
     this.string(s.text)
     for (const n of namesOf(s.text)) this.deps.add(n)
@@ -452,7 +466,7 @@ class Walk {
   /** @type {(f: Function, s: Source, todo: unknown[]) => void} */
   foreign(f, s, todo) {
     if (intrinsics.late()) throw AGAIN
-    this.ids.set(f, this.count++)
+    this.meet(f)
     this.module = true
     if (this.inModule && this.read < MOST && ofModule(s)) { this.moduleFunction(f, s, todo); return }
     this.tag(97)
@@ -482,7 +496,7 @@ class Walk {
 
   /** @type {(v: Scope, todo: unknown[]) => void} */
   scope(v, todo) {
-    this.ids.set(v, this.count++)
+    this.meet(v)
     this.tag(60)
     const values = v.values()
     this.string(v.names.join())
@@ -503,7 +517,7 @@ function ofModule(s) {
 // isTracked reports whether what a call of a function changes beside its arguments is seen as a change of its module.
 /** @type {(f: Function, s: Source) => boolean} */
 function isTracked(f, s) {
-  return parts.has(f) && !untracked.size && !(s.isClass && PRIVATE.test(s.text))
+  return parts.of(f) !== undefined && !untracked.size && !(s.isClass && PRIVATE.test(s.text))
 }
 
 // walked returns a walk that visit has completed.
@@ -516,8 +530,10 @@ function walked(visit) {
       return w
     } catch (e) {
       if (e !== AGAIN) throw e
+    } finally {
+      identities.note(w.places())
     }
   }
 }
 
-module.exports = { moduleTexts, parts, untracked, walked, Walk, privates, statics, isProgramPrototype }
+module.exports = { moduleTexts, parts, untracked, walked, Walk, isProgramPrototype }

@@ -2,7 +2,7 @@
 // Finds what a node wrote: names that it bound or deleted, values that it changed in place, and their new aliases.
 
 /** @import {Fingerprint, Groups, Pair} from './groups' */
-/** @import {Identity} from './walk' */
+/** @import {Places} from './identities' */
 /** @import {Names, NodeNames} from './names' */
 /** @typedef {Map<string, unknown>} Values name → value */
 /** @typedef {{ type: string, shape?: string, repr?: string }} Info what a value is, for people */
@@ -26,8 +26,11 @@
  * @property {string[]} [dropped] names that it leaves unbound, as it failed
  */
 
-const { inspect } = require('util')
-const { fingerprint, differs, shared } = require('./groups')
+const { inspect, types } = require('util')
+const { sizeOf } = require('./fast')
+const { fingerprint, stays, differs, reach, shared } = require('./groups')
+const identities = require('./identities')
+const { lengthOf } = require('./insides')
 const { isObject } = require('./intrinsics')
 const { sourceOf } = require('./sources')
 
@@ -85,7 +88,7 @@ class Writes {
     for (const n of reads) {
       const was = old.get(n)
       if (!gone.has(n) || was === undefined || was.atom) continue
-      if (was.unsettled || differs(fingerprint(start.get(n)), was)) {
+      if (was.unsettled || !stays(start.get(n), was) && differs(fingerprint(start.get(n)), was)) {
         this.alter(was)
         changed.add(n)
         for (const o of this.groups.neighbours(n, true)) near.add(o)
@@ -96,10 +99,15 @@ class Writes {
 
   // rebind fingerprints the names that the node bound.
   /** @type {(step: Step) => void} */
-  rebind({ now, reads, rebound }) {
+  rebind({ now, reads, rebound, start, old }) {
     const { groups } = this
+    /** @type {Map<unknown, Fingerprint>} */
+    const known = new Map()
+    for (const [n, fp] of old) if (fp.levels !== null && start.has(n)) known.set(start.get(n), fp)
     for (const n of rebound) {
-      let fp = fingerprint(now.get(n))
+      const was = known.get(now.get(n))
+      let fp = was !== undefined && stays(now.get(n), was) ? was : fingerprint(now.get(n))
+      if (fp.levels !== null) known.set(now.get(n), fp)
       const kept = fp.definition?.name === n ? groups.same(fp.digest) : undefined
       if (kept !== undefined && kept !== now.get(n)) { // instances of the class before stay instances
         now.set(n, kept)
@@ -120,7 +128,7 @@ class Writes {
   touched(step, changed, written, after) {
     const { start, now, old, rebound } = step
     for (const n of rebound) {
-      if (start.has(n) && Object.is(start.get(n), now.get(n)) && old.get(n)?.ids.size) changed.add(n)
+      if (start.has(n) && Object.is(start.get(n), now.get(n)) && old.get(n)?.hard.length) changed.add(n)
     }
     for (const n of this.sources(after, written, changed, step)) changed.add(n)
     return new Set([...changed].filter((n) => start.has(n) && old.has(n)))
@@ -144,13 +152,13 @@ class Writes {
       const was = old.get(n)
       if (done.has(n) || rebound.has(n) || !now.has(n) || was === undefined) continue
       done.add(n)
-      if (was.atom) continue
+      if (was.atom || stays(now.get(n), was)) continue
       const near = groups.neighbours(n, true)
       const fp = this.held(fingerprint(now.get(n)), was, reads.has(n) ? reads : [])
       groups.put(n, fp)
       if (!differs(fp, was) && !(fp.unsettled && (reads.has(n) || hit.has(n)))) continue
       mutated.add(n)
-      if (fp.soft.size) for (const [o] of was.soft) if (typeof o === 'function' && o.name) this.altered.add(o.name)
+      if (fp.soft.length) for (const o of softOf(was)) if (typeof o === 'function' && o.name) this.altered.add(o.name)
       for (const o of [...near, ...groups.neighbours(n, true)]) {
         hit.add(o)
         if (this.groups.prints.get(o)?.unsettled) done.delete(o)
@@ -165,13 +173,12 @@ class Writes {
   /** @type {(fp: Fingerprint, was: Fingerprint | undefined, reads: Iterable<string>) => Fingerprint} */
   held(fp, was, reads) {
     if (!fp.unsettled) return fp
-    const extra = fp.extra = new Map(was?.extra)
+    const extra = new Set(was?.extra)
     for (const r of reads) {
       const print = this.groups.prints.get(r)
-      if (print && print !== was && print !== fp) for (const [o, i] of print.ids) extra.set(o, i)
+      if (print && print !== was && print !== fp) for (const p of Array.from(reach(print))) extra.add(p)
     }
-    for (const [o] of extra) if (!fp.ids.has(o)) fp.ids.set(o, -1)
-    return fp
+    return { ...fp, extra, more: identities.without([...extra], fp.places), keepers: 0 }
   }
 
   // sources returns the names from which written names got the objects that they newly share with unwritten names.
@@ -183,22 +190,17 @@ class Writes {
     for (const [a, b] of after) {
       for (const [w, other] of [[a, b], [b, a]]) {
         if (!written.has(w) || written.has(other)) continue
-        const fresh = shared(prints.get(w), prints.get(other))
-        if (touched.has(w)) for (const o of shared(old.get(w), old.get(other))) fresh.delete(o)
+        let fresh = shared(prints.get(w), prints.get(other))
+        if (touched.has(w)) fresh = identities.without(fresh, shared(old.get(w), old.get(other)))
         for (const r of [...reads].sort()) {
-          if (!fresh.size) break
+          if (!fresh.length) break
           const was = old.get(r)
           if (was === undefined) continue
-          let explains = false
-          for (const o of fresh) {
-            if (was.ids.has(o)) {
-              explains = true
-              fresh.delete(o)
-            }
-          }
-          if (explains) found.add(r)
+          const rest = identities.without(fresh, reach(was))
+          if (rest.length < fresh.length) found.add(r)
+          fresh = rest
         }
-        if (fresh.size) found.add(other)
+        if (fresh.length) found.add(other)
       }
     }
     return found
@@ -239,7 +241,23 @@ class Writes {
   }
 }
 
+// softOf returns the functions and prototypes of the program that a value reached.
+/** @type {(fp: Fingerprint) => unknown[]} */
+const softOf = (fp) => fp.soft.map((n) => identities.objects[fp.places[n]])
+
 const SHOWN = 200
+
+const mapSize = sizeOf(Map.prototype)
+const setSize = sizeOf(Set.prototype)
+
+// countOf returns how many elements a value has, if it has elements.
+/** @type {(v: unknown) => number | undefined} */
+function countOf(v) {
+  if (Array.isArray(v)) return v.length
+  if (ArrayBuffer.isView(v)) return lengthOf(v)
+  if (types.isMap(v)) return mapSize.call(v)
+  return types.isSet(v) ? setSize.call(v) : undefined
+}
 
 // describe says for people what a value is.
 /** @type {(v: unknown) => Info} */
@@ -247,13 +265,13 @@ function describe(v) {
   /** @type {Info} */
   const info = { type: typeof v }
   if (v === null) info.type = 'null'
+  else if (types.isProxy(v)) info.type = 'Proxy' // nothing of the program is called
   else if (typeof v === 'object') {
     const c = Object.getPrototypeOf(v)?.constructor
     info.type = typeof c === 'function' && typeof c.name === 'string' && c.name ? c.name : 'object'
   } else if (typeof v === 'function' && sourceOf(v).isClass) info.type = 'class'
-  if (Array.isArray(v)) info.shape = `(${v.length})`
-  else if (ArrayBuffer.isView(v)) info.shape = `(${/** @type {Uint8Array} */ (v).length ?? v.byteLength})`
-  else if (v instanceof Map || v instanceof Set) info.shape = `(${v.size})`
+  const n = types.isProxy(v) ? undefined : countOf(v)
+  if (n !== undefined) info.shape = `(${n})`
   if (!isObject(v) || typeof v === 'function' || info.shape === undefined) {
     try {
       const text = inspect(v, { depth: 1, maxArrayLength: 5, maxStringLength: SHOWN, customInspect: false })
