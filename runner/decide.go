@@ -19,6 +19,7 @@ const (
 	ActReuse Action = "reuse"
 	ActBlock Action = "block"
 	ActSkip  Action = "skip" // an earlier block ends the program
+	ActNone  Action = ""     // the program has left nothing for its end, which this is
 )
 
 // PlanNode is one node of a plan.
@@ -47,6 +48,7 @@ type place interface {
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
 	ending() ending
+	hasDied() bool
 }
 
 // walkPlace is a place in a walk.
@@ -59,6 +61,7 @@ type walkPlace struct {
 func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
 func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
 func (h walkPlace) ending() ending                              { return h.end }
+func (h walkPlace) hasDied() bool                               { return h.died }
 
 // given is what a decision about a node depends on besides its place and the store: the options of a run, and what the
 // run did so far. A plan knows of none but the comments of the block.
@@ -85,6 +88,9 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Text: n.text.ID, Line: n.facts.Line, Code: n.code,
 		Facts: n.facts}}
 	end := p.ending()
+	if n.isEnd() && !isLeft(p, n) {
+		return d, nil
+	}
 	if end.sure {
 		return d.skip(end.by), nil
 	}
@@ -341,7 +347,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	before, edited := previous(n)
 	c := choice{reason: state.Reason{Code: state.ReasonNew}}
 	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
-		len(b.Nodes) == len(n.unit.nodes) {
+		state.Statements(b.Nodes) == len(n.unit.nodes) && !n.isEnd() {
 		if before.Code != n.code && n.facts.Part != nil {
 			c.reason.Code = state.ReasonCode // of the function, in another block
 		} else if before.Code != n.code {
@@ -443,9 +449,12 @@ func previous(n *node) (before *state.NodeResult, edited bool) {
 // the node. If not, the node must run first, and the caller applies what it leaves.
 func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bool) bool {
 	switch {
+	case n.isEnd() && d.Action == ActNone:
 	case d.failed != "":
 		stopped[n.unit] = true
 		p.fail(i, d.failed, n.facts.Defines)
+		p.keys[failedKey] = entry{digest: "failed", writer: i, failed: d.failed}
+		p.died = p.died || d.trace != nil && n.unit.language.Ends(d.trace.Err.Type)
 	case d.trace != nil:
 		p.apply(i, &d.trace.Trace)
 	case d.Action == ActSkip:

@@ -23,6 +23,7 @@ type unit struct {
 	parts          []depgraph.Node // its nodes in the program; nil: those of its facts
 	whole          string          // why a function that it calls is one node; "" where there is none
 	nodes          []*node
+	end            *node // nil: the program goes on after it, or has no end
 }
 
 // node is the unit of execution, at its place in the program.
@@ -41,7 +42,7 @@ type node struct {
 // id names the node for people: the block's id and, unless it is the only one, its place in the block or in a function
 // that the block calls.
 func (n *node) id() string {
-	if label := n.facts.Part.Label(); label != "" {
+	if label := n.facts.Label(); label != "" {
 		return fmt.Sprintf("%s#%s", n.unit.ID, label)
 	}
 	if len(n.unit.nodes) == 1 {
@@ -79,6 +80,7 @@ type keyOptions struct {
 	observe   string
 	identify  func(kernel.Language) string // names an interpreter, and what it was started with
 	known     map[string]string            // identities of interpreters by the name of the language
+	script    string                       // the program's file, if it ends, see endOf
 }
 
 // of returns the language of a block.
@@ -118,7 +120,7 @@ func analyse(
 		}
 		nodes = append(nodes, u.nodes...)
 	}
-	return units, nodes
+	return units, endOf(o.script, o, units, nodes)
 }
 
 // unfold finds the nodes of the units that call functions whose statements are nodes.
@@ -287,7 +289,12 @@ func (n *node) citable(u *unit) []byte {
 }
 
 // source is the text that the node executes.
-func (n *node) source() []byte { return n.text.facts.Code[n.facts.Start:n.facts.End] }
+func (n *node) source() []byte {
+	if n.isEnd() {
+		return nil
+	}
+	return n.text.facts.Code[n.facts.Start:n.facts.End]
+}
 
 // partOf returns what a kernel needs to know of a node that is a part of a function; nil for any other node.
 func partOf(units []*unit, n *node) *kernel.FunctionPart {

@@ -59,6 +59,7 @@ type programState struct {
 	bindCount         int
 	lifetimeSensitive map[string]bool // names whose values have a finalizer, or refer weakly to others
 	end               ending
+	died              bool // a failure has ended the interpreter, with what the program had left for its end
 }
 
 // ending says whether the program has ended at a place: by is the block that ended it, "" where it goes on. Where sure

@@ -77,6 +77,9 @@ func (i Interpreter) Refusal(block state.BlockID, text string, v kernel.Verdict)
 // Transient returns false: an interrupt ends the interpreter, which the engine tells from failures.
 func (i Interpreter) Transient(string) bool { return false }
 
+// Ends reports that the shell has ended, and has executed its handler of EXIT.
+func (i Interpreter) Ends(kind string) bool { return kind == typeShell }
+
 // Interrupted returns false: an interrupt ends the interpreter.
 func (i Interpreter) Interrupted(string) bool { return false }
 

@@ -93,6 +93,9 @@ const interrupted = "Interrupted"
 // Transient reports whether a failure is no proof that the code fails on these inputs.
 func (i Interpreter) Transient(kind string) bool { return kind == interrupted }
 
+// Ends returns false: a failure leaves the interpreter as it is.
+func (i Interpreter) Ends(string) bool { return false }
+
 // Interrupted reports whether a failure is the one of an interrupt.
 func (i Interpreter) Interrupted(kind string) bool { return kind == interrupted }
 

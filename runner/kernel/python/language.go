@@ -119,6 +119,9 @@ var transient = map[string]bool{
 // Transient reports whether an exception is no proof that the code fails on these inputs.
 func (i Interpreter) Transient(kind string) bool { return transient[kind] }
 
+// Ends returns false: a failure leaves the interpreter as it is.
+func (i Interpreter) Ends(string) bool { return false }
+
 // Interrupted reports whether an exception is the one of an interrupt.
 func (i Interpreter) Interrupted(kind string) bool { return kind == "KeyboardInterrupt" }
 
