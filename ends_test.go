@@ -23,12 +23,12 @@ import (
 // the very file in a new folder: the standard output, the exit code and the files that are left must be equal. Each
 // session is run in one interpreter that lives, and with a new one for each step.
 func TestEnds(t *testing.T) {
-	files, err := filepath.Glob("testdata/ends/*.txtar")
+	files, err := filepath.Glob("testdata/ends/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts in testdata/ends: %v", err)
 	}
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		for _, command := range commandsOf(t, name) {
 			for _, mode := range []string{"live", "restarted"} {
 				t.Run(name+"/"+filepath.Base(filepath.Dir(filepath.Dir(command)))+"/"+mode, func(t *testing.T) {

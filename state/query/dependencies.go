@@ -73,7 +73,7 @@ func (h *History) Dependencies(ctx context.Context, n state.StepNumber) (*Depend
 			facts = unfolding.Of(i, program[i].Facts)
 		}
 		statements := len(facts.Nodes)
-		if n := len(b.Nodes); n == len(facts.Nodes)+1 && b.Nodes[n-1].Part == depgraph.LabelEnd {
+		if n := len(b.Nodes); n == len(facts.Nodes)+1 && strings.HasSuffix(b.Nodes[n-1].Name, "#"+depgraph.LabelEnd) {
 			own := *facts
 			own.Nodes = append(slices.Clone(facts.Nodes), depgraph.Node{Kind: depgraph.KindEnd})
 			facts = &own
