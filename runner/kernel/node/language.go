@@ -25,7 +25,7 @@ const Name = "javascript"
 // Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
 // user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
 // program.
-const Semantics = 5
+const Semantics = 6
 
 var dialects = []depgraph.Dialect{source.JavaScript, source.ESM, source.TypeScript, source.TSX}
 
@@ -124,6 +124,7 @@ type options struct {
 	Spool     string   `json:"spool"`
 	Store     string   `json:"store"`
 	Seed      string   `json:"seed"`
+	Script    bool     `json:"script,omitempty"`
 }
 
 // Start starts a kernel.
@@ -146,6 +147,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: fmt.Sprint(l.Seed),
+			Script: l.Script,
 		},
 	}
 	p, err := kernel.StartProcess(ctx, c)
