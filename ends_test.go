@@ -16,6 +16,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -94,6 +95,9 @@ func runEnds(t *testing.T, steps []xstatetest.ProgramStep, command string, resta
 		if have.stdout != want.stdout || have.code != want.code || !slices.Equal(have.files, want.files) {
 			t.Errorf("step %d leaves\n%+v\nand alone\n%+v", i, have, want)
 		}
+		if a, d, err := replay.CompareAlone(t.Context(), session.Subject(), out); d != nil || err != nil {
+			t.Errorf("step %d is unlike %s: %v, error %v", i, a.Command, d, err)
+		}
 		if out, _, err := session.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); err != nil || executedAny(out) {
 			t.Errorf("step %d: a second run executes something, error %v", i, err)
 		}
@@ -156,4 +160,36 @@ func filesIn(t *testing.T, dir string) (names []string) {
 		t.Fatal(err)
 	}
 	return names
+}
+
+// TestCompareAlone: a run is compared with the interpreter alone where that may run the program again, and a difference
+// is found.
+func TestCompareAlone(t *testing.T) {
+	for _, c := range []struct{ name, text, why string }{
+		{"prog.sh", "trap 'echo bye' EXIT\necho hello\n", ""},
+		{"prog.sh", "echo hello > out.txt\necho done\n", "block b1 writes files"},
+		{"prog.sh", "echo hello\n\necho $RANDOM\n", "block b2 draws random numbers"},
+		{"prog.sh", "echo hello\n\ndate +%s%N\n", "block b2 is volatile (clock)"},
+		{"prog.sh", "# %% a\necho hello\n", "the program is no script"},
+		{"prog.js", "setTimeout(() => console.log('t'))\nconsole.log('s')\n", ""},
+		{"prog.js", "console.log('s')\nthrow new Error('e')\n", "block b1 fails"},
+	} {
+		o := xstate.SessionOptions{Workspace: t.TempDir()}
+		files := map[string][]byte{c.name: []byte(c.text)}
+		xstatetest.WriteFiles(t, o.Workspace, files)
+		o.File = filepath.Join(o.Workspace, c.name)
+		session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+		out := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, await.Long)
+		a, d, err := replay.CompareAlone(t.Context(), session.Subject(), out)
+		if err != nil || d != nil || a.Why != c.why || a.Compared != (c.why == "") {
+			t.Errorf("%q: %+v, difference %v, error %v, want %q", c.text, a, d, err, c.why)
+		}
+		if c.why != "" {
+			continue
+		}
+		out.Blocks[0].Outputs[0].Text += "more"
+		if _, d, _ = replay.CompareAlone(t.Context(), session.Subject(), out); d == nil {
+			t.Errorf("%q: no difference is found", c.text)
+		}
+	}
 }
