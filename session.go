@@ -321,11 +321,6 @@ func (s *Session) isScript() bool {
 	return err == nil && patch.IsScript(data)
 }
 
-// ends reports whether the session's file is a script in a file of source code: its interpreter ends after it.
-func (s *Session) ends() bool {
-	return patch.IsSource(s.options.File) && s.isScript()
-}
-
 // withDigest returns an invocation with the digest of its standard input.
 func withDigest(in *runner.Invocation) (*runner.Invocation, error) {
 	if in == nil || in.StdinFile == "" || in.Stdin != "" {
@@ -383,7 +378,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		File:       s.options.File,
 		Imports:    python.ImportsOf(s.options.File),
 		Script:     s.isScript(),
-		Ends:       s.ends(),
+		Ends:       s.isScript() && patch.IsSource(s.options.File),
 		Languages:  s.languages,
 		Seed:       s.meta.Seed,
 		Observe:    s.options.Observe,

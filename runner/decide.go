@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -48,7 +49,6 @@ type place interface {
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
 	ending() ending
-	hasDied() bool
 }
 
 // walkPlace is a place in a walk.
@@ -61,7 +61,6 @@ type walkPlace struct {
 func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
 func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
 func (h walkPlace) ending() ending                              { return h.end }
-func (h walkPlace) hasDied() bool                               { return h.died }
 
 // given is what a decision about a node depends on besides its place and the store: the options of a run, and what the
 // run did so far. A plan knows of none but the comments of the block.
@@ -122,6 +121,13 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 		d.Action = ActRun
 	}
 	return d, nil
+}
+
+// isLeft reports whether there is something to do at the end of the program n. Where a node has ended the program, or
+// the interpreter has ended by a failure, that has been done.
+func isLeft(p place, n *node) bool {
+	end := p.ending()
+	return !end.sure && !end.died && p.get(kernel.KeyEnd.In(n.unit.space())).digest != state.Absent
 }
 
 // block returns the decision about the same node where a failure in block by keeps it from running.
@@ -454,7 +460,7 @@ func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bo
 		stopped[n.unit] = true
 		p.fail(i, d.failed, n.facts.Defines)
 		p.keys[failedKey] = entry{digest: "failed", writer: i, failed: d.failed}
-		p.died = p.died || d.trace != nil && n.unit.language.Ends(d.trace.Err.Type)
+		p.end.died = p.end.died || d.trace != nil && n.unit.language.Ends(d.trace.Err.Type)
 	case d.trace != nil:
 		p.apply(i, &d.trace.Trace)
 	case d.Action == ActSkip:
@@ -462,7 +468,7 @@ func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bo
 		return false
 	}
 	if d.trace != nil && d.trace.Ending != nil {
-		p.end = ending{n.unit.ID, true}
+		p.end = ending{by: n.unit.ID, sure: true}
 	}
 	return true
 }

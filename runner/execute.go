@@ -498,6 +498,16 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	return nil
 }
 
+// readEnd adds to found what the end of the program reads whatever it does.
+func (x *execution) readEnd(found map[depgraph.Key]state.Digest) {
+	if !x.node.isEnd() {
+		return
+	}
+	for _, k := range []depgraph.Key{failedKey, kernel.KeyEnd.In(x.node.unit.space())} {
+		found[k] = x.pos.get(k).digest
+	}
+}
+
 // writes fills in what the node wrote.
 func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	t.Info = map[depgraph.Key]state.ValueInfo{}

@@ -42,7 +42,8 @@ type RunOptions struct {
 	// failed in a way that may not happen again: by a time-out, or by ending their interpreter.
 	Submitted func(state.BlockID) bool
 	Serve     func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
-	Part      bool                                        // the blocks are a part of the program: its end is not reached
+	// Part: the blocks are a part of the program, whose end is not reached.
+	Part bool
 }
 
 // Usual reports whether a run reuses valid traces, all of them, and no others.

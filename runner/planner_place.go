@@ -50,9 +50,6 @@ func (pl *Planner) key(name depgraph.Key) uint32 {
 // ending reports that the program goes on: the planner gives up where a node ends it.
 func (p *plannerPlace) ending() ending { return ending{} }
 
-// hasDied is false: the planner gives up where a program has an end.
-func (p *plannerPlace) hasDied() bool { return false }
-
 // noEnding gives up where an execution ended the program: whether a node is reached depends on all nodes before it.
 func (p *plannerPlace) noEnding(t *state.Trace) {
 	if t != nil && t.Ending != nil {

@@ -13,6 +13,10 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
+// failedKey says whether a node before has failed. Only the end of the program reads it: an interpreter that ends with
+// an error may leave out a part of what it does else.
+const failedKey depgraph.Key = "process:failed"
+
 // unit is a block with what the analysis says of it.
 type unit struct {
 	state.ProgramBlock
@@ -38,6 +42,9 @@ type node struct {
 	last   bool         // of its block
 	future []string     // features of __future__ in force
 }
+
+// isEnd reports whether the node is the end of the program.
+func (n *node) isEnd() bool { return n.facts.Kind == depgraph.KindEnd }
 
 // id names the node for people: the block's id and, unless it is the only one, its place in the block or in a function
 // that the block calls.
@@ -121,6 +128,34 @@ func analyse(
 		nodes = append(nodes, u.nodes...)
 	}
 	return units, endOf(o.script, o, units, nodes)
+}
+
+// endOf adds the end of a script to its nodes, in the last block that has some. file is that of the script; "" where
+// the program is none, or an interpreter of a session lives on after it.
+func endOf(file string, o keyOptions, units []*unit, nodes []*node) []*node {
+	if file == "" || len(nodes) == 0 {
+		return nodes
+	}
+	u := nodes[len(nodes)-1].unit
+	u.end = &node{
+		index: len(nodes),
+		unit:  u,
+		text:  u,
+		at:    len(u.nodes),
+		facts: &depgraph.Node{Kind: depgraph.KindEnd, Tokens: fmt.Sprintf("the end of %q", file),
+			Line: nodes[len(nodes)-1].facts.Line},
+	}
+	u.end.code = o.codeDigest(u.end)
+	u.end.layout = u.end.code
+	return append(nodes, u.end)
+}
+
+// all are the nodes of a unit with the end of the program, if that is there.
+func (u *unit) all(there func(end *node) bool) []*node {
+	if u.end == nil || !there(u.end) {
+		return u.nodes
+	}
+	return append(u.nodes[:len(u.nodes):len(u.nodes)], u.end)
 }
 
 // unfold finds the nodes of the units that call functions whose statements are nodes.

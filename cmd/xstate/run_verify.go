@@ -44,7 +44,8 @@ func (a *app) verify(
 	if differs != nil {
 		found = append(found, *differs)
 	}
-	v := &api.Verified{Alone: alone, Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
+	v := &api.Verified{Alone: alone, Blocks: len(have.Blocks),
+		Differences: []replay.Difference{}, Explained: []replay.Difference{}}
 	for _, d := range found {
 		if len(d.Marks) > 0 {
 			v.Explained = append(v.Explained, d)

@@ -214,7 +214,8 @@ type Surroundings interface {
 }
 
 // KeyEnd is hidden state: whether a script has left something for its end, in the space of its language. Absent: it has
-// not. What that is, such as handlers and timers, is this state itself, or the interpreter's alone (Observation.Modules).
+// not. What that is, such as handlers and timers, is this state itself, or the interpreter's alone
+// (Observation.Modules).
 const KeyEnd depgraph.Key = "conf:exit"
 
 // CodeUnknownLanguage is the code of errors about a language, or a dialect of one, that nothing here runs.
