@@ -87,15 +87,15 @@ class Execution {
     }
     process.on('beforeExit', this.atIdle)
     this.inTurn = Boolean(kernel.options.script)
-    this.turn = new Turn(this.inTurn)
+    this.turn = new Turn()
     process.exit = (code) => this.exit(code)
     this.watchIntervals()
   }
 
   // watchIntervals knows which intervals go on: nobody waits for them.
   watchIntervals() {
-    const { setInterval, clearInterval, clearTimeout } = globalThis
-    const { intervals } = this
+    const { setInterval, setTimeout, clearInterval, clearTimeout } = globalThis
+    const { intervals, turn } = this
     const property = /** @type {(o: object, k: PropertyKey) => PropertyDescriptor} */ (Object.getOwnPropertyDescriptor)
     /** @type {(name: string, f: Function) => void} */
     const define = (name, f) => {
@@ -108,8 +108,16 @@ class Execution {
     define('setInterval', /** @type {(...a: Parameters<typeof setInterval>) => NodeJS.Timeout} */ (function (...a) {
       const t = setInterval(...a)
       intervals.add(t)
+      turn.timer(t)
       return t
     }))
+    if (this.inTurn) {
+      define('setTimeout', /** @type {(...a: Parameters<typeof setTimeout>) => NodeJS.Timeout} */ (function (...a) {
+        const t = setTimeout(...a)
+        turn.timer(t)
+        return t
+      }))
+    }
     /** @typedef {(t: NodeJS.Timeout | string | number | undefined) => void} Clear */
     /** @type {(original: Clear) => Clear} */
     const clear = (original) => function (t) {

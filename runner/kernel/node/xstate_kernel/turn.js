@@ -2,7 +2,8 @@
 // What a script leaves for its end: the statements of a script are executed in one turn of Node's loop, as Node does, and
 // callbacks run after the last one. What is left is in the interpreter alone, so that only a new one is without it.
 
-const { createHook } = require('async_hooks')
+const { AsyncResource } = require('async_hooks')
+const { promiseHooks } = require('v8')
 const now = performance.now.bind(performance)
 const getActive = process.getActiveResourcesInfo.bind(process)
 
@@ -11,8 +12,7 @@ const LONG = 10 // milliseconds
 /** @typedef {NodeJS.Timeout & { _destroyed: boolean, _idleTimeout: number, _repeat: number | null }} Timer */
 
 class Turn {
-  /** @param {boolean} script */
-  constructor(script) {
+  constructor() {
     /** @type {boolean | null} */
     this.module = null // the script is a module; null: it is not known
     this.left = false // the node has left something
@@ -21,7 +21,9 @@ class Turn {
     this.timers = [] // by when they are due, in time that nodes took
     this.took = 0 // milliseconds, of nodes
     this.began = 0
-    this.hook = script ? createHook({ init: (_, kind, __, made) => this.made(kind, made) }) : null
+    this.resources = 0
+    /** @type {Function | null} */
+    this.stop = null // ends what looks at promises while a node is executed
     /** @type {Function[]} */
     this.listeners = []
   }
@@ -29,14 +31,17 @@ class Turn {
   // begin notes from now on whether the program makes a promise, a timer or something else that calls back.
   begin() {
     this.listeners = registered()
+    this.stop = promiseHooks.onInit(() => { this.left = true })
+    this.resources = nextResource()
     this.began = now()
-    this.hook?.enable()
   }
 
-  /** @type {(kind: string, made: object) => void} */
-  made(kind, made) {
-    this.left = true
-    if (kind === 'Timeout') this.timers.push({ timer: /** @type {Timer} */ (made), due: this.took + since(this.began) })
+  // timer notes a timer.
+  /** @type {(timer: NodeJS.Timeout) => void} */
+  timer(timer) {
+    if (this.stop !== null) {
+      this.timers.push({ timer: /** @type {Timer} */ (timer), due: this.took + since(this.began) })
+    }
   }
 
   // resume lets time pass for the timers of a script again. It has not passed since their node ended: else their order
@@ -56,8 +61,11 @@ class Turn {
   }
 
   end() {
-    this.hook?.disable()
+    if (this.stop === null) return
     this.took += since(this.began)
+    if (nextResource() > this.resources + 1) this.left = true
+    this.stop()
+    this.stop = null
     const all = registered()
     if (all.length !== this.listeners.length || all.some((f, i) => f !== this.listeners[i])) this.left = true
   }
@@ -74,6 +82,12 @@ class Turn {
   waits() { return getActive().filter((k) => k !== 'TTYWrap') }
 
   active() { return this.waits().filter((k) => k !== 'Immediate') }
+}
+
+// nextResource returns the number that Node gives the next thing that calls back: it counts all but promises. A hook for
+// them would show in what a promise looks like.
+function nextResource() {
+  return new AsyncResource('xstate', { requireManualDestroy: true }).asyncId()
 }
 
 // since returns how long a node has run, if that is more than what it takes to observe it.
