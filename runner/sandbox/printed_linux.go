@@ -29,11 +29,18 @@ func (s *supervisor) openToAppend(c *call) bool {
 	if !is {
 		return false
 	}
-	ours, err := unix.Open(c.to.path, int(c.flags)&unix.O_ACCMODE|unix.O_APPEND|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	// The program may put a link in the place of a folder of the spool meanwhile: none is followed.
+	ours, err := unix.Openat2(unix.AT_FDCWD, c.to.path, &unix.OpenHow{
+		Flags: c.flags&unix.O_ACCMODE | unix.O_APPEND | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
 	if err != nil {
 		return false
 	}
 	defer unix.Close(ours)
+	var file unix.Stat_t
+	if err := unix.Fstat(ours, &file); err != nil || file.Mode&unix.S_IFMT != unix.S_IFREG || file.Nlink != 1 {
+		return false
+	}
 	given := struct {
 		id               uint64
 		flags, fd        uint32
