@@ -378,6 +378,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		File:       s.options.File,
 		Imports:    python.ImportsOf(s.options.File),
 		Script:     s.isScript(),
+		Ends:       s.isScript() && patch.IsSource(s.options.File),
 		Languages:  s.languages,
 		Seed:       s.meta.Seed,
 		Observe:    s.options.Observe,

@@ -373,7 +373,7 @@ func (s *Session) testBlock(
 		}
 		return x, nil
 	}
-	ro := runner.RunOptions{Timeout: o.Timeout}
+	ro := runner.RunOptions{Timeout: o.Timeout, Part: true}
 	anew := func(id BlockID, _ int) bool { return id == probe.ID }
 	if o.All {
 		ro.Force = anew

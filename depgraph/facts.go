@@ -83,6 +83,7 @@ const (
 	KindImport                // one import statement
 	KindDef                   // one function definition whose evaluation calls nothing
 	KindClass                 // one class definition whose evaluation calls nothing
+	KindEnd                   // the end of the program: what it left for then runs, and it has no text
 )
 
 // Facts is what the text of one block says, and what Build needs to know about it.
@@ -139,6 +140,17 @@ type Import struct {
 	Names  []string // names that a from import takes; "*" for a star import
 	Later  bool     // inside a function: the import happens in a call
 }
+
+// Label names the node for people where it is none of the statements of its block: "end", or its place in a function.
+func (n *Node) Label() string {
+	if n.Kind == KindEnd {
+		return LabelEnd
+	}
+	return n.Part.Label()
+}
+
+// LabelEnd is the label of the end of the program.
+const LabelEnd = "end"
 
 // EffectKind classifies the effects outside the namespace that the text shows.
 type EffectKind string

@@ -131,6 +131,12 @@ var sourceFiles = map[string]string{
 	".mts": TypeScript, ".cts": TypeScript, ".tsx": TSX, ".sh": Bash, ".bash": Bash,
 }
 
+// IsSource reports whether a file is one of source code by its name: neither a notebook nor a document.
+func IsSource(name string) bool {
+	_, is := sourceFiles[strings.ToLower(path.Ext(name))]
+	return is
+}
+
 // Extensions returns the extensions of the files that Parse reads.
 func Extensions() []string {
 	return []string{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -19,6 +20,7 @@ const (
 	ActReuse Action = "reuse"
 	ActBlock Action = "block"
 	ActSkip  Action = "skip" // an earlier block ends the program
+	ActNone  Action = ""     // the program has left nothing for its end, which this is
 )
 
 // PlanNode is one node of a plan.
@@ -85,6 +87,9 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Text: n.text.ID, Line: n.facts.Line, Code: n.code,
 		Facts: n.facts}}
 	end := p.ending()
+	if n.isEnd() && !isLeft(p, n) {
+		return d, nil
+	}
 	if end.sure {
 		return d.skip(end.by), nil
 	}
@@ -116,6 +121,13 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 		d.Action = ActRun
 	}
 	return d, nil
+}
+
+// isLeft reports whether there is something to do at the end of the program n. Where a node has ended the program, or
+// the interpreter has ended by a failure, that has been done.
+func isLeft(p place, n *node) bool {
+	end := p.ending()
+	return !end.sure && !end.died && p.get(kernel.KeyEnd.In(n.unit.space())).digest != state.Absent
 }
 
 // block returns the decision about the same node where a failure in block by keeps it from running.
@@ -341,7 +353,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	before, edited := previous(n)
 	c := choice{reason: state.Reason{Code: state.ReasonNew}}
 	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
-		len(b.Nodes) == len(n.unit.nodes) {
+		state.Statements(b.Nodes) == len(n.unit.nodes) && !n.isEnd() {
 		if before.Code != n.code && n.facts.Part != nil {
 			c.reason.Code = state.ReasonCode // of the function, in another block
 		} else if before.Code != n.code {
@@ -443,9 +455,12 @@ func previous(n *node) (before *state.NodeResult, edited bool) {
 // the node. If not, the node must run first, and the caller applies what it leaves.
 func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bool) bool {
 	switch {
+	case n.isEnd() && d.Action == ActNone:
 	case d.failed != "":
 		stopped[n.unit] = true
 		p.fail(i, d.failed, n.facts.Defines)
+		p.keys[failedKey] = entry{digest: "failed", writer: i, failed: d.failed}
+		p.end.died = p.end.died || d.trace != nil && n.unit.language.Ends(d.trace.Err.Type)
 	case d.trace != nil:
 		p.apply(i, &d.trace.Trace)
 	case d.Action == ActSkip:
@@ -453,7 +468,7 @@ func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bo
 		return false
 	}
 	if d.trace != nil && d.trace.Ending != nil {
-		p.end = ending{n.unit.ID, true}
+		p.end = ending{by: n.unit.ID, sure: true}
 	}
 	return true
 }

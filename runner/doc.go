@@ -172,6 +172,29 @@
 // skipped, so they are ActMaybe. The planner gives such a program to a walk. An exception that the program catches, and
 // the end of a thread, are no end; os._exit is a death.
 //
+// # The end of a script
+//
+// A script ends after its last node, and an interpreter then runs what the program has left for that: handlers, timers.
+// This is a node of its own, the end (depgraph.KindEnd). It has no text. analyse adds it to the last block, where
+// Config.Ends says that the program is a script; an interpreter of a notebook or of submissions lives on.
+//
+// Whether there is something to do is hidden state of the language (kernel.KeyEnd). Where it is absent, Engine.decide
+// finds nothing to do (ActNone): no outcome and no plan has the node, so a program without handlers costs nothing. What
+// the handlers are is state of the program before the end, either that key itself (Bash) or the interpreter's alone
+// (modulesKey: Python, Node). So the registrations are restored as any state is, by executing what made them, and
+// another edit starts from the state before the end. Nobody else reads what the end wrote, for it is the last node.
+//
+// The cases of failure:
+//
+//   - A node that ends the program runs the handlers itself, for it ends the interpreter. The end is not there then.
+//   - After a failure the end comes after the nodes that the failure does not block. It reads failedKey, because an
+//     interpreter that ends with an error may leave something out. A handler that needs a name that the failed node
+//     would have bound finds it unbound.
+//   - A failure that ended the interpreter (kernel.Failures.Ends: a shell under "set -u") has run the handlers.
+//   - A code of 0 is no ending: the program has come to its end. Another one is, as of any node.
+//   - A part of a program (RunOptions.Part) does not come to its end. The planner gives a program with an end to a
+//     walk.
+//
 // # What a program is started with
 //
 // The arguments and the standard input are inputs (Invocation). The kernel observes each use of sys.argv and sys.stdin.

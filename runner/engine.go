@@ -31,6 +31,8 @@ type Config struct {
 	File      string // the program's own file, for __file__; "" when it has none
 	Imports   kernel.ImportBase
 	Script    bool // see kernel.Launch
+	// Ends: the program is a script that ends after its last node. What it has left for its end then runs.
+	Ends      bool
 	Languages kernel.Languages
 	Seed      uint64   // of random number generators, for programs that do not seed them
 	Observe   string   // see kernel.Launch
@@ -105,6 +107,14 @@ func identity(l kernel.Language, cfg Config, environ map[string]string) string {
 	return fmt.Sprintf("%s, imports from %q in package %q", text, rel, i.Package)
 }
 
+// script returns the file of a script that ends; "" for any other program.
+func (cfg *Config) script() string {
+	if !cfg.Ends {
+		return ""
+	}
+	return cfg.File
+}
+
 // New returns an engine. No interpreter is started until one is needed.
 func New(cfg Config) (*Engine, error) {
 	workspace, err := filepath.EvalSymlinks(cfg.Workspace)
@@ -128,7 +138,7 @@ func New(cfg Config) (*Engine, error) {
 		cfg:      cfg,
 		boundary: boundary{boundsDigest(cfg.Bounds), forbids},
 		options: keyOptions{cfg.Languages, cfg.Observe,
-			func(l kernel.Language) string { return identity(l, cfg, environ) }, map[string]string{}},
+			func(l kernel.Language) string { return identity(l, cfg, environ) }, map[string]string{}, cfg.script()},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
 			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: forbids, Seed: cfg.Seed,
 			Records: cfg.Files, Call: recordedCalls(cfg.Journal),

@@ -221,6 +221,7 @@ func (x *execution) request() kernel.Node {
 	req.Lined = n.unit.ID == x.walk.o.Lined
 	req.Lists = x.walk.listsSubclasses(x.pos, n)
 	req.Part = partOf(x.walk.units, n)
+	req.End, req.Failed = n.isEnd(), n.isEnd() && x.pos.get(failedKey).digest != state.Absent
 	if x.walk.hasDynamic || req.Lists {
 		req.Order = x.pos.ordered()
 	}
@@ -324,7 +325,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	if t.Outputs, err = x.walk.e.putOutputs(x.outputs.Outputs()); err != nil {
 		return nil, err
 	}
-	if end := x.seen.Ending; end != nil {
+	if end := x.seen.Ending; end != nil && (end.Code != 0 || !x.node.isEnd()) {
 		t.Ending = x.ending(end)
 	}
 	if x.seen.Failure != nil {
@@ -409,6 +410,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		k := depgraph.Key("stdin:" + basestate.InputName(in.From, in.Upto, in.Ended))
 		found[k] = p.get(k).digest
 	}
+	x.readEnd(found)
 	x.heldReads(found)
 	x.calls.reads(found, w.e.baseState.Renew)
 	if x.calls.lost {
@@ -494,6 +496,16 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	t.AliasSensitive = x.seen.AliasSensitive
 	t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 	return nil
+}
+
+// readEnd adds to found what the end of the program reads whatever it does.
+func (x *execution) readEnd(found map[depgraph.Key]state.Digest) {
+	if !x.node.isEnd() {
+		return
+	}
+	for _, k := range []depgraph.Key{failedKey, kernel.KeyEnd.In(x.node.unit.space())} {
+		found[k] = x.pos.get(k).digest
+	}
 }
 
 // writes fills in what the node wrote.

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
@@ -41,12 +42,14 @@ type RunOptions struct {
 	// failed in a way that may not happen again: by a time-out, or by ending their interpreter.
 	Submitted func(state.BlockID) bool
 	Serve     func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
+	// Part: the blocks are a part of the program, whose end is not reached.
+	Part bool
 }
 
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
 	return !o.Fresh && !o.Discard && o.Refresh == nil &&
-		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil
+		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil && !o.Part
 }
 
 const defaultMemory = 1 << 30
@@ -92,6 +95,14 @@ type BlockOutcome struct {
 	Marks    []string       // why another run may give its nodes other results: "clock", "network", …
 	AllMarks []string       // its own marks and those of all that its inputs depend on
 	Nodes    []NodeOutcome
+}
+
+// Statements returns how many of the nodes are of the block's text: all but the end of the program.
+func (b *BlockOutcome) Statements() int {
+	if n := len(b.Nodes); n > 0 && b.Nodes[n-1].Part == depgraph.LabelEnd {
+		return n - 1
+	}
+	return len(b.Nodes)
 }
 
 // Outcome is the outcome of a run.

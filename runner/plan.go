@@ -73,6 +73,14 @@ type PlanBlock struct {
 	Whole   string // why a function that the block calls once is one node; "" where there is none
 }
 
+// Statements returns how many of the nodes are of the block's text: all but the end of the program.
+func (b *PlanBlock) Statements() int {
+	if n := len(b.Nodes); n > 0 && b.Nodes[n-1].Facts.Kind == depgraph.KindEnd {
+		return n - 1
+	}
+	return len(b.Nodes)
+}
+
 // Plan reports what Run would do with blocks. It executes and writes nothing. It visits every node, see Planner.
 func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, error) {
 	units, nodes := e.analyse(blocks)
@@ -88,7 +96,11 @@ func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d, err := e.decide(walkPlace{p, units, nodes}, n, given{stopped: stopped[n.unit], pin: n.unit.pin()})
+		g := given{stopped: stopped[n.unit], pin: n.unit.pin()}
+		if n.isEnd() {
+			g = given{}
+		}
+		d, err := e.decide(walkPlace{p, units, nodes}, n, g)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +159,7 @@ func planBlocks(units []*unit, acts []PlanNode) []PlanBlock {
 		if u.err != nil {
 			b.Action, b.Reason = ActBlock, state.Reason{Code: state.ReasonSyntax}
 		}
-		for _, n := range u.nodes {
+		for _, n := range u.all(func(end *node) bool { return acts[end.index].Action != ActNone }) {
 			a := acts[n.index]
 			b.Nodes = append(b.Nodes, a)
 			if a.Action == ActReuse {

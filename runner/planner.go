@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -555,6 +556,12 @@ func (pl *Planner) drainQueue(ctx context.Context) error {
 		}
 	}
 	pl.heaped = false
+	if pl.e.cfg.Ends && slices.ContainsFunc(pl.keys, func(k trackedKey) bool {
+		_, plain := k.name.Cut()
+		return plain == kernel.KeyEnd && k.writers.n > 0
+	}) {
+		return fmt.Errorf("%w: the program leaves something for its end", errNeedsWalk)
+	}
 	if pl.e.baseState.Moved != pl.moved {
 		return fmt.Errorf("%w: a package has moved", errNeedsWalk)
 	}

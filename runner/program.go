@@ -13,6 +13,10 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
+// failedKey says whether a node before has failed. Only the end of the program reads it: an interpreter that ends with
+// an error may leave out a part of what it does else.
+const failedKey depgraph.Key = "process:failed"
+
 // unit is a block with what the analysis says of it.
 type unit struct {
 	state.ProgramBlock
@@ -23,6 +27,7 @@ type unit struct {
 	parts          []depgraph.Node // its nodes in the program; nil: those of its facts
 	whole          string          // why a function that it calls is one node; "" where there is none
 	nodes          []*node
+	end            *node // nil: the program goes on after it, or has no end
 }
 
 // node is the unit of execution, at its place in the program.
@@ -38,10 +43,13 @@ type node struct {
 	future []string     // features of __future__ in force
 }
 
+// isEnd reports whether the node is the end of the program.
+func (n *node) isEnd() bool { return n.facts.Kind == depgraph.KindEnd }
+
 // id names the node for people: the block's id and, unless it is the only one, its place in the block or in a function
 // that the block calls.
 func (n *node) id() string {
-	if label := n.facts.Part.Label(); label != "" {
+	if label := n.facts.Label(); label != "" {
 		return fmt.Sprintf("%s#%s", n.unit.ID, label)
 	}
 	if len(n.unit.nodes) == 1 {
@@ -79,6 +87,7 @@ type keyOptions struct {
 	observe   string
 	identify  func(kernel.Language) string // names an interpreter, and what it was started with
 	known     map[string]string            // identities of interpreters by the name of the language
+	script    string                       // the program's file, if it ends, see endOf
 }
 
 // of returns the language of a block.
@@ -118,7 +127,35 @@ func analyse(
 		}
 		nodes = append(nodes, u.nodes...)
 	}
-	return units, nodes
+	return units, endOf(o.script, o, units, nodes)
+}
+
+// endOf adds the end of a script to its nodes, in the last block that has some. file is that of the script; "" where
+// the program is none, or an interpreter of a session lives on after it.
+func endOf(file string, o keyOptions, units []*unit, nodes []*node) []*node {
+	if file == "" || len(nodes) == 0 {
+		return nodes
+	}
+	u := nodes[len(nodes)-1].unit
+	u.end = &node{
+		index: len(nodes),
+		unit:  u,
+		text:  u,
+		at:    len(u.nodes),
+		facts: &depgraph.Node{Kind: depgraph.KindEnd, Tokens: fmt.Sprintf("the end of %q", file),
+			Line: nodes[len(nodes)-1].facts.Line},
+	}
+	u.end.code = o.codeDigest(u.end)
+	u.end.layout = u.end.code
+	return append(nodes, u.end)
+}
+
+// all are the nodes of a unit with the end of the program, if that is there.
+func (u *unit) all(there func(end *node) bool) []*node {
+	if u.end == nil || !there(u.end) {
+		return u.nodes
+	}
+	return append(u.nodes[:len(u.nodes):len(u.nodes)], u.end)
 }
 
 // unfold finds the nodes of the units that call functions whose statements are nodes.
@@ -287,7 +324,12 @@ func (n *node) citable(u *unit) []byte {
 }
 
 // source is the text that the node executes.
-func (n *node) source() []byte { return n.text.facts.Code[n.facts.Start:n.facts.End] }
+func (n *node) source() []byte {
+	if n.isEnd() {
+		return nil
+	}
+	return n.text.facts.Code[n.facts.Start:n.facts.End]
+}
 
 // partOf returns what a kernel needs to know of a node that is a part of a function; nil for any other node.
 func partOf(units []*unit, n *node) *kernel.FunctionPart {

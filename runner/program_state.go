@@ -62,10 +62,10 @@ type programState struct {
 }
 
 // ending says whether the program has ended at a place: by is the block that ended it, "" where it goes on. Where sure
-// is false, the block has to run first, and ended the program when it ran last.
+// is false, the block has to run first, and ended it when it ran last. died: a failure has ended the interpreter alone.
 type ending struct {
-	by   state.BlockID
-	sure bool
+	by         state.BlockID
+	sure, died bool
 }
 
 func newProgramState(base func(depgraph.Key) state.Digest) *programState {

@@ -185,13 +185,15 @@ func (w *walk) start(blocks []state.ProgramBlock) {
 // node brings the walk past node i.
 func (w *walk) node(ctx context.Context, i int) error {
 	n, out := w.nodes[i], &w.outcomes[i]
-	out.Code, out.Line, out.Part = n.code, n.facts.Line, n.facts.Part.Label()
+	out.Code, out.Line, out.Part = n.code, n.facts.Line, n.facts.Label()
 	w.contexts[i] = w.pos.context
 	d, err := w.decide(w.pos, i, w.stopped)
 	if err != nil {
 		return err
 	}
 	switch {
+	case n.isEnd() && d.Action == ActNone:
+		*out = NodeOutcome{}
 	case d.Action == ActBlock:
 		w.skip(i, &d, state.StatusBlocked)
 	case d.Action == ActSkip:
@@ -217,9 +219,12 @@ func (w *walk) node(ctx context.Context, i int) error {
 // decide returns what happens to node i at p, in this run.
 func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision, error) {
 	n := w.nodes[i]
+	if n.isEnd() && (w.o.Part || w.o.Submitted != nil) {
+		return decision{}, nil // the interpreter lives on, for what is submitted next
+	}
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
-	g := given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i],
-		timeout: w.o.Timeout, kept: w.o.Submitted != nil && !w.o.Submitted(n.unit.ID)}
+	g := given{stopped: stopped[n.unit] && !n.isEnd(), pin: w.pin(n), forced: forced, served: w.served(i),
+		ran: w.ran[i], timeout: w.o.Timeout, kept: w.o.Submitted != nil && !w.o.Submitted(n.unit.ID)}
 	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
 	if err == nil && d.trace != nil && d.trace != g.ran && len(d.trace.Marks) > 0 &&
 		w.o.Submitted != nil && w.o.Submitted(n.unit.ID) {
@@ -266,8 +271,12 @@ func (w *walk) replace(i int, t *state.StoredTrace, why state.Reason) {
 	w.spent[i] += t.Seconds
 }
 
-// pin returns the pin of a block.
-func (w *walk) pin(u *unit) Pin {
+// pin returns the pin of the block of a node. The end of the program has none.
+func (w *walk) pin(n *node) Pin {
+	u := n.unit
+	if n.isEnd() {
+		return ""
+	}
 	if p, ok := w.o.Pins[u.ID]; ok {
 		return p
 	}
@@ -381,7 +390,7 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 		return b
 	}
 	explained := false
-	for _, n := range u.nodes {
+	for _, n := range u.all(func(end *node) bool { return w.outcomes[end.index].Code != "" }) {
 		out := w.outcomes[n.index]
 		b.Nodes = append(b.Nodes, out)
 		b.Seconds += out.Seconds + w.rebuilt[n.index]

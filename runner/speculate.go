@@ -119,7 +119,7 @@ func (a *speculator) free() bool {
 // what can be taken over, by prediction.
 func (a *speculator) canSpeculate(p *programState, k int, d *decision) bool {
 	w, n := a.w, a.w.nodes[k]
-	if n.facts.Kind != depgraph.KindStatement || d.Action == ActBlock || d.trace != nil || w.pin(n.unit) != "" {
+	if n.facts.Kind != depgraph.KindStatement || d.Action == ActBlock || d.trace != nil || w.pin(n) != "" {
 		return false
 	}
 	if w.dynamic(p, n) || slices.ContainsFunc(n.facts.Effects, inTurn) || d.Last != nil && !repeatable(d.Last) {

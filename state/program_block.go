@@ -61,6 +61,14 @@ type NodeResult struct {
 	Part    string  `cbor:"part,omitempty"`    // names a node of a function's body ("main[3]"); "" for others
 }
 
+// Statements returns how many nodes of a block are of its text: all but the end of the program.
+func Statements(nodes []NodeResult) int {
+	if n := len(nodes); n > 0 && nodes[n-1].Part == depgraph.LabelEnd {
+		return n - 1
+	}
+	return len(nodes)
+}
+
 // Status is the outcome of a block or node, up to StatusFailed in order of severity. Records hold the number.
 type Status uint8
 

@@ -367,7 +367,7 @@ func planDocumentOf(
 		}
 		for _, n := range b.Nodes {
 			node := api.PlanNode{Line: n.Line, Action: n.Action, Reason: n.Reason, Seconds: micro(n.Seconds)}
-			if node.Part = n.Facts.Part.Label(); node.Part != "" {
+			if node.Part = n.Facts.Label(); node.Part != "" {
 				node.Of = n.Text
 			}
 			pb.Nodes = append(pb.Nodes, node)

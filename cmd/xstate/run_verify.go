@@ -37,7 +37,15 @@ func (a *app) verify(
 	if found, err = replay.Attribute(ctx, s.Subject(), step, found); err != nil {
 		return nil, err
 	}
-	v := &api.Verified{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
+	alone, differs, err := replay.CompareAlone(ctx, s.Subject(), have)
+	if err != nil {
+		return nil, err
+	}
+	if differs != nil {
+		found = append(found, *differs)
+	}
+	v := &api.Verified{Alone: alone, Blocks: len(have.Blocks),
+		Differences: []replay.Difference{}, Explained: []replay.Difference{}}
 	for _, d := range found {
 		if len(d.Marks) > 0 {
 			v.Explained = append(v.Explained, d)
@@ -68,10 +76,16 @@ func (a *app) printVerified(v *api.Verified) {
 	}
 	if len(v.Differences) == 0 {
 		text := "equal to a run from scratch"
+		if v.Alone.Compared {
+			text += ", and to what " + v.Alone.Command + " prints alone"
+		}
 		if len(v.Explained) > 0 {
 			text += " but for what is volatile"
 		}
 		a.ui.talk("verified: %s (%s)", text, plural(v.Blocks, "block"))
+		if v.Alone.Script && !v.Alone.Compared {
+			a.ui.talk("not compared with the interpreter alone: %s", v.Alone.Why)
+		}
 		return
 	}
 	d := v.Differences[0]
@@ -79,7 +93,11 @@ func (a *app) printVerified(v *api.Verified) {
 	if d.Block != "" {
 		where = "block " + string(d.Block) + ", " + d.What
 	}
-	a.ui.say("xstate: not equal to a run from scratch: " + where + "\n")
+	than := "a run from scratch"
+	if d.Alone {
+		than = "the interpreter alone"
+	}
+	a.ui.say("xstate: not equal to " + than + ": " + where + "\n")
 	a.ui.write(differenceText(d))
 	if n := len(v.Differences) - 1; n > 0 {
 		a.ui.say("xstate: and " + plural(n, "more difference") + " (--json has them all)\n")

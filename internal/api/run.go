@@ -122,6 +122,8 @@ type Verified struct {
 	Blocks      int                 `json:"blocks"`      // number of blocks compared
 	Differences []replay.Difference `json:"differences"` // not explained
 	Explained   []replay.Difference `json:"explained"`   // in blocks that may vary
+	// Alone says whether what was printed was compared with what the interpreter alone prints, too.
+	Alone replay.Alone `json:"alone"`
 }
 
 // Plan is the document of plan.

@@ -19,6 +19,10 @@
 // nodes of a program that is executed in another process, from the same state, have equal observations, unless they are
 // marked.
 //
+// A node with End is the end of a script: the kernel runs what the program has left for then, as the interpreter does,
+// and reports it as it reports any node. KeyEnd says whether there is something. A kernel that cannot restore what is
+// left reports a change of the interpreter (Observation.Modules) wherever it changes.
+//
 // A Sink gets what a node puts out twice: as it happens, for whoever looks, and in an order that does not depend on
 // time, for the record.
 //

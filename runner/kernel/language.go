@@ -89,6 +89,8 @@ type Failures interface {
 	Refusal(block state.BlockID, source string, v Verdict) *state.ExecError
 	// Transient reports whether a failure of a type is no proof that the code fails on the same inputs.
 	Transient(kind string) bool
+	// Ends reports whether a failure of a type ended the interpreter: what the program had left for its end has run.
+	Ends(kind string) bool
 	// Interrupted reports whether a failure of a type is how a program ends that was interrupted.
 	Interrupted(kind string) bool
 	// Missing returns the name of the variable whose absence made an execution fail; "" when the failure is another.
@@ -210,6 +212,11 @@ type Surroundings interface {
 	// Refresh unloads workspace modules whose files were edited, and forgets parked groups.
 	Refresh(ctx context.Context) (Unloaded, error)
 }
+
+// KeyEnd is hidden state: whether a script has left something for its end, in the space of its language. Absent: it has
+// not. What that is, such as handlers and timers, is this state itself, or the interpreter's alone
+// (Observation.Modules).
+const KeyEnd depgraph.Key = "conf:exit"
 
 // CodeUnknownLanguage is the code of errors about a language, or a dialect of one, that nothing here runs.
 const CodeUnknownLanguage state.Code = "unknown-language"

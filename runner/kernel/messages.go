@@ -59,6 +59,11 @@ type Node struct {
 	Order []string            `json:"order,omitempty"` // in which the program bound its names, where a node may ask
 	Lined bool                `json:"lined,omitempty"` // the lines of functions that it executes are wanted
 	Lists bool                `json:"lists,omitempty"` // it may list subclasses, and is given all that there are
+
+	// End says that the program ends here: in place of a text, the kernel executes what the program has left for its
+	// end. Failed says that a node before has failed.
+	End    bool `json:"end,omitempty"`
+	Failed bool `json:"failed,omitempty"`
 }
 
 // FunctionPart is what a kernel needs to know of a node whose text is a part of a function.

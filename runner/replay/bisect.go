@@ -406,7 +406,7 @@ func (b *bisecting) ask(ctx context.Context, program []state.ProgramBlock, p *Pr
 	if !execute {
 		return nil
 	}
-	out, err := b.engine.Run(ctx, restsOn(program, planned), runner.RunOptions{Timeout: b.options.Timeout})
+	out, err := b.engine.Run(ctx, restsOn(program, planned), runner.RunOptions{Timeout: b.options.Timeout, Part: true})
 	if err == nil {
 		err = out.Stopped
 	}

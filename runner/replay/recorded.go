@@ -99,6 +99,7 @@ func (x *replaying) run(
 		program,
 		runner.RunOptions{
 			Timeout: x.options.Timeout,
+			Part:    x.options.Block != "",
 			Force:   force,
 			Serve: func(block state.BlockID, at int) *state.StoredTrace {
 				ref := nodeRef{block, at}
@@ -153,7 +154,7 @@ func (x *replaying) read(ctx context.Context) error {
 		b := &program[i]
 		for at, n := range b.Before.Nodes {
 			ref := nodeRef{b.ID, at}
-			rec, err := x.recordOf(query.NodeName(b.ID, at, len(b.Before.Nodes), n.Part), n)
+			rec, err := x.recordOf(query.NodeName(b.ID, at, state.Statements(b.Before.Nodes), n.Part), n)
 			if err != nil {
 				return err
 			}

@@ -99,7 +99,7 @@ func repeat(
 ) ([]*runner.BlockOutcome, error) {
 	last := len(program) - 1
 	id := program[last].ID
-	out, err := engine.Run(ctx, program[:last], runner.RunOptions{Timeout: o.Timeout})
+	out, err := engine.Run(ctx, program[:last], runner.RunOptions{Timeout: o.Timeout, Part: true})
 	if err == nil {
 		err = out.Stopped
 	}
@@ -114,6 +114,7 @@ func repeat(
 			runner.RunOptions{
 				Timeout: o.Timeout,
 				Discard: true,
+				Part:    true,
 				Force:   func(block state.BlockID, _ int) bool { return block == id },
 			},
 		)
@@ -157,7 +158,7 @@ func vary(s *Subject, found *Stability, outs []*runner.BlockOutcome) (map[state.
 			sets = append(sets, set)
 			follows = follows || t == nil || first == nil || !slices.Equal(first.Reads, t.Reads)
 		}
-		name, code := query.NodeName(outs[0].ID, j, len(outs[0].Nodes), outs[0].Nodes[j].Part), outs[0].Nodes[j].Code
+		name, code := query.NodeName(outs[0].ID, j, outs[0].Statements(), outs[0].Nodes[j].Part), outs[0].Nodes[j].Code
 		for _, v := range variations(sets) {
 			v.Node, v.Follows = name, follows
 			found.Differs = append(found.Differs, v)

@@ -22,6 +22,8 @@ type Difference struct {
 	// Marks says why it may vary from run to run: "clock", "network", …; nil: it must not vary.
 	Marks []string `json:"marks,omitempty"`
 
+	Alone bool `json:"alone,omitempty"` // Want is from the interpreter alone, which knows nothing of xstate
+
 	// Of a value or file: the blocks that wrote it, and after which it differs. The first one made the difference.
 	writers []state.BlockID
 }

@@ -29,16 +29,16 @@ func (s *supervisor) serve() {
 // answer decides about a call, and lets it go on, or fails it.
 func (s *supervisor) answer(n *notification, r *response) {
 	s.mu.Lock()
-	s.made, s.later = false, nil
+	s.made, s.later, s.value = false, nil, 0
 	fail := s.handle(n)
-	made, later := s.made, s.later
+	made, later, value := s.made, s.later, s.value
 	s.mu.Unlock()
 	if later != nil {
 		id := n.ID
 		go func() { s.send(&response{ID: id}, later(), true) }()
 		return
 	}
-	*r = response{ID: n.ID}
+	*r = response{ID: n.ID, Value: value}
 	s.send(r, fail, made)
 }
 
@@ -149,6 +149,9 @@ func (s *supervisor) first(c *call, key string) unix.Errno {
 	}
 	if fail := s.decide(c); fail != 0 || s.unnoted(c) {
 		return fail
+	}
+	if s.prints(c) && s.openToAppend(c) {
+		return 0
 	}
 	if removed {
 		s.notes.unseen("removed folder")

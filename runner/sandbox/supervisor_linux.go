@@ -29,6 +29,7 @@ type supervisor struct {
 	caches   [2]*caches        // of the main process, and of all others
 	rooted   bool              // a process may have another root
 	changing []int             // threads whose last call changes links or folders
+	value    int64             // what that call returns
 	made     bool              // the supervisor made the call that it handles, instead of the program
 	later    func() unix.Errno // it is about to make the call, which may take long
 	main     int               // the interpreter; 0: it has not started

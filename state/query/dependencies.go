@@ -72,9 +72,15 @@ func (h *History) Dependencies(ctx context.Context, n state.StepNumber) (*Depend
 		if program[i].Facts != nil {
 			facts = unfolding.Of(i, program[i].Facts)
 		}
+		statements := len(facts.Nodes)
+		if n := len(b.Nodes); n == len(facts.Nodes)+1 && strings.HasSuffix(b.Nodes[n-1].Name, "#"+depgraph.LabelEnd) {
+			own := *facts
+			own.Nodes = append(slices.Clone(facts.Nodes), depgraph.Node{Kind: depgraph.KindEnd})
+			facts = &own
+		}
 		bf := depgraph.BlockFacts{ID: string(b.ID), Facts: facts}
 		for j := range facts.Nodes {
-			p := &Node{Block: b, Name: NodeName(b.ID, j, len(facts.Nodes), facts.Nodes[j].Part.Label()),
+			p := &Node{Block: b, Name: NodeName(b.ID, j, statements, facts.Nodes[j].Label()),
 				Facts: &facts.Nodes[j]}
 			if j < len(b.Nodes) && !b.Nodes[j].Lost && b.Nodes[j].Trace != "" {
 				p.Access, p.seconds = observed(&b.Nodes[j], p.Facts.Part), b.Nodes[j].Seconds
@@ -134,7 +140,7 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 		return found
 	}
 	if ids = pick(func(id depgraph.NodeID, p *Node) bool {
-		return p != nil && (string(p.Block.ID) == what || p.Name == what || p.Facts.Part.Label() == what) || p == nil &&
+		return p != nil && (string(p.Block.ID) == what || p.Name == what || p.Facts.Label() == what) || p == nil &&
 			(string(id) == what || string(id) == "module:"+what)
 	}); len(ids) > 0 {
 		return ids, "", nil

@@ -65,7 +65,7 @@ func (h *History) Made(program []state.ProgramBlock) (map[depgraph.Key]AccessVie
 						Key:    w.Key,
 						Digest: w.Digest,
 						Value:  ValueOf(&t, w.Key),
-						By:     NodeName(b.ID, i, len(b.Before.Nodes), n.Part),
+						By:     NodeName(b.ID, i, state.Statements(b.Before.Nodes), n.Part),
 					}
 				}
 			}

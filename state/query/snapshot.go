@@ -188,7 +188,7 @@ func (h *History) view(
 	}
 	v.RanAt, v.Verified = kept.RanAt, kept.Verified
 	for i, n := range kept.Nodes {
-		node, t, err := h.nodeView(ctx, NodeName(b.ID, i, len(kept.Nodes), n.Part), n, last)
+		node, t, err := h.nodeView(ctx, NodeName(b.ID, i, state.Statements(kept.Nodes), n.Part), n, last)
 		if err != nil {
 			return v, err
 		}

@@ -154,6 +154,74 @@ func (x *Aftermath) GetFires() []*RepeatedEffect {
 	return nil
 }
 
+type Alone struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Script        bool                   `protobuf:"varint,1,opt,name=script,proto3" json:"script,omitempty"`
+	Compared      bool                   `protobuf:"varint,2,opt,name=compared,proto3" json:"compared,omitempty"`
+	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
+	Command       string                 `protobuf:"bytes,4,opt,name=command,proto3" json:"command,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Alone) Reset() {
+	*x = Alone{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Alone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Alone) ProtoMessage() {}
+
+func (x *Alone) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Alone.ProtoReflect.Descriptor instead.
+func (*Alone) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Alone) GetScript() bool {
+	if x != nil {
+		return x.Script
+	}
+	return false
+}
+
+func (x *Alone) GetCompared() bool {
+	if x != nil {
+		return x.Compared
+	}
+	return false
+}
+
+func (x *Alone) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Alone) GetCommand() string {
+	if x != nil {
+		return x.Command
+	}
+	return ""
+}
+
 type Application struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	From          string                 `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
@@ -167,7 +235,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	mi := &file_xstate_v1_documents_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -179,7 +247,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[2]
+	mi := &file_xstate_v1_documents_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -192,7 +260,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{2}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Application) GetFrom() string {
@@ -240,7 +308,7 @@ type AppliedFile struct {
 
 func (x *AppliedFile) Reset() {
 	*x = AppliedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[3]
+	mi := &file_xstate_v1_documents_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -252,7 +320,7 @@ func (x *AppliedFile) String() string {
 func (*AppliedFile) ProtoMessage() {}
 
 func (x *AppliedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[3]
+	mi := &file_xstate_v1_documents_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -265,7 +333,7 @@ func (x *AppliedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedFile.ProtoReflect.Descriptor instead.
 func (*AppliedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{3}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AppliedFile) GetPath() string {
@@ -297,7 +365,7 @@ type Approval struct {
 
 func (x *Approval) Reset() {
 	*x = Approval{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	mi := &file_xstate_v1_documents_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -309,7 +377,7 @@ func (x *Approval) String() string {
 func (*Approval) ProtoMessage() {}
 
 func (x *Approval) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[4]
+	mi := &file_xstate_v1_documents_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -322,7 +390,7 @@ func (x *Approval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approval.ProtoReflect.Descriptor instead.
 func (*Approval) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{4}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Approval) GetQuestion() string {
@@ -385,7 +453,7 @@ type Approve struct {
 
 func (x *Approve) Reset() {
 	*x = Approve{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	mi := &file_xstate_v1_documents_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +465,7 @@ func (x *Approve) String() string {
 func (*Approve) ProtoMessage() {}
 
 func (x *Approve) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[5]
+	mi := &file_xstate_v1_documents_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +478,7 @@ func (x *Approve) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approve.ProtoReflect.Descriptor instead.
 func (*Approve) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{5}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Approve) GetVersion() int32 {
@@ -468,7 +536,7 @@ type Approved struct {
 
 func (x *Approved) Reset() {
 	*x = Approved{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	mi := &file_xstate_v1_documents_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +548,7 @@ func (x *Approved) String() string {
 func (*Approved) ProtoMessage() {}
 
 func (x *Approved) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[6]
+	mi := &file_xstate_v1_documents_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +561,7 @@ func (x *Approved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approved.ProtoReflect.Descriptor instead.
 func (*Approved) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{6}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Approved) GetCall() int32 {
@@ -689,7 +757,7 @@ type ArtifactChange struct {
 
 func (x *ArtifactChange) Reset() {
 	*x = ArtifactChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[7]
+	mi := &file_xstate_v1_documents_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +769,7 @@ func (x *ArtifactChange) String() string {
 func (*ArtifactChange) ProtoMessage() {}
 
 func (x *ArtifactChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[7]
+	mi := &file_xstate_v1_documents_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +782,7 @@ func (x *ArtifactChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactChange.ProtoReflect.Descriptor instead.
 func (*ArtifactChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{7}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ArtifactChange) GetName() string {
@@ -748,7 +816,7 @@ type ArtifactFile struct {
 
 func (x *ArtifactFile) Reset() {
 	*x = ArtifactFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[8]
+	mi := &file_xstate_v1_documents_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +828,7 @@ func (x *ArtifactFile) String() string {
 func (*ArtifactFile) ProtoMessage() {}
 
 func (x *ArtifactFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[8]
+	mi := &file_xstate_v1_documents_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +841,7 @@ func (x *ArtifactFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactFile.ProtoReflect.Descriptor instead.
 func (*ArtifactFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{8}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ArtifactFile) GetPath() string {
@@ -809,7 +877,7 @@ type ArtifactView struct {
 
 func (x *ArtifactView) Reset() {
 	*x = ArtifactView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[9]
+	mi := &file_xstate_v1_documents_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +889,7 @@ func (x *ArtifactView) String() string {
 func (*ArtifactView) ProtoMessage() {}
 
 func (x *ArtifactView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[9]
+	mi := &file_xstate_v1_documents_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +902,7 @@ func (x *ArtifactView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactView.ProtoReflect.Descriptor instead.
 func (*ArtifactView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{9}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ArtifactView) GetName() string {
@@ -927,7 +995,7 @@ type Artifacts struct {
 
 func (x *Artifacts) Reset() {
 	*x = Artifacts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[10]
+	mi := &file_xstate_v1_documents_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -939,7 +1007,7 @@ func (x *Artifacts) String() string {
 func (*Artifacts) ProtoMessage() {}
 
 func (x *Artifacts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[10]
+	mi := &file_xstate_v1_documents_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -952,7 +1020,7 @@ func (x *Artifacts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifacts.ProtoReflect.Descriptor instead.
 func (*Artifacts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{10}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Artifacts) GetVersion() int32 {
@@ -1013,7 +1081,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[11]
+	mi := &file_xstate_v1_documents_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1093,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[11]
+	mi := &file_xstate_v1_documents_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1106,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{11}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Block) GetId() string {
@@ -1161,7 +1229,7 @@ type BlockChange struct {
 
 func (x *BlockChange) Reset() {
 	*x = BlockChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[12]
+	mi := &file_xstate_v1_documents_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1241,7 @@ func (x *BlockChange) String() string {
 func (*BlockChange) ProtoMessage() {}
 
 func (x *BlockChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[12]
+	mi := &file_xstate_v1_documents_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1254,7 @@ func (x *BlockChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockChange.ProtoReflect.Descriptor instead.
 func (*BlockChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{12}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BlockChange) GetId() string {
@@ -1258,7 +1326,7 @@ type BlockTrace struct {
 
 func (x *BlockTrace) Reset() {
 	*x = BlockTrace{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[13]
+	mi := &file_xstate_v1_documents_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1270,7 +1338,7 @@ func (x *BlockTrace) String() string {
 func (*BlockTrace) ProtoMessage() {}
 
 func (x *BlockTrace) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[13]
+	mi := &file_xstate_v1_documents_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1283,7 +1351,7 @@ func (x *BlockTrace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockTrace.ProtoReflect.Descriptor instead.
 func (*BlockTrace) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{13}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BlockTrace) GetBlock() string {
@@ -1395,7 +1463,7 @@ type BlockView struct {
 
 func (x *BlockView) Reset() {
 	*x = BlockView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[14]
+	mi := &file_xstate_v1_documents_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1475,7 @@ func (x *BlockView) String() string {
 func (*BlockView) ProtoMessage() {}
 
 func (x *BlockView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[14]
+	mi := &file_xstate_v1_documents_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1488,7 @@ func (x *BlockView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockView.ProtoReflect.Descriptor instead.
 func (*BlockView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{14}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BlockView) GetId() string {
@@ -1584,7 +1652,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	mi := &file_xstate_v1_documents_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1664,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[15]
+	mi := &file_xstate_v1_documents_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1677,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{15}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Call) GetVersion() int32 {
@@ -1861,7 +1929,7 @@ type CallAttempt struct {
 
 func (x *CallAttempt) Reset() {
 	*x = CallAttempt{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1873,7 +1941,7 @@ func (x *CallAttempt) String() string {
 func (*CallAttempt) ProtoMessage() {}
 
 func (x *CallAttempt) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[16]
+	mi := &file_xstate_v1_documents_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1886,7 +1954,7 @@ func (x *CallAttempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallAttempt.ProtoReflect.Descriptor instead.
 func (*CallAttempt) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{16}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CallAttempt) GetBegan() string {
@@ -1929,7 +1997,7 @@ type CallDecision struct {
 
 func (x *CallDecision) Reset() {
 	*x = CallDecision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +2009,7 @@ func (x *CallDecision) String() string {
 func (*CallDecision) ProtoMessage() {}
 
 func (x *CallDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[17]
+	mi := &file_xstate_v1_documents_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2022,7 @@ func (x *CallDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallDecision.ProtoReflect.Descriptor instead.
 func (*CallDecision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{17}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CallDecision) GetCall() int32 {
@@ -2045,7 +2113,7 @@ type CallError struct {
 
 func (x *CallError) Reset() {
 	*x = CallError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2125,7 @@ func (x *CallError) String() string {
 func (*CallError) ProtoMessage() {}
 
 func (x *CallError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[18]
+	mi := &file_xstate_v1_documents_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2138,7 @@ func (x *CallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallError.ProtoReflect.Descriptor instead.
 func (*CallError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{18}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CallError) GetCode() string {
@@ -2127,7 +2195,7 @@ type CallRow struct {
 
 func (x *CallRow) Reset() {
 	*x = CallRow{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2207,7 @@ func (x *CallRow) String() string {
 func (*CallRow) ProtoMessage() {}
 
 func (x *CallRow) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[19]
+	mi := &file_xstate_v1_documents_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2220,7 @@ func (x *CallRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRow.ProtoReflect.Descriptor instead.
 func (*CallRow) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{19}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CallRow) GetCall() int32 {
@@ -2355,7 +2423,7 @@ type CallSketch struct {
 
 func (x *CallSketch) Reset() {
 	*x = CallSketch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +2435,7 @@ func (x *CallSketch) String() string {
 func (*CallSketch) ProtoMessage() {}
 
 func (x *CallSketch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[20]
+	mi := &file_xstate_v1_documents_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +2448,7 @@ func (x *CallSketch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallSketch.ProtoReflect.Descriptor instead.
 func (*CallSketch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{20}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CallSketch) GetCall() int32 {
@@ -2517,7 +2585,7 @@ type CallToolCost struct {
 
 func (x *CallToolCost) Reset() {
 	*x = CallToolCost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2597,7 @@ func (x *CallToolCost) String() string {
 func (*CallToolCost) ProtoMessage() {}
 
 func (x *CallToolCost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[21]
+	mi := &file_xstate_v1_documents_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2610,7 @@ func (x *CallToolCost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolCost.ProtoReflect.Descriptor instead.
 func (*CallToolCost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{21}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CallToolCost) GetTool() string {
@@ -2608,7 +2676,7 @@ type CallTotal struct {
 
 func (x *CallTotal) Reset() {
 	*x = CallTotal{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2620,7 +2688,7 @@ func (x *CallTotal) String() string {
 func (*CallTotal) ProtoMessage() {}
 
 func (x *CallTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[22]
+	mi := &file_xstate_v1_documents_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2633,7 +2701,7 @@ func (x *CallTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallTotal.ProtoReflect.Descriptor instead.
 func (*CallTotal) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{22}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CallTotal) GetCalls() int32 {
@@ -2689,7 +2757,7 @@ type CallUndo struct {
 
 func (x *CallUndo) Reset() {
 	*x = CallUndo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2769,7 @@ func (x *CallUndo) String() string {
 func (*CallUndo) ProtoMessage() {}
 
 func (x *CallUndo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[23]
+	mi := &file_xstate_v1_documents_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2782,7 @@ func (x *CallUndo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallUndo.ProtoReflect.Descriptor instead.
 func (*CallUndo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{23}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CallUndo) GetTool() string {
@@ -2751,7 +2819,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2763,7 +2831,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[24]
+	mi := &file_xstate_v1_documents_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2776,7 +2844,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{24}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Calls) GetVersion() int32 {
@@ -2825,7 +2893,7 @@ type CallsAgain struct {
 
 func (x *CallsAgain) Reset() {
 	*x = CallsAgain{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +2905,7 @@ func (x *CallsAgain) String() string {
 func (*CallsAgain) ProtoMessage() {}
 
 func (x *CallsAgain) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[25]
+	mi := &file_xstate_v1_documents_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +2918,7 @@ func (x *CallsAgain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallsAgain.ProtoReflect.Descriptor instead.
 func (*CallsAgain) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{25}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CallsAgain) GetMade() int32 {
@@ -2888,7 +2956,7 @@ type CallsSummary struct {
 
 func (x *CallsSummary) Reset() {
 	*x = CallsSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2900,7 +2968,7 @@ func (x *CallsSummary) String() string {
 func (*CallsSummary) ProtoMessage() {}
 
 func (x *CallsSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[26]
+	mi := &file_xstate_v1_documents_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2913,7 +2981,7 @@ func (x *CallsSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallsSummary.ProtoReflect.Descriptor instead.
 func (*CallsSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{26}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CallsSummary) GetMade() int32 {
@@ -2969,7 +3037,7 @@ type Candidate struct {
 
 func (x *Candidate) Reset() {
 	*x = Candidate{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +3049,7 @@ func (x *Candidate) String() string {
 func (*Candidate) ProtoMessage() {}
 
 func (x *Candidate) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[27]
+	mi := &file_xstate_v1_documents_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +3062,7 @@ func (x *Candidate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidate.ProtoReflect.Descriptor instead.
 func (*Candidate) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{27}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Candidate) GetLine() int32 {
@@ -3037,7 +3105,7 @@ type CheckView struct {
 
 func (x *CheckView) Reset() {
 	*x = CheckView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3117,7 @@ func (x *CheckView) String() string {
 func (*CheckView) ProtoMessage() {}
 
 func (x *CheckView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[28]
+	mi := &file_xstate_v1_documents_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3130,7 @@ func (x *CheckView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckView.ProtoReflect.Descriptor instead.
 func (*CheckView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{28}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CheckView) GetId() string {
@@ -3154,7 +3222,7 @@ type Clash struct {
 
 func (x *Clash) Reset() {
 	*x = Clash{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3166,7 +3234,7 @@ func (x *Clash) String() string {
 func (*Clash) ProtoMessage() {}
 
 func (x *Clash) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[29]
+	mi := &file_xstate_v1_documents_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3179,7 +3247,7 @@ func (x *Clash) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Clash.ProtoReflect.Descriptor instead.
 func (*Clash) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{29}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Clash) GetLine() int32 {
@@ -3222,7 +3290,7 @@ type Conflict struct {
 
 func (x *Conflict) Reset() {
 	*x = Conflict{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3234,7 +3302,7 @@ func (x *Conflict) String() string {
 func (*Conflict) ProtoMessage() {}
 
 func (x *Conflict) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[30]
+	mi := &file_xstate_v1_documents_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3247,7 +3315,7 @@ func (x *Conflict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conflict.ProtoReflect.Descriptor instead.
 func (*Conflict) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{30}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Conflict) GetBlock() string {
@@ -3292,7 +3360,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3304,7 +3372,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[31]
+	mi := &file_xstate_v1_documents_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3317,7 +3385,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{31}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Counts) GetRan() int32 {
@@ -3378,7 +3446,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3390,7 +3458,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[32]
+	mi := &file_xstate_v1_documents_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3403,7 +3471,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{32}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Coverage) GetBlock() string {
@@ -3475,7 +3543,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3555,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[33]
+	mi := &file_xstate_v1_documents_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3568,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{33}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Decision) GetBlock() string {
@@ -3549,7 +3617,7 @@ type Denial struct {
 
 func (x *Denial) Reset() {
 	*x = Denial{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3561,7 +3629,7 @@ func (x *Denial) String() string {
 func (*Denial) ProtoMessage() {}
 
 func (x *Denial) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[34]
+	mi := &file_xstate_v1_documents_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3574,7 +3642,7 @@ func (x *Denial) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Denial.ProtoReflect.Descriptor instead.
 func (*Denial) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{34}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Denial) GetAction() string {
@@ -3612,7 +3680,7 @@ type Dependent struct {
 
 func (x *Dependent) Reset() {
 	*x = Dependent{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +3692,7 @@ func (x *Dependent) String() string {
 func (*Dependent) ProtoMessage() {}
 
 func (x *Dependent) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[35]
+	mi := &file_xstate_v1_documents_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +3705,7 @@ func (x *Dependent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dependent.ProtoReflect.Descriptor instead.
 func (*Dependent) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{35}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Dependent) GetBlock() string {
@@ -3693,7 +3761,7 @@ type Deviation struct {
 
 func (x *Deviation) Reset() {
 	*x = Deviation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +3773,7 @@ func (x *Deviation) String() string {
 func (*Deviation) ProtoMessage() {}
 
 func (x *Deviation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[36]
+	mi := &file_xstate_v1_documents_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +3786,7 @@ func (x *Deviation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deviation.ProtoReflect.Descriptor instead.
 func (*Deviation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{36}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Deviation) GetWhat() string {
@@ -3756,7 +3824,7 @@ type Diff struct {
 
 func (x *Diff) Reset() {
 	*x = Diff{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +3836,7 @@ func (x *Diff) String() string {
 func (*Diff) ProtoMessage() {}
 
 func (x *Diff) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[37]
+	mi := &file_xstate_v1_documents_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +3849,7 @@ func (x *Diff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diff.ProtoReflect.Descriptor instead.
 func (*Diff) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{37}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Diff) GetVersion() int32 {
@@ -3833,13 +3901,14 @@ type Difference struct {
 	Have          string                 `protobuf:"bytes,3,opt,name=have,proto3" json:"have,omitempty"`
 	Want          string                 `protobuf:"bytes,4,opt,name=want,proto3" json:"want,omitempty"`
 	Marks         []string               `protobuf:"bytes,5,rep,name=marks,proto3" json:"marks,omitempty"`
+	Alone         bool                   `protobuf:"varint,6,opt,name=alone,proto3" json:"alone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Difference) Reset() {
 	*x = Difference{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3851,7 +3920,7 @@ func (x *Difference) String() string {
 func (*Difference) ProtoMessage() {}
 
 func (x *Difference) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[38]
+	mi := &file_xstate_v1_documents_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3864,7 +3933,7 @@ func (x *Difference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Difference.ProtoReflect.Descriptor instead.
 func (*Difference) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{38}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Difference) GetBlock() string {
@@ -3902,6 +3971,13 @@ func (x *Difference) GetMarks() []string {
 	return nil
 }
 
+func (x *Difference) GetAlone() bool {
+	if x != nil {
+		return x.Alone
+	}
+	return false
+}
+
 type Divergence struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -3922,7 +3998,7 @@ type Divergence struct {
 
 func (x *Divergence) Reset() {
 	*x = Divergence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3934,7 +4010,7 @@ func (x *Divergence) String() string {
 func (*Divergence) ProtoMessage() {}
 
 func (x *Divergence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[39]
+	mi := &file_xstate_v1_documents_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3947,7 +4023,7 @@ func (x *Divergence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Divergence.ProtoReflect.Descriptor instead.
 func (*Divergence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{39}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Divergence) GetStep() int32 {
@@ -4045,7 +4121,7 @@ type Edit struct {
 
 func (x *Edit) Reset() {
 	*x = Edit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4057,7 +4133,7 @@ func (x *Edit) String() string {
 func (*Edit) ProtoMessage() {}
 
 func (x *Edit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[40]
+	mi := &file_xstate_v1_documents_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4070,7 +4146,7 @@ func (x *Edit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edit.ProtoReflect.Descriptor instead.
 func (*Edit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{40}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Edit) GetStep() int32 {
@@ -4104,7 +4180,7 @@ type EditedFile struct {
 
 func (x *EditedFile) Reset() {
 	*x = EditedFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4116,7 +4192,7 @@ func (x *EditedFile) String() string {
 func (*EditedFile) ProtoMessage() {}
 
 func (x *EditedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[41]
+	mi := &file_xstate_v1_documents_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4129,7 +4205,7 @@ func (x *EditedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditedFile.ProtoReflect.Descriptor instead.
 func (*EditedFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{41}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *EditedFile) GetName() string {
@@ -4156,7 +4232,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4168,7 +4244,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[42]
+	mi := &file_xstate_v1_documents_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4181,7 +4257,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{42}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Ended) GetBy() string {
@@ -4227,7 +4303,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4239,7 +4315,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[43]
+	mi := &file_xstate_v1_documents_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4252,7 +4328,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{43}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Entry) GetStep() int32 {
@@ -4415,7 +4491,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4427,7 +4503,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[44]
+	mi := &file_xstate_v1_documents_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4440,7 +4516,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{44}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Error) GetCode() string {
@@ -4499,7 +4575,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4511,7 +4587,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[45]
+	mi := &file_xstate_v1_documents_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4524,7 +4600,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{45}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Event) GetVersion() int32 {
@@ -4647,7 +4723,7 @@ type Evidence struct {
 
 func (x *Evidence) Reset() {
 	*x = Evidence{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4659,7 +4735,7 @@ func (x *Evidence) String() string {
 func (*Evidence) ProtoMessage() {}
 
 func (x *Evidence) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[46]
+	mi := &file_xstate_v1_documents_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4672,7 +4748,7 @@ func (x *Evidence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Evidence.ProtoReflect.Descriptor instead.
 func (*Evidence) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{46}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Evidence) GetVersion() int32 {
@@ -4834,7 +4910,7 @@ type EvidenceInput struct {
 
 func (x *EvidenceInput) Reset() {
 	*x = EvidenceInput{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4846,7 +4922,7 @@ func (x *EvidenceInput) String() string {
 func (*EvidenceInput) ProtoMessage() {}
 
 func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[47]
+	mi := &file_xstate_v1_documents_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4859,7 +4935,7 @@ func (x *EvidenceInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceInput.ProtoReflect.Descriptor instead.
 func (*EvidenceInput) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{47}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *EvidenceInput) GetKey() string {
@@ -4913,7 +4989,7 @@ type EvidenceNode struct {
 
 func (x *EvidenceNode) Reset() {
 	*x = EvidenceNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4925,7 +5001,7 @@ func (x *EvidenceNode) String() string {
 func (*EvidenceNode) ProtoMessage() {}
 
 func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[48]
+	mi := &file_xstate_v1_documents_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4938,7 +5014,7 @@ func (x *EvidenceNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidenceNode.ProtoReflect.Descriptor instead.
 func (*EvidenceNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{48}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EvidenceNode) GetBlock() string {
@@ -5057,7 +5133,7 @@ type EvidencePatch struct {
 
 func (x *EvidencePatch) Reset() {
 	*x = EvidencePatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5069,7 +5145,7 @@ func (x *EvidencePatch) String() string {
 func (*EvidencePatch) ProtoMessage() {}
 
 func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[49]
+	mi := &file_xstate_v1_documents_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5082,7 +5158,7 @@ func (x *EvidencePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvidencePatch.ProtoReflect.Descriptor instead.
 func (*EvidencePatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{49}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EvidencePatch) GetBlock() string {
@@ -5149,7 +5225,7 @@ type Exec struct {
 
 func (x *Exec) Reset() {
 	*x = Exec{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5161,7 +5237,7 @@ func (x *Exec) String() string {
 func (*Exec) ProtoMessage() {}
 
 func (x *Exec) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[50]
+	mi := &file_xstate_v1_documents_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5174,7 +5250,7 @@ func (x *Exec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exec.ProtoReflect.Descriptor instead.
 func (*Exec) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{50}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Exec) GetVersion() int32 {
@@ -5436,7 +5512,7 @@ type ExecBlock struct {
 
 func (x *ExecBlock) Reset() {
 	*x = ExecBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5448,7 +5524,7 @@ func (x *ExecBlock) String() string {
 func (*ExecBlock) ProtoMessage() {}
 
 func (x *ExecBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[51]
+	mi := &file_xstate_v1_documents_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5461,7 +5537,7 @@ func (x *ExecBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecBlock.ProtoReflect.Descriptor instead.
 func (*ExecBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{51}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ExecBlock) GetBlock() string {
@@ -5523,7 +5599,7 @@ type ExecError struct {
 
 func (x *ExecError) Reset() {
 	*x = ExecError{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5535,7 +5611,7 @@ func (x *ExecError) String() string {
 func (*ExecError) ProtoMessage() {}
 
 func (x *ExecError) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[52]
+	mi := &file_xstate_v1_documents_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5548,7 +5624,7 @@ func (x *ExecError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecError.ProtoReflect.Descriptor instead.
 func (*ExecError) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{52}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ExecError) GetType() string {
@@ -5627,7 +5703,7 @@ type ExecFile struct {
 
 func (x *ExecFile) Reset() {
 	*x = ExecFile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5639,7 +5715,7 @@ func (x *ExecFile) String() string {
 func (*ExecFile) ProtoMessage() {}
 
 func (x *ExecFile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[53]
+	mi := &file_xstate_v1_documents_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5652,7 +5728,7 @@ func (x *ExecFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecFile.ProtoReflect.Descriptor instead.
 func (*ExecFile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{53}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ExecFile) GetBlock() string {
@@ -5706,7 +5782,7 @@ type Exercised struct {
 
 func (x *Exercised) Reset() {
 	*x = Exercised{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5718,7 +5794,7 @@ func (x *Exercised) String() string {
 func (*Exercised) ProtoMessage() {}
 
 func (x *Exercised) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[54]
+	mi := &file_xstate_v1_documents_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5731,7 +5807,7 @@ func (x *Exercised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exercised.ProtoReflect.Descriptor instead.
 func (*Exercised) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{54}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Exercised) GetFile() string {
@@ -5806,7 +5882,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5818,7 +5894,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[55]
+	mi := &file_xstate_v1_documents_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5831,7 +5907,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{55}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Fork) GetVersion() int32 {
@@ -5901,7 +5977,7 @@ type ForkPoint struct {
 
 func (x *ForkPoint) Reset() {
 	*x = ForkPoint{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5913,7 +5989,7 @@ func (x *ForkPoint) String() string {
 func (*ForkPoint) ProtoMessage() {}
 
 func (x *ForkPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[56]
+	mi := &file_xstate_v1_documents_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5926,7 +6002,7 @@ func (x *ForkPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForkPoint.ProtoReflect.Descriptor instead.
 func (*ForkPoint) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{56}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ForkPoint) GetSession() string {
@@ -5963,7 +6039,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5975,7 +6051,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[57]
+	mi := &file_xstate_v1_documents_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5988,7 +6064,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{57}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Frame) GetFile() string {
@@ -6038,7 +6114,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6050,7 +6126,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[58]
+	mi := &file_xstate_v1_documents_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6063,7 +6139,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{58}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Log) GetVersion() int32 {
@@ -6124,7 +6200,7 @@ type LogStep struct {
 
 func (x *LogStep) Reset() {
 	*x = LogStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6136,7 +6212,7 @@ func (x *LogStep) String() string {
 func (*LogStep) ProtoMessage() {}
 
 func (x *LogStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[59]
+	mi := &file_xstate_v1_documents_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6149,7 +6225,7 @@ func (x *LogStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogStep.ProtoReflect.Descriptor instead.
 func (*LogStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{59}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *LogStep) GetStep() int32 {
@@ -6320,7 +6396,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6332,7 +6408,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[60]
+	mi := &file_xstate_v1_documents_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6345,7 +6421,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{60}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Loop) GetKind() string {
@@ -6401,7 +6477,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6413,7 +6489,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[61]
+	mi := &file_xstate_v1_documents_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6426,7 +6502,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{61}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Lost) GetKey() string {
@@ -6461,7 +6537,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6473,7 +6549,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[62]
+	mi := &file_xstate_v1_documents_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6486,7 +6562,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{62}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Missing) GetStep() int32 {
@@ -6521,7 +6597,7 @@ type Need struct {
 
 func (x *Need) Reset() {
 	*x = Need{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6533,7 +6609,7 @@ func (x *Need) String() string {
 func (*Need) ProtoMessage() {}
 
 func (x *Need) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[63]
+	mi := &file_xstate_v1_documents_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6546,7 +6622,7 @@ func (x *Need) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Need.ProtoReflect.Descriptor instead.
 func (*Need) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{63}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Need) GetArtifact() string {
@@ -6580,7 +6656,7 @@ type NodeCounts struct {
 
 func (x *NodeCounts) Reset() {
 	*x = NodeCounts{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6592,7 +6668,7 @@ func (x *NodeCounts) String() string {
 func (*NodeCounts) ProtoMessage() {}
 
 func (x *NodeCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[64]
+	mi := &file_xstate_v1_documents_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6605,7 +6681,7 @@ func (x *NodeCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeCounts.ProtoReflect.Descriptor instead.
 func (*NodeCounts) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{64}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *NodeCounts) GetRan() int32 {
@@ -6638,7 +6714,7 @@ type NodeReason struct {
 
 func (x *NodeReason) Reset() {
 	*x = NodeReason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6650,7 +6726,7 @@ func (x *NodeReason) String() string {
 func (*NodeReason) ProtoMessage() {}
 
 func (x *NodeReason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[65]
+	mi := &file_xstate_v1_documents_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6663,7 +6739,7 @@ func (x *NodeReason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReason.ProtoReflect.Descriptor instead.
 func (*NodeReason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{65}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *NodeReason) GetNode() string {
@@ -6741,7 +6817,7 @@ type NodeView struct {
 
 func (x *NodeView) Reset() {
 	*x = NodeView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6753,7 +6829,7 @@ func (x *NodeView) String() string {
 func (*NodeView) ProtoMessage() {}
 
 func (x *NodeView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[66]
+	mi := &file_xstate_v1_documents_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6766,7 +6842,7 @@ func (x *NodeView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeView.ProtoReflect.Descriptor instead.
 func (*NodeView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{66}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *NodeView) GetNode() string {
@@ -6860,7 +6936,7 @@ type OtherAnswer struct {
 
 func (x *OtherAnswer) Reset() {
 	*x = OtherAnswer{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6872,7 +6948,7 @@ func (x *OtherAnswer) String() string {
 func (*OtherAnswer) ProtoMessage() {}
 
 func (x *OtherAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[67]
+	mi := &file_xstate_v1_documents_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6885,7 +6961,7 @@ func (x *OtherAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OtherAnswer.ProtoReflect.Descriptor instead.
 func (*OtherAnswer) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{67}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *OtherAnswer) GetCall() int32 {
@@ -6942,7 +7018,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6954,7 +7030,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[68]
+	mi := &file_xstate_v1_documents_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6967,7 +7043,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{68}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Output) GetKind() string {
@@ -7019,7 +7095,7 @@ type Patch struct {
 
 func (x *Patch) Reset() {
 	*x = Patch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7031,7 +7107,7 @@ func (x *Patch) String() string {
 func (*Patch) ProtoMessage() {}
 
 func (x *Patch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[69]
+	mi := &file_xstate_v1_documents_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7044,7 +7120,7 @@ func (x *Patch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Patch.ProtoReflect.Descriptor instead.
 func (*Patch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{69}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Patch) GetVersion() int32 {
@@ -7150,7 +7226,7 @@ type PatchEdit struct {
 
 func (x *PatchEdit) Reset() {
 	*x = PatchEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7162,7 +7238,7 @@ func (x *PatchEdit) String() string {
 func (*PatchEdit) ProtoMessage() {}
 
 func (x *PatchEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[70]
+	mi := &file_xstate_v1_documents_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7175,7 +7251,7 @@ func (x *PatchEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchEdit.ProtoReflect.Descriptor instead.
 func (*PatchEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{70}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *PatchEdit) GetStep() int32 {
@@ -7221,7 +7297,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7233,7 +7309,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[71]
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7246,7 +7322,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{71}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -7314,7 +7390,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7326,7 +7402,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7339,7 +7415,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Placement) GetBlock() string {
@@ -7424,7 +7500,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7436,7 +7512,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7449,7 +7525,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -7596,7 +7672,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7608,7 +7684,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7621,7 +7697,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -7708,7 +7784,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7720,7 +7796,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7733,7 +7809,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -7791,7 +7867,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7803,7 +7879,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7816,7 +7892,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -7865,7 +7941,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7877,7 +7953,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7890,7 +7966,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -7929,7 +8005,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7941,7 +8017,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7954,7 +8030,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -8019,7 +8095,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8031,7 +8107,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8044,7 +8120,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -8094,7 +8170,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8106,7 +8182,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8119,7 +8195,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -8164,7 +8240,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8176,7 +8252,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8189,7 +8265,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -8245,7 +8321,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8257,7 +8333,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8270,7 +8346,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -8306,7 +8382,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8318,7 +8394,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8331,7 +8407,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -8376,7 +8452,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8388,7 +8464,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8401,7 +8477,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -8459,7 +8535,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8471,7 +8547,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8484,7 +8560,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -8542,7 +8618,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8554,7 +8630,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8567,7 +8643,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -8665,7 +8741,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8677,7 +8753,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8690,7 +8766,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -8726,7 +8802,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8738,7 +8814,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8751,7 +8827,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -8798,7 +8874,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8810,7 +8886,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8823,7 +8899,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -8893,7 +8969,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8905,7 +8981,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8918,7 +8994,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -8957,7 +9033,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8969,7 +9045,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8982,7 +9058,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Reason) GetCode() string {
@@ -9051,7 +9127,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9063,7 +9139,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9076,7 +9152,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -9156,7 +9232,7 @@ type RefreshedCall struct {
 
 func (x *RefreshedCall) Reset() {
 	*x = RefreshedCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9168,7 +9244,7 @@ func (x *RefreshedCall) String() string {
 func (*RefreshedCall) ProtoMessage() {}
 
 func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9181,7 +9257,7 @@ func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
 func (*RefreshedCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *RefreshedCall) GetCall() int32 {
@@ -9237,7 +9313,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9249,7 +9325,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9262,7 +9338,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -9298,7 +9374,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9310,7 +9386,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9323,7 +9399,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -9364,7 +9440,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9376,7 +9452,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9389,7 +9465,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -9424,7 +9500,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9436,7 +9512,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9449,7 +9525,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -9533,7 +9609,7 @@ type Reverted struct {
 
 func (x *Reverted) Reset() {
 	*x = Reverted{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9545,7 +9621,7 @@ func (x *Reverted) String() string {
 func (*Reverted) ProtoMessage() {}
 
 func (x *Reverted) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9558,7 +9634,7 @@ func (x *Reverted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
 func (*Reverted) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Reverted) GetCall() int32 {
@@ -9598,7 +9674,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9610,7 +9686,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9623,7 +9699,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -9719,7 +9795,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9731,7 +9807,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9744,7 +9820,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -9968,7 +10044,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9980,7 +10056,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9993,7 +10069,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -10087,7 +10163,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10099,7 +10175,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10112,7 +10188,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -10217,7 +10293,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10229,7 +10305,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10242,7 +10318,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -10282,7 +10358,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10294,7 +10370,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10307,7 +10383,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -10376,7 +10452,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10388,7 +10464,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10401,7 +10477,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -10432,7 +10508,7 @@ type StaleCall struct {
 
 func (x *StaleCall) Reset() {
 	*x = StaleCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10444,7 +10520,7 @@ func (x *StaleCall) String() string {
 func (*StaleCall) ProtoMessage() {}
 
 func (x *StaleCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10457,7 +10533,7 @@ func (x *StaleCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
 func (*StaleCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *StaleCall) GetCall() int32 {
@@ -10514,7 +10590,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10526,7 +10602,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10539,7 +10615,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -10585,7 +10661,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10597,7 +10673,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10610,7 +10686,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -10674,7 +10750,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10686,7 +10762,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10699,7 +10775,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -10741,7 +10817,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10753,7 +10829,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10766,7 +10842,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -10804,7 +10880,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10816,7 +10892,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10829,7 +10905,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -10892,7 +10968,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10904,7 +10980,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10917,7 +10993,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -11003,7 +11079,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11015,7 +11091,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11028,7 +11104,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -11077,7 +11153,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11089,7 +11165,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11102,7 +11178,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Usage) GetInputTokens() float64 {
@@ -11139,7 +11215,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11151,7 +11227,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11164,7 +11240,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -11214,7 +11290,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11226,7 +11302,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11239,7 +11315,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -11282,7 +11358,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11294,7 +11370,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11307,7 +11383,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Variation) GetNode() string {
@@ -11350,7 +11426,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11362,7 +11438,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11375,7 +11451,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -11413,13 +11489,14 @@ type Verified struct {
 	Blocks        int32                  `protobuf:"varint,3,opt,name=blocks,proto3" json:"blocks,omitempty"`
 	Differences   []*Difference          `protobuf:"bytes,4,rep,name=differences,proto3" json:"differences,omitempty"`
 	Explained     []*Difference          `protobuf:"bytes,5,rep,name=explained,proto3" json:"explained,omitempty"`
+	Alone         *Alone                 `protobuf:"bytes,6,opt,name=alone,proto3" json:"alone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11431,7 +11508,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11444,7 +11521,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -11482,6 +11559,13 @@ func (x *Verified) GetExplained() []*Difference {
 	return nil
 }
 
+func (x *Verified) GetAlone() *Alone {
+	if x != nil {
+		return x.Alone
+	}
+	return nil
+}
+
 type Verify struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -11499,7 +11583,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11511,7 +11595,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11524,7 +11608,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -11602,7 +11686,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11614,7 +11698,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11627,7 +11711,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -11668,7 +11752,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11680,7 +11764,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11693,7 +11777,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *Via) GetFrom() string {
@@ -11722,7 +11806,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11734,7 +11818,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11747,7 +11831,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -11791,7 +11875,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11803,7 +11887,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11816,7 +11900,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -11873,7 +11957,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11885,7 +11969,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11898,7 +11982,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -11992,7 +12076,12 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\tAftermath\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12#\n" +
 	"\x04lost\x18\x02 \x03(\v2\x0f.xstate.v1.LostR\x04lost\x12/\n" +
-	"\x05fires\x18\x03 \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"\x8d\x01\n" +
+	"\x05fires\x18\x03 \x03(\v2\x19.xstate.v1.RepeatedEffectR\x05fires\"g\n" +
+	"\x05Alone\x12\x16\n" +
+	"\x06script\x18\x01 \x01(\bR\x06script\x12\x1a\n" +
+	"\bcompared\x18\x02 \x01(\bR\bcompared\x12\x10\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\x12\x18\n" +
+	"\acommand\x18\x04 \x01(\tR\acommand\"\x8d\x01\n" +
 	"\vApplication\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\x05R\x04step\x12\x14\n" +
@@ -12344,14 +12433,15 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05other\x18\x03 \x01(\tR\x05other\x12\x12\n" +
 	"\x04from\x18\x04 \x01(\x05R\x04from\x12\x0e\n" +
 	"\x02to\x18\x05 \x01(\x05R\x02to\x12.\n" +
-	"\x06blocks\x18\x06 \x03(\v2\x16.xstate.v1.BlockChangeR\x06blocks\"t\n" +
+	"\x06blocks\x18\x06 \x03(\v2\x16.xstate.v1.BlockChangeR\x06blocks\"\x8a\x01\n" +
 	"\n" +
 	"Difference\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12\x12\n" +
 	"\x04have\x18\x03 \x01(\tR\x04have\x12\x12\n" +
 	"\x04want\x18\x04 \x01(\tR\x04want\x12\x14\n" +
-	"\x05marks\x18\x05 \x03(\tR\x05marks\"\xac\x02\n" +
+	"\x05marks\x18\x05 \x03(\tR\x05marks\x12\x14\n" +
+	"\x05alone\x18\x06 \x01(\bR\x05alone\"\xac\x02\n" +
 	"\n" +
 	"Divergence\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
@@ -13064,13 +13154,14 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02of\x18\x01 \x01(\x05R\x02of\x12\x16\n" +
 	"\x06blocks\x18\x02 \x01(\x05R\x06blocks\x12 \n" +
 	"\vdifferences\x18\x03 \x01(\x05R\vdifferences\x12\x1c\n" +
-	"\texplained\x18\x04 \x01(\x05R\texplained\"\xba\x01\n" +
+	"\texplained\x18\x04 \x01(\x05R\texplained\"\xe2\x01\n" +
 	"\bVerified\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x14\n" +
 	"\x05equal\x18\x02 \x01(\bR\x05equal\x12\x16\n" +
 	"\x06blocks\x18\x03 \x01(\x05R\x06blocks\x127\n" +
 	"\vdifferences\x18\x04 \x03(\v2\x15.xstate.v1.DifferenceR\vdifferences\x123\n" +
-	"\texplained\x18\x05 \x03(\v2\x15.xstate.v1.DifferenceR\texplained\"\xf4\x01\n" +
+	"\texplained\x18\x05 \x03(\v2\x15.xstate.v1.DifferenceR\texplained\x12&\n" +
+	"\x05alone\x18\x06 \x01(\v2\x10.xstate.v1.AloneR\x05alone\"\xf4\x01\n" +
 	"\x06Verify\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x14\n" +
@@ -13126,343 +13217,345 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 128)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
-	(*Application)(nil),     // 2: xstate.v1.Application
-	(*AppliedFile)(nil),     // 3: xstate.v1.AppliedFile
-	(*Approval)(nil),        // 4: xstate.v1.Approval
-	(*Approve)(nil),         // 5: xstate.v1.Approve
-	(*Approved)(nil),        // 6: xstate.v1.Approved
-	(*ArtifactChange)(nil),  // 7: xstate.v1.ArtifactChange
-	(*ArtifactFile)(nil),    // 8: xstate.v1.ArtifactFile
-	(*ArtifactView)(nil),    // 9: xstate.v1.ArtifactView
-	(*Artifacts)(nil),       // 10: xstate.v1.Artifacts
-	(*Block)(nil),           // 11: xstate.v1.Block
-	(*BlockChange)(nil),     // 12: xstate.v1.BlockChange
-	(*BlockTrace)(nil),      // 13: xstate.v1.BlockTrace
-	(*BlockView)(nil),       // 14: xstate.v1.BlockView
-	(*Call)(nil),            // 15: xstate.v1.Call
-	(*CallAttempt)(nil),     // 16: xstate.v1.CallAttempt
-	(*CallDecision)(nil),    // 17: xstate.v1.CallDecision
-	(*CallError)(nil),       // 18: xstate.v1.CallError
-	(*CallRow)(nil),         // 19: xstate.v1.CallRow
-	(*CallSketch)(nil),      // 20: xstate.v1.CallSketch
-	(*CallToolCost)(nil),    // 21: xstate.v1.CallToolCost
-	(*CallTotal)(nil),       // 22: xstate.v1.CallTotal
-	(*CallUndo)(nil),        // 23: xstate.v1.CallUndo
-	(*Calls)(nil),           // 24: xstate.v1.Calls
-	(*CallsAgain)(nil),      // 25: xstate.v1.CallsAgain
-	(*CallsSummary)(nil),    // 26: xstate.v1.CallsSummary
-	(*Candidate)(nil),       // 27: xstate.v1.Candidate
-	(*CheckView)(nil),       // 28: xstate.v1.CheckView
-	(*Clash)(nil),           // 29: xstate.v1.Clash
-	(*Conflict)(nil),        // 30: xstate.v1.Conflict
-	(*Counts)(nil),          // 31: xstate.v1.Counts
-	(*Coverage)(nil),        // 32: xstate.v1.Coverage
-	(*Decision)(nil),        // 33: xstate.v1.Decision
-	(*Denial)(nil),          // 34: xstate.v1.Denial
-	(*Dependent)(nil),       // 35: xstate.v1.Dependent
-	(*Deviation)(nil),       // 36: xstate.v1.Deviation
-	(*Diff)(nil),            // 37: xstate.v1.Diff
-	(*Difference)(nil),      // 38: xstate.v1.Difference
-	(*Divergence)(nil),      // 39: xstate.v1.Divergence
-	(*Edit)(nil),            // 40: xstate.v1.Edit
-	(*EditedFile)(nil),      // 41: xstate.v1.EditedFile
-	(*Ended)(nil),           // 42: xstate.v1.Ended
-	(*Entry)(nil),           // 43: xstate.v1.Entry
-	(*Error)(nil),           // 44: xstate.v1.Error
-	(*Event)(nil),           // 45: xstate.v1.Event
-	(*Evidence)(nil),        // 46: xstate.v1.Evidence
-	(*EvidenceInput)(nil),   // 47: xstate.v1.EvidenceInput
-	(*EvidenceNode)(nil),    // 48: xstate.v1.EvidenceNode
-	(*EvidencePatch)(nil),   // 49: xstate.v1.EvidencePatch
-	(*Exec)(nil),            // 50: xstate.v1.Exec
-	(*ExecBlock)(nil),       // 51: xstate.v1.ExecBlock
-	(*ExecError)(nil),       // 52: xstate.v1.ExecError
-	(*ExecFile)(nil),        // 53: xstate.v1.ExecFile
-	(*Exercised)(nil),       // 54: xstate.v1.Exercised
-	(*Fork)(nil),            // 55: xstate.v1.Fork
-	(*ForkPoint)(nil),       // 56: xstate.v1.ForkPoint
-	(*Frame)(nil),           // 57: xstate.v1.Frame
-	(*Log)(nil),             // 58: xstate.v1.Log
-	(*LogStep)(nil),         // 59: xstate.v1.LogStep
-	(*Loop)(nil),            // 60: xstate.v1.Loop
-	(*Lost)(nil),            // 61: xstate.v1.Lost
-	(*Missing)(nil),         // 62: xstate.v1.Missing
-	(*Need)(nil),            // 63: xstate.v1.Need
-	(*NodeCounts)(nil),      // 64: xstate.v1.NodeCounts
-	(*NodeReason)(nil),      // 65: xstate.v1.NodeReason
-	(*NodeView)(nil),        // 66: xstate.v1.NodeView
-	(*OtherAnswer)(nil),     // 67: xstate.v1.OtherAnswer
-	(*Output)(nil),          // 68: xstate.v1.Output
-	(*Patch)(nil),           // 69: xstate.v1.Patch
-	(*PatchEdit)(nil),       // 70: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 71: xstate.v1.PatchView
-	(*Placement)(nil),       // 72: xstate.v1.Placement
-	(*Plan)(nil),            // 73: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 74: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 75: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 76: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 77: xstate.v1.PrivateRun
-	(*Query)(nil),           // 78: xstate.v1.Query
-	(*QueryBlock)(nil),      // 79: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 80: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 81: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 82: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 83: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 84: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 85: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 86: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 87: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 88: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 89: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 90: xstate.v1.RanBlock
-	(*Reason)(nil),          // 91: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 92: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),   // 93: xstate.v1.RefreshedCall
-	(*Repeat)(nil),          // 94: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 95: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 96: xstate.v1.Repetition
-	(*Replay)(nil),          // 97: xstate.v1.Replay
-	(*Reverted)(nil),        // 98: xstate.v1.Reverted
-	(*Rollback)(nil),        // 99: xstate.v1.Rollback
-	(*Run)(nil),             // 100: xstate.v1.Run
-	(*RunReport)(nil),       // 101: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 102: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 103: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 104: xstate.v1.SessionStatus
-	(*Span)(nil),            // 105: xstate.v1.Span
-	(*StaleCall)(nil),       // 106: xstate.v1.StaleCall
-	(*Status)(nil),          // 107: xstate.v1.Status
-	(*StepPlacement)(nil),   // 108: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 109: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 110: xstate.v1.Symbols
-	(*Testing)(nil),         // 111: xstate.v1.Testing
-	(*Undo)(nil),            // 112: xstate.v1.Undo
-	(*UndoStep)(nil),        // 113: xstate.v1.UndoStep
-	(*Usage)(nil),           // 114: xstate.v1.Usage
-	(*ValueChange)(nil),     // 115: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 116: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 117: xstate.v1.Variation
-	(*Verification)(nil),    // 118: xstate.v1.Verification
-	(*Verified)(nil),        // 119: xstate.v1.Verified
-	(*Verify)(nil),          // 120: xstate.v1.Verify
-	(*VersionView)(nil),     // 121: xstate.v1.VersionView
-	(*Via)(nil),             // 122: xstate.v1.Via
-	(*Volatile)(nil),        // 123: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 124: xstate.v1.WaitingCall
-	(*Why)(nil),             // 125: xstate.v1.Why
-	nil,                     // 126: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 127: google.protobuf.Value
-	(*structpb.Struct)(nil), // 128: google.protobuf.Struct
+	(*Alone)(nil),           // 2: xstate.v1.Alone
+	(*Application)(nil),     // 3: xstate.v1.Application
+	(*AppliedFile)(nil),     // 4: xstate.v1.AppliedFile
+	(*Approval)(nil),        // 5: xstate.v1.Approval
+	(*Approve)(nil),         // 6: xstate.v1.Approve
+	(*Approved)(nil),        // 7: xstate.v1.Approved
+	(*ArtifactChange)(nil),  // 8: xstate.v1.ArtifactChange
+	(*ArtifactFile)(nil),    // 9: xstate.v1.ArtifactFile
+	(*ArtifactView)(nil),    // 10: xstate.v1.ArtifactView
+	(*Artifacts)(nil),       // 11: xstate.v1.Artifacts
+	(*Block)(nil),           // 12: xstate.v1.Block
+	(*BlockChange)(nil),     // 13: xstate.v1.BlockChange
+	(*BlockTrace)(nil),      // 14: xstate.v1.BlockTrace
+	(*BlockView)(nil),       // 15: xstate.v1.BlockView
+	(*Call)(nil),            // 16: xstate.v1.Call
+	(*CallAttempt)(nil),     // 17: xstate.v1.CallAttempt
+	(*CallDecision)(nil),    // 18: xstate.v1.CallDecision
+	(*CallError)(nil),       // 19: xstate.v1.CallError
+	(*CallRow)(nil),         // 20: xstate.v1.CallRow
+	(*CallSketch)(nil),      // 21: xstate.v1.CallSketch
+	(*CallToolCost)(nil),    // 22: xstate.v1.CallToolCost
+	(*CallTotal)(nil),       // 23: xstate.v1.CallTotal
+	(*CallUndo)(nil),        // 24: xstate.v1.CallUndo
+	(*Calls)(nil),           // 25: xstate.v1.Calls
+	(*CallsAgain)(nil),      // 26: xstate.v1.CallsAgain
+	(*CallsSummary)(nil),    // 27: xstate.v1.CallsSummary
+	(*Candidate)(nil),       // 28: xstate.v1.Candidate
+	(*CheckView)(nil),       // 29: xstate.v1.CheckView
+	(*Clash)(nil),           // 30: xstate.v1.Clash
+	(*Conflict)(nil),        // 31: xstate.v1.Conflict
+	(*Counts)(nil),          // 32: xstate.v1.Counts
+	(*Coverage)(nil),        // 33: xstate.v1.Coverage
+	(*Decision)(nil),        // 34: xstate.v1.Decision
+	(*Denial)(nil),          // 35: xstate.v1.Denial
+	(*Dependent)(nil),       // 36: xstate.v1.Dependent
+	(*Deviation)(nil),       // 37: xstate.v1.Deviation
+	(*Diff)(nil),            // 38: xstate.v1.Diff
+	(*Difference)(nil),      // 39: xstate.v1.Difference
+	(*Divergence)(nil),      // 40: xstate.v1.Divergence
+	(*Edit)(nil),            // 41: xstate.v1.Edit
+	(*EditedFile)(nil),      // 42: xstate.v1.EditedFile
+	(*Ended)(nil),           // 43: xstate.v1.Ended
+	(*Entry)(nil),           // 44: xstate.v1.Entry
+	(*Error)(nil),           // 45: xstate.v1.Error
+	(*Event)(nil),           // 46: xstate.v1.Event
+	(*Evidence)(nil),        // 47: xstate.v1.Evidence
+	(*EvidenceInput)(nil),   // 48: xstate.v1.EvidenceInput
+	(*EvidenceNode)(nil),    // 49: xstate.v1.EvidenceNode
+	(*EvidencePatch)(nil),   // 50: xstate.v1.EvidencePatch
+	(*Exec)(nil),            // 51: xstate.v1.Exec
+	(*ExecBlock)(nil),       // 52: xstate.v1.ExecBlock
+	(*ExecError)(nil),       // 53: xstate.v1.ExecError
+	(*ExecFile)(nil),        // 54: xstate.v1.ExecFile
+	(*Exercised)(nil),       // 55: xstate.v1.Exercised
+	(*Fork)(nil),            // 56: xstate.v1.Fork
+	(*ForkPoint)(nil),       // 57: xstate.v1.ForkPoint
+	(*Frame)(nil),           // 58: xstate.v1.Frame
+	(*Log)(nil),             // 59: xstate.v1.Log
+	(*LogStep)(nil),         // 60: xstate.v1.LogStep
+	(*Loop)(nil),            // 61: xstate.v1.Loop
+	(*Lost)(nil),            // 62: xstate.v1.Lost
+	(*Missing)(nil),         // 63: xstate.v1.Missing
+	(*Need)(nil),            // 64: xstate.v1.Need
+	(*NodeCounts)(nil),      // 65: xstate.v1.NodeCounts
+	(*NodeReason)(nil),      // 66: xstate.v1.NodeReason
+	(*NodeView)(nil),        // 67: xstate.v1.NodeView
+	(*OtherAnswer)(nil),     // 68: xstate.v1.OtherAnswer
+	(*Output)(nil),          // 69: xstate.v1.Output
+	(*Patch)(nil),           // 70: xstate.v1.Patch
+	(*PatchEdit)(nil),       // 71: xstate.v1.PatchEdit
+	(*PatchView)(nil),       // 72: xstate.v1.PatchView
+	(*Placement)(nil),       // 73: xstate.v1.Placement
+	(*Plan)(nil),            // 74: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 75: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 76: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 77: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 78: xstate.v1.PrivateRun
+	(*Query)(nil),           // 79: xstate.v1.Query
+	(*QueryBlock)(nil),      // 80: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 81: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 82: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 83: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 84: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 85: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 86: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 87: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 88: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 89: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 90: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 91: xstate.v1.RanBlock
+	(*Reason)(nil),          // 92: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 93: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),   // 94: xstate.v1.RefreshedCall
+	(*Repeat)(nil),          // 95: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 96: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 97: xstate.v1.Repetition
+	(*Replay)(nil),          // 98: xstate.v1.Replay
+	(*Reverted)(nil),        // 99: xstate.v1.Reverted
+	(*Rollback)(nil),        // 100: xstate.v1.Rollback
+	(*Run)(nil),             // 101: xstate.v1.Run
+	(*RunReport)(nil),       // 102: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 103: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 104: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 105: xstate.v1.SessionStatus
+	(*Span)(nil),            // 106: xstate.v1.Span
+	(*StaleCall)(nil),       // 107: xstate.v1.StaleCall
+	(*Status)(nil),          // 108: xstate.v1.Status
+	(*StepPlacement)(nil),   // 109: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 110: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 111: xstate.v1.Symbols
+	(*Testing)(nil),         // 112: xstate.v1.Testing
+	(*Undo)(nil),            // 113: xstate.v1.Undo
+	(*UndoStep)(nil),        // 114: xstate.v1.UndoStep
+	(*Usage)(nil),           // 115: xstate.v1.Usage
+	(*ValueChange)(nil),     // 116: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 117: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 118: xstate.v1.Variation
+	(*Verification)(nil),    // 119: xstate.v1.Verification
+	(*Verified)(nil),        // 120: xstate.v1.Verified
+	(*Verify)(nil),          // 121: xstate.v1.Verify
+	(*VersionView)(nil),     // 122: xstate.v1.VersionView
+	(*Via)(nil),             // 123: xstate.v1.Via
+	(*Volatile)(nil),        // 124: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 125: xstate.v1.WaitingCall
+	(*Why)(nil),             // 126: xstate.v1.Why
+	nil,                     // 127: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 128: google.protobuf.Value
+	(*structpb.Struct)(nil), // 129: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	116, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
-	61,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	95,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
-	3,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
-	6,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	127, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	127, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
-	18,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	124, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
-	4,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
-	8,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
-	63,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	92,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	128, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
-	9,   // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	91,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
-	52,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
-	64,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
-	34,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
-	68,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	115, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	91,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	117, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	62,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
+	96,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	4,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
+	7,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
+	128, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	128, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	19,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
+	125, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	5,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
+	9,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
+	64,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
+	93,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	129, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	10,  // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
+	92,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	53,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
+	65,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
+	35,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
+	69,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
+	116, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	92,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	128, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
-	66,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
-	68,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
-	52,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	127, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	127, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
-	18,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	124, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
-	4,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
-	16,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
-	23,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
-	18,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	127, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	127, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
-	18,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	124, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
-	4,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	114, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
-	4,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	127, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
-	19,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
-	22,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
-	21,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	114, // 47: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
-	114, // 48: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
-	114, // 49: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
-	93,  // 50: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
-	106, // 51: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
-	54,  // 52: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
-	29,  // 53: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	122, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
-	12,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
-	67,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
-	128, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	102, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
-	56,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	118, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	111, // 61: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
-	2,   // 62: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	96,  // 63: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	108, // 64: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 65: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
-	7,   // 66: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	27,  // 67: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	30,  // 68: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	68,  // 69: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	44,  // 70: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	50,  // 71: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	100, // 72: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	127, // 73: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	129, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	67,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
+	69,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
+	53,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
+	128, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	128, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	19,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
+	125, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	5,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
+	17,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
+	24,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
+	19,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
+	128, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	128, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	19,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
+	125, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	5,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
+	115, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
+	5,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
+	128, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	20,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
+	23,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
+	22,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
+	115, // 47: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
+	115, // 48: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	115, // 49: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	94,  // 50: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	107, // 51: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	55,  // 52: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
+	30,  // 53: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
+	123, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	13,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
+	68,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
+	129, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	103, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	57,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
+	119, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	112, // 61: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	3,   // 62: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
+	97,  // 63: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	109, // 64: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 65: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	8,   // 66: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	28,  // 67: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	31,  // 68: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	69,  // 69: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	45,  // 70: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	51,  // 71: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	101, // 72: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	128, // 73: xstate.v1.Event.args:type_name -> google.protobuf.Value
 	0,   // 74: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	48,  // 75: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	47,  // 76: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	49,  // 77: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	43,  // 78: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	28,  // 79: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	32,  // 80: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	20,  // 81: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	122, // 82: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	91,  // 83: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	49,  // 75: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	48,  // 76: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	50,  // 77: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	44,  // 78: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	29,  // 79: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	33,  // 80: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	21,  // 81: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
+	123, // 82: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	92,  // 83: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
 	0,   // 84: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
 	0,   // 85: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	43,  // 86: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	33,  // 87: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	52,  // 88: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	34,  // 89: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	51,  // 90: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	53,  // 91: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	124, // 92: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	60,  // 93: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
-	26,  // 94: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
-	91,  // 95: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	52,  // 96: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	34,  // 97: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	124, // 98: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	57,  // 99: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	56,  // 100: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	59,  // 101: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	128, // 102: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	102, // 103: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	56,  // 104: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	118, // 105: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	111, // 106: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	2,   // 107: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	96,  // 108: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	108, // 109: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	17,  // 110: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	7,   // 111: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	116, // 112: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	122, // 113: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	91,  // 114: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	116, // 115: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	116, // 116: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	91,  // 117: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	44,  // 86: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	34,  // 87: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	53,  // 88: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	35,  // 89: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	52,  // 90: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	54,  // 91: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	125, // 92: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	61,  // 93: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
+	27,  // 94: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
+	92,  // 95: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	53,  // 96: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	35,  // 97: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	125, // 98: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	58,  // 99: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	57,  // 100: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	60,  // 101: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	129, // 102: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	103, // 103: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	57,  // 104: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	119, // 105: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	112, // 106: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	3,   // 107: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	97,  // 108: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	109, // 109: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 110: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	8,   // 111: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	117, // 112: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	123, // 113: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	92,  // 114: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	117, // 115: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	117, // 116: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	92,  // 117: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
 	0,   // 118: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
 	0,   // 119: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	127, // 120: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
-	126, // 121: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	70,  // 122: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	72,  // 123: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	94,  // 124: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	100, // 125: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	73,  // 126: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	43,  // 127: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	90,  // 128: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	110, // 129: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	128, // 120: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	127, // 121: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	71,  // 122: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	73,  // 123: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	95,  // 124: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	101, // 125: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	74,  // 126: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	44,  // 127: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	91,  // 128: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	111, // 129: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
 	1,   // 130: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	76,  // 131: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	74,  // 132: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	41,  // 133: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	106, // 134: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	60,  // 135: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	36,  // 136: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	61,  // 137: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	95,  // 138: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	91,  // 139: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	52,  // 140: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	75,  // 141: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	91,  // 142: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	110, // 143: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	43,  // 144: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	14,  // 145: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	43,  // 146: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	14,  // 147: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	14,  // 148: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	35,  // 149: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	71,  // 150: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	109, // 151: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	109, // 152: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	14,  // 153: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	32,  // 154: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	121, // 155: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	123, // 156: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	14,  // 157: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	13,  // 158: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	43,  // 159: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	91,  // 160: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	101, // 161: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	39,  // 162: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	62,  // 163: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	25,  // 164: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	19,  // 165: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	19,  // 166: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	98,  // 167: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	40,  // 168: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	11,  // 169: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	119, // 170: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	124, // 171: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	77,  // 172: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	60,  // 173: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	26,  // 174: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	103, // 175: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	39,  // 176: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	31,  // 177: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	31,  // 178: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	42,  // 179: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	43,  // 180: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	43,  // 181: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	104, // 182: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	116, // 183: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	113, // 184: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	12,  // 185: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	19,  // 186: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	19,  // 187: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	98,  // 188: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	116, // 189: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	116, // 190: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	38,  // 191: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	38,  // 192: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	117, // 193: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	105, // 194: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	128, // 195: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	65,  // 196: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	65,  // 197: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	52,  // 198: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	199, // [199:199] is the sub-list for method output_type
-	199, // [199:199] is the sub-list for method input_type
-	199, // [199:199] is the sub-list for extension type_name
-	199, // [199:199] is the sub-list for extension extendee
-	0,   // [0:199] is the sub-list for field type_name
+	77,  // 131: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	75,  // 132: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	42,  // 133: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	107, // 134: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	61,  // 135: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	37,  // 136: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	62,  // 137: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	96,  // 138: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	92,  // 139: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	53,  // 140: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	76,  // 141: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	92,  // 142: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	111, // 143: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	44,  // 144: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	15,  // 145: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	44,  // 146: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	15,  // 147: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	15,  // 148: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	36,  // 149: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	72,  // 150: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	110, // 151: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	110, // 152: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	15,  // 153: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	33,  // 154: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	122, // 155: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	124, // 156: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	15,  // 157: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	14,  // 158: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	44,  // 159: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	92,  // 160: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	102, // 161: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	40,  // 162: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	63,  // 163: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	26,  // 164: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	20,  // 165: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	20,  // 166: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	99,  // 167: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	41,  // 168: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	12,  // 169: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	120, // 170: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	125, // 171: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	78,  // 172: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	61,  // 173: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	27,  // 174: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	104, // 175: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	40,  // 176: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	32,  // 177: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	32,  // 178: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	43,  // 179: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	44,  // 180: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	44,  // 181: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	105, // 182: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	117, // 183: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	114, // 184: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	13,  // 185: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	20,  // 186: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	20,  // 187: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	99,  // 188: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	117, // 189: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	117, // 190: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	39,  // 191: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	39,  // 192: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	2,   // 193: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
+	118, // 194: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	106, // 195: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	129, // 196: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	66,  // 197: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	66,  // 198: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	53,  // 199: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	200, // [200:200] is the sub-list for method output_type
+	200, // [200:200] is the sub-list for method input_type
+	200, // [200:200] is the sub-list for extension type_name
+	200, // [200:200] is the sub-list for extension extendee
+	0,   // [0:200] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -13470,16 +13563,16 @@ func file_xstate_v1_documents_proto_init() {
 	if File_xstate_v1_documents_proto != nil {
 		return
 	}
-	file_xstate_v1_documents_proto_msgTypes[11].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[50].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[100].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[12].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[51].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[101].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   127,
+			NumMessages:   128,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -30,5 +30,6 @@
 //
 // "exit", a failure under "set -e" and an unset name under "set -u" end the shell. That is the end of the program, with
 // a
-// code. The kernel starts another shell with the state from before the node.
+// code. The kernel starts another shell with the state from before the node. The end of a script is such a command: an
+// "exit" with the code of the last command, which executes the handler of EXIT.
 package bash

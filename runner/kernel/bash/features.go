@@ -313,6 +313,7 @@ func (f *features) builtin(name string, c *syntax.CallExpr) {
 		f.traps = true
 	case "exit", "logout":
 		f.exits = true
+		f.status = f.status || len(c.Args) == 1 // it ends with the code of the command before
 	case "exec":
 		f.exits, f.anyFd = true, true
 		f.programs = f.programs || len(c.Args) > 1

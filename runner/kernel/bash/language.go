@@ -21,7 +21,7 @@ const Name = "bash"
 // Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
 // user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
 // program.
-const Semantics = 4
+const Semantics = 5
 
 func init() {
 	kernel.Register(kernel.Entry{Name: Name, Dialects: []depgraph.Dialect{source.Bash}, Space: depgraph.SpaceBash,
@@ -76,6 +76,9 @@ func (i Interpreter) Refusal(block state.BlockID, text string, v kernel.Verdict)
 
 // Transient returns false: an interrupt ends the interpreter, which the engine tells from failures.
 func (i Interpreter) Transient(string) bool { return false }
+
+// Ends reports that the shell has ended, and has executed its handler of EXIT.
+func (i Interpreter) Ends(kind string) bool { return kind == typeShell }
 
 // Interrupted returns false: an interrupt ends the interpreter.
 func (i Interpreter) Interrupted(string) bool { return false }

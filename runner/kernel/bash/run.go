@@ -36,6 +36,9 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 		sh.unbound[name] = true
 	}
 	text := string(n.Text)
+	if n.End {
+		text = "exit"
+	}
 	u := sh.usesOf(text)
 	if again := sh.lacking(u, n); len(again) > 0 {
 		err := sh.peer.Send("result", map[string]any{"unbound": true}, nil)
@@ -279,6 +282,9 @@ func syntaxFailure(said string) *kernel.Failure {
 
 // ending says how a node ended the shell: by a failure, if its last words say so, or with a code.
 func (sh *shell) ending(u *uses, n kernel.Node, code int, said string) (*kernel.Failure, *kernel.Ending) {
+	if n.End {
+		return nil, &kernel.Ending{Code: code, Type: "exit", Message: strconv.Itoa(code)}
+	}
 	all := shellError.FindAllStringSubmatch(said, -1)
 	if code != 0 && len(all) > 0 && strings.HasSuffix(strings.TrimSpace(said), strings.TrimSpace(all[len(all)-1][0])) {
 		m := all[len(all)-1]

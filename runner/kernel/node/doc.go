@@ -32,6 +32,18 @@
 // Between two nodes the driver waits for the engine without Node's loop, so no code of the program runs. What was found
 // after one node holds when the next begins, for every name that is bound to the value.
 //
+// # Scripts
+//
+// Plain Node executes the statements of a script in one turn of its loop: callbacks come after the last one. So in a
+// script the driver answers request after request without a return to the loop, as long as no node waits, and no
+// callback runs between two nodes unobserved. An asynchronous hook shows whether a node has left something that calls
+// back. That is a change of the interpreter which only a new one is without, and the end of the script drains the loop.
+// Timers are set again when it goes on, in the order in which they are due by the time that nodes took.
+//
+// To wait after each node, as for cells, runs a timer before the next statement. To keep what calls back in a queue of
+// the driver's would have to know all of Node. A node that has begun to use files is waited for all the same: the
+// engine restores files before the next node, and must not do so while one is being written.
+//
 // # Semantics
 //
 // Keys of results hold the constant Semantics, and not the text of the driver. TestSemantics fails when the code of the

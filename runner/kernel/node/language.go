@@ -25,7 +25,7 @@ const Name = "javascript"
 // Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
 // user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
 // program.
-const Semantics = 5
+const Semantics = 6
 
 var dialects = []depgraph.Dialect{source.JavaScript, source.ESM, source.TypeScript, source.TSX}
 
@@ -93,6 +93,9 @@ const interrupted = "Interrupted"
 // Transient reports whether a failure is no proof that the code fails on these inputs.
 func (i Interpreter) Transient(kind string) bool { return kind == interrupted }
 
+// Ends returns false: a failure leaves the interpreter as it is.
+func (i Interpreter) Ends(string) bool { return false }
+
 // Interrupted reports whether a failure is the one of an interrupt.
 func (i Interpreter) Interrupted(kind string) bool { return kind == interrupted }
 
@@ -121,6 +124,7 @@ type options struct {
 	Spool     string   `json:"spool"`
 	Store     string   `json:"store"`
 	Seed      string   `json:"seed"`
+	Script    bool     `json:"script,omitempty"`
 }
 
 // Start starts a kernel.
@@ -143,6 +147,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: fmt.Sprint(l.Seed),
+			Script: l.Script,
 		},
 	}
 	p, err := kernel.StartProcess(ctx, c)

@@ -12,6 +12,11 @@
 // come from the namespace and go back there: see function_part.py. Its loops run on fast locals, and its tracebacks
 // show what those of the whole function do.
 //
+// # The end of a script
+//
+// Functions of atexit and finalizers that the program registered are registrations in the interpreter, as handlers of
+// signals are (process.py). The end of a script calls them, and keeps the functions: see shutdown.py.
+//
 // # The walk in C
 //
 // The loops of the driver that look at every object of a value are in C, too, and are compiled where the driver is

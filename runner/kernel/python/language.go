@@ -26,7 +26,7 @@ const Name = "python"
 // Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
 // user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
 // program.
-const Semantics = 6
+const Semantics = 7
 
 var dialects = []depgraph.Dialect{source.Plain, source.IPython}
 
@@ -118,6 +118,9 @@ var transient = map[string]bool{
 
 // Transient reports whether an exception is no proof that the code fails on these inputs.
 func (i Interpreter) Transient(kind string) bool { return transient[kind] }
+
+// Ends returns false: a failure leaves the interpreter as it is.
+func (i Interpreter) Ends(string) bool { return false }
 
 // Interrupted reports whether an exception is the one of an interrupt.
 func (i Interpreter) Interrupted(kind string) bool { return kind == "KeyboardInterrupt" }

@@ -27,6 +27,13 @@ class Aftermath(TypedDict):
     fires: list[RepeatedEffect]
 
 
+class Alone(TypedDict):
+    script: bool
+    compared: bool
+    why: NotRequired[str]
+    command: NotRequired[str]
+
+
 Application = TypedDict(
     "Application",
     {
@@ -462,6 +469,7 @@ class Difference(TypedDict):
     have: str
     want: str
     marks: NotRequired[list[str]]
+    alone: NotRequired[bool]
 
 
 class Divergence(TypedDict):
@@ -1304,6 +1312,7 @@ class Verified(TypedDict):
     blocks: int
     differences: list[Difference]
     explained: list[Difference]
+    alone: Alone
 
 
 class Verify(TypedDict):

@@ -18,6 +18,21 @@
 /** @typedef {{ code: number, type: 'exit', message: string }} Ending */
 /** @typedef {{ lexical: string[], document: string, kind: string }} Special a node that gives values, or takes them */
 /**
+ * @typedef {(done: (reply: object) => void, fails: (e: unknown) => void) => void} Later what calls done with the reply to
+ *   a request, or fails
+ */
+/**
+ * @typedef {object} Started a node that runs
+ * @property {Run} request
+ * @property {Plan | Special} plan
+ * @property {Values} start names before it
+ * @property {Running} running
+ * @property {string[]} taken names that it must not have
+ * @property {NodeNames} node
+ * @property {{ value: unknown } | null} error
+ * @property {bigint} began
+ */
+/**
  * @typedef {object} Done a node that has run
  * @property {Run} request
  * @property {Partial<Plan>} plan
@@ -36,6 +51,7 @@ const { failure, Interrupted, Ended, Unsettled } = require('./failures')
 const { declared } = require('./sources')
 const display = require('./display')
 const plain = require('./plain')
+const { Turn } = require('./turn')
 
 const exists = fs.existsSync
 const DRAIN = 10000 // milliseconds that work which a node leaves over may take
@@ -61,19 +77,25 @@ class Execution {
     process.on('SIGINT', () => this.interrupt())
     process.on('unhandledRejection', (e, promise) => this.late(e))
     process.on('uncaughtException', (e) => this.late(e))
-    process.on('beforeExit', () => {
+    /** @type {(() => void) | null} */
+    this.over = null // what to call then at the end of a script
+    this.atIdle = () => {
       const { idle } = this
+      this.over?.()
       this.idle = null
       if (idle !== null) setImmediate_(idle)
-    })
+    }
+    process.on('beforeExit', this.atIdle)
+    this.inTurn = Boolean(kernel.options.script)
+    this.turn = new Turn()
     process.exit = (code) => this.exit(code)
     this.watchIntervals()
   }
 
   // watchIntervals knows which intervals go on: nobody waits for them.
   watchIntervals() {
-    const { setInterval, clearInterval, clearTimeout } = globalThis
-    const { intervals } = this
+    const { setInterval, setTimeout, clearInterval, clearTimeout } = globalThis
+    const { intervals, turn } = this
     const property = /** @type {(o: object, k: PropertyKey) => PropertyDescriptor} */ (Object.getOwnPropertyDescriptor)
     /** @type {(name: string, f: Function) => void} */
     const define = (name, f) => {
@@ -86,8 +108,16 @@ class Execution {
     define('setInterval', /** @type {(...a: Parameters<typeof setInterval>) => NodeJS.Timeout} */ (function (...a) {
       const t = setInterval(...a)
       intervals.add(t)
+      turn.timer(t)
       return t
     }))
+    if (this.inTurn) {
+      define('setTimeout', /** @type {(...a: Parameters<typeof setTimeout>) => NodeJS.Timeout} */ (function (...a) {
+        const t = setTimeout(...a)
+        turn.timer(t)
+        return t
+      }))
+    }
     /** @typedef {(t: NodeJS.Timeout | string | number | undefined) => void} Clear */
     /** @type {(original: Clear) => Clear} */
     const clear = (original) => function (t) {
@@ -155,35 +185,111 @@ class Execution {
     return { valid: true, type: '', message: '', line: 0, column: 0 }
   }
 
-  // run executes a node. text is its plan, or the document of a special one.
-  /** @type {(request: Run, text: string) => Promise<object>} */
-  async run(request, text) {
-    const { kernel } = this
+  // run executes a node. text is its plan, or the document of a special one. In a script no callback runs between two
+  // nodes: a node that waits for nothing is executed, and observed, in the turn of Node's loop of the node before.
+  /** @type {(request: Run, text: string) => object | Promise<object> | Later} */
+  run(request, text) {
     const special = request.dialect === 'xstate/give' || request.dialect === 'xstate/take'
     /** @type {Plan | Special} */
     const plan = special ? { lexical: [], document: text, kind: request.dialect } : JSON.parse(text)
+    const esm = request.dialect === 'esm' || 'dialect' in plan && plan.dialect === 'esm'
+    if (!this.inTurn || 'document' in plan) return this.settling(this.prepare(request, plan, esm))
+    const first = this.turn.module === null
+    this.turn.module = esm
+    if (!first || !esm) return this.inScript(this.prepare(request, plan, esm), plan)
+    return (done, fails) => { // a module is executed by an asynchronous function
+      Promise.resolve().then(() => {
+        let found
+        try {
+          found = this.inScript(this.prepare(request, plan, esm), plan)
+        } catch (e) {
+          fails(e)
+          return
+        }
+        if (typeof found === 'function') found(done, fails)
+        else if (found instanceof Promise) found.then(done, fails)
+        else done(found)
+      })
+    }
+  }
+
+  // inScript executes a node of a script. Unless it waits, it returns the reply at once.
+  /** @type {(x: Started, plan: Plan) => object | Promise<object> | Later} */
+  inScript(x, plan) {
+    const { request } = x
+    if (request.end) return (done, fails) => { this.finale(x).then(done, fails) }
+    if (plan.async) {
+      this.turn.resume()
+      return (done, fails) => {
+        this.script(plan, request).then((value) => this.shown(x, value)).catch((e) => { x.error = { value: e } })
+          .then(() => {
+            this.turn.left ||= !request.library_import
+            return this.finish(x, [])
+          }).then(done, fails)
+      }
+    }
+    try {
+      const execute = this.once(plan, request)
+      this.turn.begin()
+      this.shown(x, [execute()])
+    } catch (e) {
+      x.error = { value: e }
+    }
+    this.turn.end()
+    if (this.workers.size || this.turn.active().some((k) => k !== 'Timeout')) { // it may write files meanwhile
+      this.turn.left = true
+      this.turn.resume()
+      return this.drained(x)
+    }
+    return this.finish(x, [])
+  }
+
+  // settling executes a node and waits until nothing is left of what it began.
+  /** @type {(x: Started) => Promise<object>} */
+  async settling(x) {
+    const { plan, request } = x
+    try {
+      this.shown(x, 'document' in plan ? await this.special(plan) : await this.script(plan, request))
+    } catch (e) {
+      x.error = { value: e }
+    }
+    return this.drained(x)
+  }
+
+  /** @type {(x: Started) => Promise<object>} */
+  async drained(x) {
+    const left = await this.drain(x.running, x.error !== null)
+    if (x.error === null && x.running.late !== null) x.error = { value: x.running.late.error }
+    return this.finish(x, left)
+  }
+
+  // prepare begins a node.
+  /** @type {(request: Run, plan: Plan | Special, esm: boolean) => Started} */
+  prepare(request, plan, esm) {
+    const { kernel } = this
     const start = new Map(kernel.names.table)
     /** @type {Running} */
     const running = { filename: request.filename, ending: null, interrupted: false, late: null, stop: null }
     this.running = running
-    const esm = request.dialect === 'esm' || 'dialect' in plan && plan.dialect === 'esm'
-    const hidden = esm ? COMMONJS : []
-    for (const k of hidden) this.take(k, start)
+    const taken = esm ? COMMONJS : []
+    for (const k of taken) this.take(k, start)
     const node = this.begin(request, plan)
-    const began = now()
-    /** @type {{ value: unknown } | null} */
-    let error = null
-    try {
-      const value = 'document' in plan ? await this.special(plan) : await this.script(plan, request)
-      if (value && request.expr && !request.quiet && running.ending === null) display.result(kernel, value[0])
-    } catch (e) {
-      error = { value: e }
-    }
-    const left = await this.drain(running, error !== null)
-    if (error === null && running.late !== null) error = { value: running.late.error }
+    return { request, plan, start, running, taken, node, error: null, began: now() }
+  }
+
+  // shown shows the value of a node, if there is one.
+  /** @type {(x: Started, value: [unknown] | void) => void} */
+  shown({ request, running }, value) {
+    if (value && request.expr && !request.quiet && running.ending === null) display.result(this.kernel, value[0])
+  }
+
+  // finish ends a node and returns what was observed. left is work that goes on.
+  /** @type {(x: Started, left: (string | Worker)[]) => object} */
+  finish({ request, plan, start, running, taken, node, error, began }, left) {
+    const { kernel } = this
     running.stop = null
     const bound = this.end(request, node)
-    for (const k of hidden) this.giveBack(k, bound)
+    for (const k of taken) this.giveBack(k, bound)
     this.running = null
     const seconds = Number(now() - began) / 1e9
     const told = running.ending === null && error !== null ? this.told(error.value, running, request, plan) : null
@@ -193,6 +299,52 @@ class Execution {
       unbound: unbound.length > 0,
     })
     return this.observe({ request, plan, start, bound, node, told, unbound, left })
+  }
+
+  // finale is the end of a script: what it has left runs, as Node has it. Where a node has failed, Node leaves out all
+  // but the listeners of the exit.
+  /** @type {(x: Started) => Promise<object>} */
+  async finale(x) {
+    const { running, request } = x
+    const left = request.failed ? [] : await this.drainLoop(running)
+    if (running.late !== null) x.error = { value: running.late.error }
+    if (running.interrupted) x.error = { value: new Interrupted() }
+    if (running.ending === null && !running.interrupted) {
+      try {
+        process.emit('exit', request.failed || x.error ? 1 : Number(process.exitCode ?? 0))
+      } catch (e) {
+        if (!(e instanceof Ended)) x.error ??= { value: e }
+      }
+      const code = Number(process.exitCode ?? 0)
+      if (code !== 0 && x.error === null) running.ending ??= { code, type: 'exit', message: String(code) }
+    }
+    this.turn.left = true // what was left is no more
+    return this.finish(x, left)
+  }
+
+  // drainLoop waits until Node's loop is empty, also after the program was told so. It returns the kinds that may go on
+  // for ever, if only they are left.
+  /** @type {(running: Running) => Promise<(string | Worker)[]>} */
+  drainLoop(running) {
+    process.removeListener('beforeExit', this.atIdle)
+    process.on('beforeExit', this.atIdle) // after the listeners of the program
+    this.turn.resume()
+    /** @type {NodeJS.Timeout | undefined} */
+    let polled
+    return /** @type {Promise<(string | Worker)[]>} */ (new Promise((resolve) => {
+      running.stop = () => resolve([])
+      // Node asks whether something is left once the ticks and promises of the listeners have run
+      this.over = () => nextTick_(() => Promise.resolve().then(() => { if (!this.turn.waits().length) resolve([]) }))
+      polled = setInterval_(() => {
+        const all = this.turn.active()
+        const others = all.filter((k) => k !== 'Timeout')
+        const stays = others.length > 0 && others.every((k) => STAYS.test(k))
+        if (stays && all.length - others.length <= this.live()) resolve([...all, ...this.workers.keys()])
+      }, 5).unref()
+    })).finally(() => {
+      clearInterval_(polled)
+      this.over = null
+    })
   }
 
   // begin lets the parts of the kernel observe a node from now on.
@@ -262,10 +414,9 @@ class Execution {
     }
   }
 
-  // script executes a plan and returns the value of its last statement.
-  /** @type {(plan: Plan, request: Run) => Promise<[unknown]>} */
-  async script(plan, request) {
-    const running = /** @type {Running} */ (this.running)
+  // once compiles a plan and returns what executes it.
+  /** @type {(plan: Plan, request: Run) => () => unknown} */
+  once(plan, request) {
     const strict = plan.strict ? '"use strict";' : ''
     const line = request.line - 1
     /** @type {(o: object) => vm.ScriptOptions} */
@@ -278,13 +429,20 @@ class Execution {
       if (typeof made === 'function') declared.set(made, f.text)
     }
     const s = new vm.Script(plan.code, options({ lineOffset: line, columnOffset: -plan.prefix }))
-    const execute = () => s.runInThisContext({ breakOnSigint: true, displayErrors: false })
+    return () => s.runInThisContext({ breakOnSigint: true, displayErrors: false })
+  }
+
+  // script executes a plan and returns the value of its last statement.
+  /** @type {(plan: Plan, request: Run) => Promise<[unknown]>} */
+  async script(plan, request) {
+    const running = /** @type {Running} */ (this.running)
+    const execute = this.once(plan, request)
     const esm = (request.dialect ?? plan.dialect) === 'esm'
     if (!plan.async && !esm) return fromLoop(() => [execute()])
-    await null // a module is executed by an asynchronous function
+    if (!this.inTurn) await null // a module is executed by an asynchronous function
     if (!plan.async) return [execute()]
     /** @type {Promise<unknown>} */
-    const value = execute()
+    const value = /** @type {Promise<unknown>} */ (execute())
     return await new Promise((resolve, reject) => {
       running.stop = reject
       this.idle = () => reject(new Unsettled('top-level await waits for a promise that nothing will settle'))
@@ -369,13 +527,14 @@ class Execution {
     }
     const touched = modules.changed(intrinsics.changed())
     const everything = false
+    if (this.turn.settle() && !failed) touched.names.push('process')
     const reply = {
       ...found,
       absent: [...node.absent].filter((n) => !start.has(n) && !names.builtin.has(n) && !n.startsWith('__xs_')).sort(),
       everything, again: unbound,
       hidden: hidden.changed(), hidden_reads: hidden.read(), environ: hidden.environ(),
       environ_reads: hidden.environRead(), library_environ: [],
-      modules: touched.names, pristine: touched.pristine, planted: touched.planted,
+      modules: touched.names, pristine: touched.pristine && !this.turn.pending, planted: touched.planted,
       files: files.report(), imports: modules.imports(), held: {}, quiet: {},
       marks: [...marks.found].sort(), cites: [...new Set([...kernel.recorder.cited, ...(told?.frames ?? [])])].sort(),
       stdin, unloaded: failed ? modules.failed(kernel) : [],
@@ -405,6 +564,9 @@ function fromLoop(call) {
 
 const setImmediate_ = setImmediate
 const setTimeout_ = setTimeout
+const setInterval_ = setInterval
+const clearInterval_ = clearInterval
+const nextTick_ = process.nextTick
 const Date_now = Date.now
 
 module.exports = { Execution }

@@ -5,6 +5,7 @@
 /** @import {Fingerprint} from './groups' */
 /** @import {Bind, Compile, Environ, HiddenState, Load, Options, Run, Sources, Verdict} from './messages' */
 /** @import {Privates, Statics} from './privates' */
+/** @import {Later} from './execution' */
 /** @typedef {object | [reply: object, data: Buffer] | void} Reply to a request; void: an empty one */
 /** @typedef {[name: string, value: unknown, print: Fingerprint, constant: boolean]} Parked a name */
 
@@ -25,6 +26,7 @@ const { Files } = require('./files')
 const { Modules } = require('./modules')
 const { Marks } = require('./marks')
 const { Execution } = require('./execution')
+const { Left } = require('./turn')
 const { Calls } = require('./calls')
 const { texts } = require('./failures')
 const display = require('./display')
@@ -61,6 +63,7 @@ class Kernel {
     this.calls = new Calls(callsFd, () => this.execution.running, () => this.marks.found.size > 0)
     this.offer()
     this.execution = new Execution(this)
+    this.hidden.settings.push(new Left(() => this.execution.turn.pending))
     intrinsics.begin()
     settings.begin()
     this.names.begin()
@@ -90,28 +93,43 @@ class Kernel {
     for (const [k, v] of Object.entries({ xstate: offered, ...offered })) intrinsics.nameOf.set(v, `xstate.${k}`)
   }
 
-  // serve answers requests until the engine is gone: do_run answers the request run.
-  async serve() {
-    const handlers = /** @type {Record<string, (header: object, body: Buffer) => Reply>} */ (
+  // serve answers requests until the engine is gone: do_run answers the request run. It goes on in the same turn of
+  // Node's loop, unless an answer has to wait.
+  serve() {
+    const handlers = /** @type {Record<string, (header: object, body: Buffer) => Reply | Later>} */ (
       /** @type {unknown} */ (this))
     for (;;) {
       const request = this.channel.receive()
       if (request === null) process.reallyExit(0)
-      /** @type {Reply} */
-      let reply = {}
-      /** @type {Buffer | undefined} */
-      let data
+      /** @type {Reply | Later | Promise<Reply>} */
+      let found
       try {
-        const found = handlers['do_' + request.header.op].call(this, request.header, request.body)
-        const both = found instanceof Promise ? await found : found
-        if (Array.isArray(both)) [reply, data] = both
-        else reply = both ?? {}
+        found = handlers['do_' + request.header.op].call(this, request.header, request.body)
       } catch (e) {
-        reply = { ok: false, error: String(e), trace: String(/** @type {Error} */ (e)?.stack) }
+        found = failed(e)
       }
-      this.channel.send('reply', { ok: true, ...reply }, data)
-      identities.settle()
+      if (typeof found === 'function') {
+        const go = (/** @type {object} */ reply) => { this.reply(reply); this.serve() }
+        found(go, (e) => go(failed(e)))
+        return
+      }
+      if (found instanceof Promise) {
+        found.catch(failed).then((reply) => {
+          this.reply(reply)
+          if (this.execution.turn.module === false && !this.execution.turn.pending) setImmediate_(() => this.serve())
+          else this.serve()
+        })
+        return
+      }
+      this.reply(found)
     }
+  }
+
+  /** @type {(found: Reply) => void} */
+  reply(found) {
+    const [reply, data] = Array.isArray(found) ? found : [found ?? {}, undefined]
+    this.channel.send('reply', { ok: true, ...reply }, data)
+    identities.settle()
   }
 
   /** @type {(request: Compile, body: Buffer) => { verdicts: Verdict[] }} */
@@ -132,7 +150,7 @@ class Kernel {
     for (const k of request.gone ?? []) texts.delete(k)
   }
 
-  /** @type {(request: Run, body: Buffer) => Promise<object>} */
+  /** @type {(request: Run, body: Buffer) => object | Promise<object> | Later} */
   do_run(request, body) {
     return this.execution.run(request, body.toString())
   }
@@ -216,19 +234,17 @@ class Kernel {
     return { stored: true, path: file, size: data.length, parts: [], needs }
   }
 
-  /** @type {(request: Load, body: Buffer) => Promise<object>} */
-  async do_load(request, body) {
+  /** @type {(request: Load, body: Buffer) => object | Promise<object>} */
+  do_load(request, body) {
     const { path: file } = request
     const data = file ? this.files.quietly(() => fs.readFileSync(file)) : body
     let found
-    while (found === undefined) {
-      try {
-        found = load(data, this.groups, request.foreign)
-      } catch (e) {
-        if (e instanceof Need) return { ok: false, need: e.need }
-        if (!(e instanceof Namespace)) throw e
-        await this.modules.import(e.id)
-      }
+    try {
+      found = load(data, this.groups, request.foreign)
+    } catch (e) {
+      if (e instanceof Need) return { ok: false, need: e.need }
+      if (!(e instanceof Namespace)) throw e
+      return this.modules.import(e.id).then(() => this.do_load(request, body))
     }
     const { values, constants } = found
     for (const [i, n] of request.names.entries()) {
@@ -255,9 +271,9 @@ class Kernel {
     return [{}, this.hidden.get(request.key)]
   }
 
-  /** @type {(request: HiddenState, body: Buffer) => Promise<void>} */
-  async do_hidden_put(request, body) {
-    await this.hidden.put(request.key, request.pristine ? null : body)
+  /** @type {(request: HiddenState, body: Buffer) => Promise<void> | void} */
+  do_hidden_put(request, body) {
+    return this.hidden.put(request.key, request.pristine ? null : body)
   }
 
   /** @type {(request: Environ) => void} */
@@ -302,5 +318,13 @@ function need(ns, names, from) {
   }
   return ns
 }
+
+// failed is the reply about a fault of the driver.
+/** @type {(e: unknown) => object} */
+function failed(e) {
+  return { ok: false, error: String(e), trace: String(/** @type {Error} */ (e)?.stack) }
+}
+
+const setImmediate_ = setImmediate
 
 module.exports = { Kernel }

@@ -11,6 +11,7 @@ export interface Options {
   store: string
   stdin?: string // file that descriptor 0 is opened from; missing: the input is empty
   seed: string
+  script?: boolean // a program without cells
 }
 
 // Run is the request to execute a node.
@@ -24,6 +25,9 @@ export interface Run {
   certain?: string[] // names that it binds on every path
   unbound?: string[] // names that have a value and that the kernel was not given
   observed?: number // the sandbox sees what the node does, under this number
+  library_import?: boolean // it imports, and no more
+  end?: boolean // of the program: what it has left runs
+  failed?: boolean // with end: a node before has failed
 }
 
 // Plan is what a text is executed by.

@@ -98,6 +98,8 @@ class Execution:
             if os.getpid() != self.pid:
                 shutdown.run(self.ending["code"])
             kept.append(e)
+            if shutdown.left():
+                error = self.end(name)
         except BaseException as e:
             if os.getpid() != self.pid:
                 self.child_failed(e)
@@ -105,6 +107,18 @@ class Execution:
             kept.append(e)
         self.release(kept, name, error["line"] if error else line)
         return error
+
+    def end(self, name):
+        """Runs what the program has left for its end, which is here. Returns what interrupted it."""
+        self.executing = True
+        self._hidden.collector.resume()
+        try:
+            shutdown.end()
+        except KeyboardInterrupt as e:
+            return self.error(e, name)
+        finally:
+            self._hidden.collector.pause()
+            self.executing = False
 
     def show_begun(self):
         """Shows the figures of a node that failed, as Jupyter does after an error."""

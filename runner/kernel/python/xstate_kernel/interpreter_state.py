@@ -11,7 +11,7 @@ import time
 
 from xstate_kernel import original as __builtins__
 
-from . import descriptors
+from . import descriptors, shutdown
 from .hidden_variable import Counter, Variable
 
 
@@ -65,6 +65,7 @@ def variables(collector):
         threads,
         Variable("conf:interpreter", lambda: [get() for get, _ in _SETTINGS], _set_settings),
         Variable("cwd", os.getcwd, os.chdir),
+        Variable("conf:exit", lambda: bool(shutdown.left()), lambda v: None, precise=True),  # see process.py
     ]
     if hasattr(sys, "set_int_max_str_digits"):
         found.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))

@@ -10,7 +10,7 @@ import time
 
 from xstate_kernel import original as __builtins__
 
-from . import plain
+from . import plain, shutdown
 from .shell import UsageError
 
 # Line magics that configure a front end, or show its own state: nothing to do here.
@@ -50,6 +50,10 @@ class Magic:
     def take(self, name):
         """Returns a value from a block in another language."""
         return self.taken.pop(name)
+
+    def end(self):
+        """Runs what the program has left for its end."""
+        shutdown.end()
 
     def magic(self, name, args=""):
         """Line magics that only the driver handles."""

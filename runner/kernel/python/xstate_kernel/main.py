@@ -100,7 +100,8 @@ class Kernel:
         self.execution = None
         self.recorder = streams.Recorder(channel, outputs)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
-        if options.get("script"):
+        shutdown.script = bool(options.get("script"))
+        if shutdown.script:
             adapters.begin_script(self.recorder)
         builtins.__xstate__ = magic.Magic(
             self.recorder,

@@ -101,7 +101,9 @@ class NodeRun:
 
     def compile(self):
         try:
-            if self.request.get("dialect") == "xstate/give":
+            if self.request.get("end"):
+                self.source = "__xstate__.end()"
+            elif self.request.get("dialect") == "xstate/give":
                 self.source = plain.give(self.source)
             elif self.request.get("dialect") == "xstate/take":
                 self.source, builtins.__xstate__.taken = plain.take(self.source)

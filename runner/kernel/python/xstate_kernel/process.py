@@ -21,7 +21,7 @@ import warnings
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, code_owner, identity, walk
+from . import adapters, code_owner, identity, shutdown, walk
 from .adapters import logging as log_handlers
 
 _HOOKS = (
@@ -97,6 +97,8 @@ class Process:
             *sys.meta_path,
             None,
             *sys.path_hooks,
+            None,
+            *shutdown.left(),
         ]
 
     def _places(self):
@@ -113,6 +115,8 @@ class Process:
             found["codec", i] = search
         for name, handler in self._handlers.items():
             found["codec errors", name] = handler
+        for i, entry in enumerate(shutdown.left()):
+            found["end", i] = entry
         for name in ("meta_path", "path_hooks"):
             for i, finder in enumerate(filter(code_owner.made_by_user, getattr(sys, name))):
                 found[name, i] = finder

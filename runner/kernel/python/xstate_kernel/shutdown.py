@@ -1,7 +1,11 @@
-"""The end of the interpreter.
+"""The end of the program, and that of the interpreter.
 
-Exit code of the program (atexit, __del__, weakref.finalize) does not run: it would act after the last node, unobserved.
-Exit code of libraries runs, for example to remove temporary folders. The kernel also flushes files.
+The end of a script is a node. There the kernel runs what the program has registered with atexit and weakref.finalize,
+in the order of the interpreter: the last one first, and all finalizers where the first one was made. It keeps the
+functions, because the engine may want that state again. Other programs have no end, and what they register never runs.
+
+When the interpreter ends, exit code of libraries runs, for example to remove temporary folders. The kernel also flushes
+files. A __del__ of what is still bound does not run: it would act after the last node, unobserved.
 """
 
 import atexit
@@ -10,34 +14,98 @@ import io
 import itertools
 import os
 import sys
+import traceback
 import weakref
 
 from xstate_kernel import original as __builtins__
 
 from . import code_owner
 
-_program = []  # functions that the program registered
+_program = []  # what the program registered: a function and its arguments, or a finalizer with them
+_FINALIZER = 4  # the length of an entry of a finalizer
+script = False  # the program has an end
 
 
 def watch():
-    register = atexit.register
+    register, unregister, finalizing = atexit.register, atexit.unregister, weakref.finalize.__init__
 
     def registered(func, *args, **kwargs):
-        if not code_owner.is_library_path(sys._getframe(1).f_code.co_filename):
-            _program.append(func)
-        return register(func, *args, **kwargs)
+        if not callable(func) or code_owner.is_library_path(sys._getframe(1).f_code.co_filename):
+            return register(func, *args, **kwargs)
+        _program.append((func, args, kwargs))
+        return func
 
-    registered.__name__ = registered.__qualname__ = "register"
-    registered.__module__, registered.__doc__ = register.__module__, register.__doc__
-    atexit.register = registered
+    def unregistered(func):
+        unregister(func)
+        _program[:] = [e for e in _program if len(e) == _FINALIZER or not e[0] == func]
+
+    def made(self, *args, **kwargs):
+        finalizing(self, *args, **kwargs)
+        if not code_owner.is_library_path(sys._getframe(1).f_code.co_filename):
+            info = self._registry[self]
+            _program.append((self, info.func, info.args, info.kwargs))
+
+    for wrapper, name, original in (
+        (registered, "register", register),
+        (unregistered, "unregister", unregister),
+        (made, "__init__", finalizing),
+    ):
+        wrapper.__name__, wrapper.__qualname__ = name, original.__qualname__
+        wrapper.__module__, wrapper.__doc__ = original.__module__, original.__doc__
+    atexit.register, atexit.unregister, weakref.finalize.__init__ = registered, unregistered, made
+
+
+def left():
+    """Returns what a script has left for its end."""
+    if not script:
+        return ()
+    _program[:] = [e for e in _program if len(e) != _FINALIZER or e[0].alive]
+    return tuple(_program)
+
+
+def end():
+    """Runs what a script has left for its end."""
+    first = next((e for e in _program if len(e) == _FINALIZER), None)
+    for entry in reversed(tuple(_program)):
+        if not any(e is entry for e in _program):
+            continue  # a handler has removed it
+        if entry is first:
+            _finalize()
+        elif len(entry) != _FINALIZER:
+            _call(*entry)
+
+
+def _call(func, args, kwargs):
+    try:
+        func(*args, **kwargs)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as e:
+        _print(e, f"Exception ignored in atexit callback: {func!r}\n")
+
+
+def _finalize():
+    while True:
+        alive = [e[0] for e in _program if len(e) == _FINALIZER and e[0].alive and e[0].atexit]
+        if not alive:
+            return
+        try:
+            max(alive, key=lambda f: f._registry[f].index)()
+        except KeyboardInterrupt:
+            raise
+        except Exception as e:
+            _print(e, "")
+
+
+def _print(e, head):
+    tb = e.__traceback__ and e.__traceback__.tb_next  # without this module
+    sys.stderr.write(head + "".join(traceback.format_exception(type(e), e, tb)))
 
 
 def run(code=0):
-    for func in _program:
-        atexit.unregister(func)
-    for reference, info in list(weakref.finalize._registry.items()):
-        if code_owner.kind_of(getattr(info.func, "__module__", None)) != code_owner.LIBRARY:
-            reference.detach()
+    for e in _program:
+        if len(e) == _FINALIZER:
+            e[0].detach()
     atexit._run_exitfuncs()
     flush()
     os._exit(code)

@@ -1,0 +1,122 @@
+'use strict'
+// What a script leaves for its end: the statements of a script are executed in one turn of Node's loop, as Node does, and
+// callbacks run after the last one. What is left is in the interpreter alone, so that only a new one is without it.
+
+const { AsyncResource } = require('async_hooks')
+const { promiseHooks } = require('v8')
+const now = performance.now.bind(performance)
+const getActive = process.getActiveResourcesInfo.bind(process)
+
+const LONG = 10 // milliseconds
+
+/** @typedef {NodeJS.Timeout & { _destroyed: boolean, _idleTimeout: number, _repeat: number | null }} Timer */
+
+class Turn {
+  constructor() {
+    /** @type {boolean | null} */
+    this.module = null // the script is a module; null: it is not known
+    this.left = false // the node has left something
+    this.pending = false // so has it, or a node before
+    /** @type {{ timer: Timer, due: number }[]} */
+    this.timers = [] // by when they are due, in time that nodes took
+    this.took = 0 // milliseconds, of nodes
+    this.began = 0
+    this.resources = 0
+    /** @type {Function | null} */
+    this.stop = null // ends what looks at promises while a node is executed
+    /** @type {Function[]} */
+    this.listeners = []
+  }
+
+  // begin notes from now on whether the program makes a promise, a timer or something else that calls back.
+  begin() {
+    this.listeners = registered()
+    this.stop = promiseHooks.onInit(() => { this.left = true })
+    this.resources = nextResource()
+    this.began = now()
+  }
+
+  // timer notes a timer.
+  /** @type {(timer: NodeJS.Timeout) => void} */
+  timer(timer) {
+    if (this.stop !== null) {
+      this.timers.push({ timer: /** @type {Timer} */ (timer), due: this.took + since(this.began) })
+    }
+  }
+
+  // resume lets time pass for the timers of a script again. It has not passed since their node ended: else their order
+  // would depend on the engine.
+  resume() {
+    const { took } = this
+    const timers = this.timers.filter(({ timer }) => !timer._destroyed && timer._idleTimeout > 0)
+    for (const t of timers) t.due += t.timer._idleTimeout
+    timers.sort((a, b) => a.due - b.due)
+    for (const { timer, due } of timers) {
+      const { _idleTimeout } = timer
+      timer._idleTimeout = Math.max(1, Math.round(due - took))
+      timer.refresh()
+      if (timer._repeat) timer._repeat = _idleTimeout
+    }
+    this.timers = []
+  }
+
+  end() {
+    if (this.stop === null) return
+    this.took += since(this.began)
+    if (nextResource() > this.resources + 1) this.left = true
+    this.stop()
+    this.stop = null
+    const all = registered()
+    if (all.length !== this.listeners.length || all.some((f, i) => f !== this.listeners[i])) this.left = true
+  }
+
+  // settle reports whether the node has left something, and forgets that.
+  settle() {
+    const { left } = this
+    this.left = false
+    this.pending ||= left
+    return left
+  }
+
+  // waits returns the kinds of what Node's loop waits for, and active those without what it does at once.
+  waits() { return getActive().filter((k) => k !== 'TTYWrap') }
+
+  active() { return this.waits().filter((k) => k !== 'Immediate') }
+}
+
+// nextResource returns the number that Node gives the next thing that calls back: it counts all but promises. A hook for
+// them would show in what a promise looks like.
+function nextResource() {
+  return new AsyncResource('xstate', { requireManualDestroy: true }).asyncId()
+}
+
+// since returns how long a node has run, if that is more than what it takes to observe it.
+/** @type {(began: number) => number} */
+function since(began) {
+  const took = now() - began
+  return took > LONG ? took : 0
+}
+
+// registered returns the listeners of the end of the program.
+function registered() {
+  return [...process.listeners('exit'), ...process.listeners('beforeExit')]
+}
+
+// Left is the setting that says that something is left, see hidden.js.
+class Left {
+  /** @param {() => boolean} pending */
+  constructor(pending) {
+    this.key = 'conf:exit'
+    this.plain = this.was = ''
+    this.touched = false
+    this.text = () => pending() ? 'left' : ''
+  }
+
+  start() { this.was = this.text() }
+
+  put() {}
+
+  bytes() { return Buffer.alloc(0) }
+}
+
+module.exports = { Turn, Left }

@@ -1,0 +1,178 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Alone is a comparison of what a run printed with what the interpreter alone prints, which knows nothing of xstate. It
+// is made where the program may run a second time, and would print the same.
+type Alone struct {
+	Script   bool   `json:"script"` // the program is one that its interpreter alone can run
+	Compared bool   `json:"compared"`
+	Why      string `json:"why,omitempty"` // it was not: a sentence without its end
+	Command  string `json:"command,omitempty"`
+}
+
+// maxAlone is how long the interpreter alone may take beyond twice what the run took.
+const maxAlone = time.Minute
+
+// CompareAlone runs the program of a session by its interpreter alone, in its folder, and compares the standard output
+// with that of an outcome. It records nothing. The difference is nil where both are equal, or were not compared.
+func CompareAlone(ctx context.Context, s *Subject, have *runner.Outcome) (Alone, *Difference, error) {
+	cfg, err := s.Config(ctx, false)
+	if err != nil {
+		return Alone{}, nil, err
+	}
+	command, why := aloneBy(&cfg, have)
+	if why == "" {
+		why = repeats(have)
+	}
+	if why != "" {
+		return Alone{Script: cfg.Ends, Why: why}, nil, nil
+	}
+	a := Alone{Script: true, Command: filepath.Base(command[0]) + " " + filepath.Base(cfg.File)}
+	ctx, stop := context.WithTimeout(ctx, maxAlone+2*time.Duration(have.Seconds*float64(time.Second)))
+	defer stop()
+	printed, err := printedAlone(ctx, &cfg, command)
+	if err != nil {
+		a.Why = fmt.Sprintf("%s does not run: %v", a.Command, err)
+		return a, nil, nil
+	}
+	ours, theirs := query.Text(printedBy(have)), query.Text(printed)
+	a.Compared = true
+	if ours == theirs {
+		return a, nil, nil
+	}
+	return a, &Difference{What: "output", Have: ours, Want: theirs, Alone: true}, nil
+}
+
+// aloneBy returns the command that runs the program without xstate; or why there is none.
+func aloneBy(cfg *runner.Config, have *runner.Outcome) (command []string, why string) {
+	switch {
+	case !cfg.Ends:
+		return nil, "the program is no script"
+	case cfg.Bounds != nil:
+		return nil, "the program is bounded"
+	case cfg.Invocation.Stdin != "" || cfg.Invocation.StdinFile != "":
+		return nil, "the program has a standard input"
+	case len(have.Blocks) == 0:
+		return nil, "the program is empty"
+	}
+	dialect := have.Blocks[0].Dialect
+	if !slices.Contains([]string{"", "python", "javascript", "esm", "bash"}, string(dialect)) {
+		return nil, fmt.Sprintf("the interpreter alone reads no %s", dialect)
+	}
+	l, err := cfg.Languages.Of(dialect)
+	if err != nil {
+		return nil, err.Error()
+	}
+	command = []string{l.Command()}
+	if l.Name() == "python" {
+		command = append(command, "-B") // it leaves no bytecode in the folder
+	}
+	return append(append(command, cfg.File), cfg.Invocation.Arguments...), ""
+}
+
+// repeats returns why a second execution of what a run was seen to do might do harm, or print something else.
+func repeats(have *runner.Outcome) string {
+	for i := range have.Blocks {
+		b := &have.Blocks[i]
+		if len(b.AllMarks) > 0 {
+			return fmt.Sprintf("block %s is volatile (%s)", b.ID, strings.Join(b.AllMarks, ", "))
+		}
+		if b.Err != nil || b.Status == state.StatusBlocked {
+			return fmt.Sprintf("block %s fails", b.ID)
+		}
+		for j := range b.Nodes {
+			t := b.Nodes[j].Result()
+			if t == nil {
+				continue // the program has ended before
+			}
+			if why := repeatable(t); why != "" {
+				return fmt.Sprintf("block %s %s", b.ID, why)
+			}
+		}
+	}
+	return ""
+}
+
+func repeatable(t *state.Trace) string {
+	for _, a := range slices.Concat(t.Reads, t.Writes) {
+		if _, call := state.CallPlaceOf(a.Key); call || a.Key.Space() == "effect" {
+			return "makes calls"
+		}
+		if a.Key.Space() == "rng" {
+			return "draws random numbers"
+		}
+	}
+	for _, a := range t.Writes {
+		if a.Key.Space() == "file" {
+			return "writes files"
+		}
+	}
+	return ""
+}
+
+// printedAlone runs a command as the program is started, and returns its standard output.
+func printedAlone(ctx context.Context, cfg *runner.Config, command []string) ([]state.Output, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = cfg.Workspace
+	environ := cfg.Languages.Environ(cfg.Environ)
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		cmd.Env = append(cmd.Env, name+"="+environ[name])
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var out limited
+	cmd.Stdout = &out
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, errors.New("it takes too long")
+	}
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
+		return nil, err
+	}
+	if out.Len() > state.OutputLimit {
+		return nil, errors.New("it prints too much")
+	}
+	text := strings.ToValidUTF8(out.String(), "\uFFFD")
+	return state.JoinOutputs([]state.Output{{Kind: "stdout", Text: text}}), nil
+}
+
+// limited keeps a little more than what is recorded of an output.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(data []byte) (int, error) {
+	if l.Len() <= state.OutputLimit {
+		l.Buffer.Write(data)
+	}
+	return len(data), nil
+}
+
+// printedBy is the standard output of a run.
+func printedBy(have *runner.Outcome) []state.Output {
+	var all []state.Output
+	for i := range have.Blocks {
+		for _, o := range have.Blocks[i].Outputs {
+			if o.Kind == "stdout" {
+				all = append(all, o)
+			}
+		}
+	}
+	return state.JoinOutputs(all)
+}
