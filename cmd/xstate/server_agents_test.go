@@ -59,7 +59,7 @@ func newAgents(t *testing.T) *agents {
 	interpreter := plainPython(t)
 	a := &agents{
 		t: t, python: interpreter, store: filepath.Join(folder, ".xstate"), folder: folder, xstate: binary,
-		environ: append(os.Environ(), "XSTATE_PYTHON="+interpreter, "XSTATE_VERIFY="),
+		environ: append(os.Environ(), "XSTATE_PYTHON="+interpreter, "XSTATE_VERIFY=", "XSTATE_WARM=1"),
 		clients: map[int]bool{},
 	}
 	a.must("", "init")
