@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -16,9 +17,21 @@ func operation(c *state.Call) []attribute.KeyValue {
 	case journal.KindTool:
 		return []attribute.KeyValue{semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(c.Tool)}
 	case journal.KindModel:
-		return []attribute.KeyValue{semconv.GenAIOperationNameChat, semconv.GenAIRequestModel(c.Tool)}
+		provider, _ := journal.ModelOf(c)
+		return []attribute.KeyValue{semconv.GenAIOperationNameChat, semconv.GenAIRequestModel(model(c)),
+			semconv.GenAIProviderNameKey.String(cmp.Or(provider, noProvider))}
 	}
 	return []attribute.KeyValue{attribute.String("xstate.call.kind", c.Kind)}
+}
+
+// noProvider is the provider of models that scripts are, and of those that the program asks itself. The conventions
+// want a name.
+const noProvider = "xstate"
+
+// model is the name of a model where it is provided; else the one by which the program asks it.
+func model(c *state.Call) string {
+	_, name := journal.ModelOf(c)
+	return cmp.Or(name, c.Tool)
 }
 
 // spanName names the span of a call.
@@ -27,7 +40,7 @@ func spanName(c *state.Call) string {
 	case journal.KindTool:
 		return "execute_tool " + c.Tool
 	case journal.KindModel:
-		return "chat " + c.Tool
+		return "chat " + model(c)
 	}
 	return "xstate " + c.Kind + " " + c.Tool
 }

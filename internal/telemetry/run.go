@@ -36,9 +36,10 @@ type Run struct {
 	ctx  context.Context // of the run's own
 	span trace.Span
 
-	mu    sync.Mutex
-	nodes map[nodeName]spanned
-	calls map[state.CallID]spanned
+	mu     sync.Mutex
+	nodes  map[nodeName]spanned
+	calls  map[state.CallID]spanned
+	failed int // nodes that executed
 }
 
 type nodeName struct {
@@ -102,6 +103,7 @@ func (r *Run) Event(e runner.Event) {
 		}
 		was.span.SetAttributes(attribute.String("xstate.status", e.Status.String()))
 		if e.Status.Bad() {
+			r.failed++
 			was.span.SetStatus(codes.Error, "")
 		}
 		was.span.End()
@@ -161,7 +163,7 @@ func (r *Run) outcome(o *runner.Outcome, step state.StepNumber, err error) {
 	if o == nil {
 		return
 	}
-	ran, reused, failed := 0, 0, 0
+	ran, reused := 0, 0
 	for i := range o.Blocks {
 		for _, n := range o.Blocks[i].Nodes {
 			switch {
@@ -169,14 +171,12 @@ func (r *Run) outcome(o *runner.Outcome, step state.StepNumber, err error) {
 				reused++
 			case n.Status == state.StatusRan:
 				ran++
-			case n.Status == state.StatusFailed:
-				failed++
 			}
 		}
 	}
 	r.span.SetAttributes(attribute.Int("xstate.nodes.ran", ran), attribute.Int("xstate.nodes.reused", reused),
-		attribute.Int("xstate.nodes.failed", failed), attribute.Float64("xstate.saved_seconds", o.Saved))
-	if failed > 0 {
+		attribute.Int("xstate.nodes.failed", r.failed), attribute.Float64("xstate.saved_seconds", o.Saved))
+	if r.failed > 0 { // what failed in an earlier run, and still does, is not this one's
 		r.span.SetStatus(codes.Error, "a block failed")
 	}
 }
@@ -242,13 +242,18 @@ func (r *Run) endCall(span trace.Span, c *state.Call, served bool) {
 	span.SetAttributes(attribute.Int64("xstate.call.id", int64(c.ID)),
 		attribute.String("xstate.call.key", string(c.Key)),
 		attribute.String("xstate.call.class", c.Class), attribute.String("xstate.call.state", string(c.State)),
-		attribute.Bool("xstate.call.served", served), attribute.Int("xstate.call.depth", c.Depth),
-		attribute.Float64("xstate.call.cost_usd", float64(c.Usage.MicroUSD)/1e6))
+		attribute.Bool("xstate.call.served", served), attribute.Int("xstate.call.depth", c.Depth))
+	usd := float64(c.Usage.MicroUSD) / 1e6
+	if served { // what it spent is on the span of the call that was made
+		span.SetAttributes(attribute.Float64("xstate.call.saved_usd", usd))
+	} else {
+		span.SetAttributes(attribute.Float64("xstate.call.cost_usd", usd))
+	}
 	if journal.Kind(c.Kind) == journal.KindTool {
 		span.SetAttributes(semconv.GenAIToolCallID(strconv.FormatUint(uint64(c.ID), 10)),
 			semconv.GenAIToolType("function"))
 	}
-	if c.Usage.InputTokens+c.Usage.OutputTokens > 0 {
+	if !served && c.Usage.InputTokens+c.Usage.OutputTokens > 0 {
 		span.SetAttributes(semconv.GenAIUsageInputTokens(int(c.Usage.InputTokens)),
 			semconv.GenAIUsageOutputTokens(int(c.Usage.OutputTokens)))
 	}

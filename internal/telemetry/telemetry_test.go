@@ -112,8 +112,8 @@ func program(t *testing.T, tel *Telemetry) {
 	}
 	r.Event(runner.Event{Kind: "begin", Block: "b"})
 	for _, made := range []error{call(0, journal.KindStep, "gather", `{}`),
-		call(0, journal.KindModel, "small", `{"messages":[{"role":"user","content":"hi"}]}`),
-		call(0, journal.KindModel, "small", `{"messages":[{"role":"user","content":"hi"}]}`)} {
+		call(0, journal.KindModel, "default", `{"messages":[{"role":"user","content":"hi"}]}`),
+		call(0, journal.KindModel, "default", `{"messages":[{"role":"user","content":"hi"}]}`)} {
 		if made != nil {
 			t.Fatal(made)
 		}
@@ -140,7 +140,8 @@ func (s *tools) Name() string { return "tools" }
 func (s *tools) Close() error { return nil }
 func (s *tools) Tools(context.Context) ([]journal.Tool, error) {
 	return []journal.Tool{{Name: "search", Class: journal.Read},
-		{Name: "small", Kind: journal.KindModel, Class: journal.Pure},
+		{Name: "default", Kind: journal.KindModel, Class: journal.Pure,
+			Version: journal.ModelVersion("openai", "http://localhost/v1", "small")},
 		{Name: "broken", Class: journal.Pure}}, nil
 }
 
@@ -198,11 +199,15 @@ func TestSpans(t *testing.T) {
 		"depth":                {search["xstate.call.depth"], int64(1)},
 		"operation of a model": {chat["gen_ai.operation.name"], "chat"},
 		"model":                {chat["gen_ai.request.model"], "small"},
+		"provider":             {chat["gen_ai.provider.name"], "openai"},
 		"input tokens":         {chat["gen_ai.usage.input_tokens"], int64(10)},
 		"output tokens":        {chat["gen_ai.usage.output_tokens"], int64(3)},
 		"input": {chat["gen_ai.input.messages"],
 			`[{"role":"user","parts":[{"type":"text","content":"hi"}]}]`},
 		"served":        {served["xstate.call.served"], true},
+		"served tokens": {served["gen_ai.usage.input_tokens"], nil},
+		"served cost":   {served["xstate.call.cost_usd"], nil},
+		"saved":         {served["xstate.call.saved_usd"], 0.00025},
 		"error":         {broken["error.type"], "tool-lost"},
 		"agent":         {run["gen_ai.agent.name"], "ann"},
 		"step":          {run["xstate.step"], int64(7)},
@@ -259,6 +264,18 @@ func TestMetrics(t *testing.T) {
 		"gen_ai.client.operation.duration": 4}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("metrics (-want +got):\n%s", d)
+	}
+}
+
+// A block that failed in an earlier run, and does not run, is no failure of this one.
+func TestFailedBefore(t *testing.T) {
+	tel, exported, _ := in(t, false)
+	_, r := tel.Begin(t.Context(), RunInfo{Verb: "exec"})
+	r.End(&runner.Outcome{Blocks: []runner.BlockOutcome{{Nodes: []runner.NodeOutcome{
+		{NodeResult: state.NodeResult{Status: state.StatusFailed}}}}}}, 3, nil)
+	spans := exported.GetSpans()
+	if len(spans) != 1 || spans[0].Status.Code != codes.Unset {
+		t.Errorf("spans = %v, want one without an error", spans)
 	}
 }
 

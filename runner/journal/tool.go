@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/state"
@@ -58,6 +60,19 @@ type Tool struct {
 	Source   string        // the name of its source
 	Title    string        // what questions call it; "": Name
 	Live     bool          // only the program can make a call: it has what the record must not have
+}
+
+// ModelVersion is the version of a tool that is a model: who provides it, the address, and its name there.
+func ModelVersion(provider, address, name string) string {
+	return fmt.Sprintf("%s %s %s", provider, address, name)
+}
+
+// ModelOf returns the provider of the model that a call asks, and its name there; "" where they are not known.
+func ModelOf(c *state.Call) (provider, name string) {
+	if parts := strings.Fields(c.Version); Kind(c.Kind) == KindModel && len(parts) == 3 {
+		return parts[0], parts[2]
+	}
+	return "", ""
 }
 
 // lifetime is how long a result is good; 0: for ever. Only what a tool reads grows old.

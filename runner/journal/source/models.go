@@ -44,7 +44,7 @@ const modelInput = `{"type":"object","additionalProperties":false,"required":["m
 func (m *models) Tools(context.Context) (all []journal.Tool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(m.named)) {
 		c := m.named[name]
-		version := fmt.Sprintf("%s %s %s", c.API, c.URL, c.Model)
+		version := journal.ModelVersion(c.API, c.URL, c.Model)
 		if c.API == "script" {
 			version = scriptVersion(c.Script)
 		}
