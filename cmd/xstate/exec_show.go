@@ -49,8 +49,10 @@ func (x *execution) decidedBefore(ctx context.Context, done *xstate.ExecResult) 
 // event shows what happens in the run. Text comes by whole lines: of a line that a progress bar writes again and again
 // only the last state counts.
 func (x *execution) event(e runner.Event) {
-	x.ui.event(runEvent(e))
-	if e.Kind != "output" || !slices.Contains(x.blocks, e.Block) {
+	event := runEvent(e)
+	event.Other = e.Block != "" && !slices.Contains(x.blocks, e.Block)
+	x.ui.event(event)
+	if e.Kind != "output" || event.Other {
 		return
 	}
 	text := x.outputText(e.Block, e.Output)

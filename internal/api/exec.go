@@ -85,6 +85,7 @@ type Event struct {
 	Event   string        `json:"event"`             // started, begin, output, end, call, done or error
 	Run     string        `json:"run,omitempty"`     // id of the run, for interrupt; of started
 	Block   state.BlockID `json:"block,omitempty"`   // of begin, output and end
+	Other   bool          `json:"other,omitempty"`   // by exec: the block is none that the code became
 	Output  *state.Output `json:"output,omitempty"`  // of output: as it comes, never clipped
 	Seconds float64       `json:"seconds,omitempty"` // of end
 	Error   *Error        `json:"error,omitempty"`   // of error

@@ -4560,6 +4560,7 @@ type Event struct {
 	Event          string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
 	Run            string                 `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
 	Block          string                 `protobuf:"bytes,4,opt,name=block,proto3" json:"block,omitempty"`
+	Other          bool                   `protobuf:"varint,14,opt,name=other,proto3" json:"other,omitempty"`
 	Output         *Output                `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
 	Seconds        float64                `protobuf:"fixed64,6,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	Error          *Error                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
@@ -4629,6 +4630,13 @@ func (x *Event) GetBlock() string {
 		return x.Block
 	}
 	return ""
+}
+
+func (x *Event) GetOther() bool {
+	if x != nil {
+		return x.Other
+	}
+	return false
 }
 
 func (x *Event) GetOutput() *Output {
@@ -12498,12 +12506,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\n" +
 	"candidates\x18\x04 \x03(\v2\x14.xstate.v1.CandidateR\n" +
 	"candidates\x121\n" +
-	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\x96\x03\n" +
+	"\tconflicts\x18\x05 \x03(\v2\x13.xstate.v1.ConflictR\tconflicts\"\xac\x03\n" +
 	"\x05Event\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x10\n" +
 	"\x03run\x18\x03 \x01(\tR\x03run\x12\x14\n" +
-	"\x05block\x18\x04 \x01(\tR\x05block\x12)\n" +
+	"\x05block\x18\x04 \x01(\tR\x05block\x12\x14\n" +
+	"\x05other\x18\x0e \x01(\bR\x05other\x12)\n" +
 	"\x06output\x18\x05 \x01(\v2\x11.xstate.v1.OutputR\x06output\x12\x18\n" +
 	"\aseconds\x18\x06 \x01(\x01R\aseconds\x12&\n" +
 	"\x05error\x18\a \x01(\v2\x10.xstate.v1.ErrorR\x05error\x12#\n" +

@@ -269,12 +269,45 @@ func TestEndOfInput(t *testing.T) {
 	}
 }
 
-// TestGarbage: a line that is no JSON gets an error, and the session goes on. Only the protocol is printed.
+// TestCancelledUnanswered: a cancelled request gets no answer, and others do.
+func TestCancelledUnanswered(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan struct{})
+	d := doerFunc(func(ctx context.Context, _ serve.Call) int {
+		close(began)
+		<-ctx.Done()
+		close(ended)
+		return 1
+	})
+	in, w := io.Pipe()
+	out, answers := io.Pipe()
+	go func() {
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+			`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","id":"two","method":"tools/call","params":{"name":"run"}}`)
+		<-began
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two"}}`)
+		<-ended
+		fmt.Fprintln(w, `{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+		w.Close()
+	}()
+	go func() {
+		_ = Serve(t.Context(), d, Options{}, in, answers) // what it answers is judged
+		answers.Close()
+	}()
+	data, err := io.ReadAll(out)
+	if text := string(data); err != nil || strings.Contains(text, `"two"`) || !strings.Contains(text, `"id":1`) {
+		t.Errorf("answers = %s, error %v, want that to request 1 and none to two", text, err)
+	}
+}
+
+// TestGarbage: a line that is no message gets an error, and the session goes on. Only the protocol is printed.
 func TestGarbage(t *testing.T) {
 	lines := []string{
 		"\x00\xff garbage", `{"jsonrpc":"2.0"`, "",
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
 			`"clientInfo":{"name":"t","version":"1"}}}`,
+		`[{"jsonrpc":"2.0","id":900,"method":"ping"}]`, "42", " \"text\"",
 		`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
 	}
 	in, w := io.Pipe()
@@ -282,9 +315,9 @@ func TestGarbage(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- Serve(t.Context(), printing("", nil), Options{}, in, answers); answers.Close() }()
 	go fmt.Fprint(w, strings.Join(lines, "\n")+"\n")
-	var refused, answered int
+	var refused, invalid, answered int
 	d := json.NewDecoder(out)
-	for answered < 2 || refused < 2 {
+	for answered < 2 || refused < 2 || invalid < 3 {
 		var m struct {
 			ID    *int `json:"id"`
 			Error *struct {
@@ -297,6 +330,8 @@ func TestGarbage(t *testing.T) {
 		switch {
 		case m.Error != nil && m.Error.Code == -32700:
 			refused++
+		case m.Error != nil && m.Error.Code == -32600:
+			invalid++
 		case m.Error == nil && m.ID != nil:
 			answered++
 		default:

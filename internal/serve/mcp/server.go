@@ -235,7 +235,7 @@ func Serve(ctx context.Context, d serve.Doer, o Options, in io.Reader, out io.Wr
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := newServer(ctx, d, o)
-	w := &shared{w: out}
+	w := &shared{w: out, requested: map[string]bool{}}
 	err := s.Run(ctx, &sdk.IOTransport{Reader: messages(in, w), Writer: w})
 	cancel()
 	s.calls.Wait()

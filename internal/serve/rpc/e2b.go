@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -92,11 +93,18 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	out := &e2bStream{w: w, gone: cancel, seen: map[state.BlockID]bool{}}
+	if strings.TrimSpace(e.Code) == "" { // as in a notebook
+		return out.line(map[string]any{"type": "end_of_execution"})
+	}
 	c := in.command("exec", "--append", "--client=e2b")
 	c.text("language", language)
 	c.arguments, c.stdin = []string{"-"}, e.Code
-	c.variables(e.Env)
-	out := &e2bStream{w: w, gone: cancel, seen: map[state.BlockID]bool{}}
+	environ := maps.Clone(in.environ)
+	maps.Copy(environ, e.Env)
+	if c.variables(environ); c.bad == nil {
+		maps.Copy(in.environ, e.Env)
+	}
 	err = s.events(ctx, c, out.event)
 	if err != nil {
 		return out.fail(err)

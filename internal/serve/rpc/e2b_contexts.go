@@ -21,6 +21,9 @@ type e2bContext struct {
 	Folder   string `json:"cwd"`
 	session  string
 	busy     chan struct{} // holds one value while code is executed
+	// environ has the variables of all calls so far. A program has one environment: code that read a variable would
+	// else run again, without it. It is guarded by busy.
+	environ map[string]string
 }
 
 func (c *e2bContext) command(words ...string) *command {
@@ -44,7 +47,7 @@ type contexts struct {
 
 func newContexts(folder string) *contexts {
 	first := &e2bContext{ID: mainContext, Language: "python", Folder: folder, session: mainContext,
-		busy: make(chan struct{}, 1)}
+		busy: make(chan struct{}, 1), environ: map[string]string{}}
 	return &contexts{folder: folder, byID: map[string]*e2bContext{mainContext: first}}
 }
 
@@ -92,7 +95,8 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 		}
 	}
 	name := newSession()
-	made := &e2bContext{ID: name, Language: language, Folder: folder, session: name, busy: make(chan struct{}, 1)}
+	made := &e2bContext{ID: name, Language: language, Folder: folder, session: name, busy: make(chan struct{}, 1),
+		environ: map[string]string{}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.byID) >= mostContexts {
@@ -135,7 +139,7 @@ func (c *contexts) drop(id string) error {
 
 // restart gives a context a new session.
 func (c *contexts) restart(id string) error {
-	return c.change(id, func(known *e2bContext) { known.session = newSession() })
+	return c.change(id, func(known *e2bContext) { known.session, known.environ = newSession(), map[string]string{} })
 }
 
 // change changes a context that a client made.

@@ -13,13 +13,11 @@ import (
 // e2bStream sends what a run does as lines of JSON. Nothing is sent before the first output, so that a call that fails
 // at once has a status of HTTP.
 type e2bStream struct {
-	w     http.ResponseWriter
-	gone  func() // cancels the call when the client does not read
-	begun bool
-	seen  map[state.BlockID]bool // blocks with outputs
-	// results are values of blocks. Other blocks may run before or after the code that was sent, so the end tells which
-	// of them is its own.
-	results []result
+	w       http.ResponseWriter
+	gone    func() // cancels the call when the client does not read
+	begun   bool
+	seen    map[state.BlockID]bool // blocks with outputs
+	results []result               // values of blocks that the code became; the end tells which of them is the main one
 	done    *api.Exec
 }
 
@@ -51,6 +49,7 @@ func (s *e2bStream) event(text []byte) error {
 		return err
 	}
 	switch {
+	case e.Other: // earlier code ran again: what it put out is no part of this answer
 	case e.Output != nil:
 		_ = s.output(e.Block, e.Output) // the call is cancelled, and says at its end how far it came
 	case e.Exec != nil:

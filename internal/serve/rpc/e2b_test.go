@@ -58,7 +58,8 @@ func events(list ...string) func(context.Context, serve.Call) int {
 func TestE2BExecute(t *testing.T) {
 	d := &fake{do: events(
 		`"event":"started","run":"0123abcd"`,
-		`"event":"output","block":"b1","output":{"kind":"result","text":"of another block"}`,
+		`"event":"output","block":"b1","other":true,"output":{"kind":"stdout","text":"of another block"}`,
+		`"event":"output","block":"b1","other":true,"output":{"kind":"result","text":"of another block"}`,
 		`"event":"output","block":"b2","output":{"kind":"stdout","text":"hi\n"}`,
 		`"event":"output","block":"b2","output":{"kind":"stderr","text":"careful\n"}`,
 		`"event":"output","block":"b2","output":{"kind":"display","text":"Figure","data":{"image/png":"aGk="}}`,
@@ -74,7 +75,6 @@ func TestE2BExecute(t *testing.T) {
 		{"type": "stdout", "text": "hi\n"},
 		{"type": "stderr", "text": "careful\n"},
 		{"type": "result", "text": "Figure", "png": "aGk=", "is_main_result": false},
-		{"type": "result", "text": "of another block", "is_main_result": false},
 		{"type": "result", "text": "42", "html": "<b>42</b>", "json": map[string]any{"a": 1.0},
 			"extra": map[string]any{"x/y": "z"}, "is_main_result": true},
 		{"type": "error", "name": "ValueError", "value": "no", "traceback": "one\ntwo"},
@@ -95,6 +95,29 @@ func TestE2BExecute(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"A=1", "B=2", "XSTATE_PASS=B"}, d.calls[0].Environ); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+// TestE2BEnvironment: variables of a call stay for the later ones of the context. Empty code executes nothing.
+func TestE2BEnvironment(t *testing.T) {
+	d := &fake{do: events(`"event":"done","exec":{"version":1,"block":"b","step":4,"status":"ran"}`)}
+	_, client := serving(t, d, time.Minute)
+	for _, body := range []string{`{"code":"1","env_vars":{"B":"2","C":"3"}}`, `{"code":"2","env_vars":{"C":"4"}}`,
+		`{"code":"3"}`} {
+		asked(t, client, "POST", "/execute", body)
+	}
+	status, got := asked(t, client, "POST", "/execute", `{"code":" \n","env_vars":{"D":"5"}}`)
+	if diff := cmp.Diff([]map[string]any{{"type": "end_of_execution"}}, got); status != 200 || diff != "" {
+		t.Errorf("messages of empty code (-want +got):\n%s", diff)
+	}
+	var environs [][]string
+	for _, c := range d.calls {
+		environs = append(environs, c.Environ)
+	}
+	want := [][]string{{"A=1", "B=2", "C=3", "XSTATE_PASS=B,C"}, {"A=1", "B=2", "C=4", "XSTATE_PASS=B,C"},
+		{"A=1", "B=2", "C=4", "XSTATE_PASS=B,C"}}
+	if diff := cmp.Diff(want, environs); diff != "" {
+		t.Errorf("environments (-want +got):\n%s", diff)
 	}
 }
 

@@ -544,6 +544,7 @@ class Event(TypedDict):
     event: str
     run: NotRequired[str]
     block: NotRequired[str]
+    other: NotRequired[bool]
     output: NotRequired[Output]
     seconds: NotRequired[float]
     error: NotRequired[Error]
