@@ -22,6 +22,13 @@
 // The loops of the driver that look at every object of a value are in C, too, and are compiled where the driver is
 // installed: see native.go. What they tell is what those in Python tell.
 //
+// # The start
+//
+// A start takes the compiled code of what it imports from one file, the bundle: see bundle.py. The interpreter prints
+// it, in the bounds of the program, and the engine keeps it by the path and the file of the interpreter. So what an
+// interpreter has made serves no other one: a program may have made an interpreter of its own. Without the file the
+// modules are imported one by one.
+//
 // # Semantics
 //
 // Keys of results hold the constant Semantics, and not the text of the driver. TestSemantics fails when the code of the
