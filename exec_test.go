@@ -62,7 +62,7 @@ func TestExecAsNotebook(t *testing.T) {
 func notebookCells(r *rand.Rand, n int) []string {
 	words := strings.Fields("ash elm oak fir yew box bay may fig sal zelkova rowan larch hazel alder cedar maple birch")
 	cells := []string{"xs = []", "table = {}", "count = 0", "squares = (n * n for n in range(99))"}
-	bound := 0
+	bound, failing := 0, r.Perm(len(words)) // two failed cells of one word are alike: the second corrects the first
 	for i := range n {
 		word := words[r.IntN(len(words))]
 		switch r.IntN(10) {
@@ -74,6 +74,10 @@ func notebookCells(r *rand.Rand, n int) []string {
 		case 2:
 			cells = append(cells, fmt.Sprintf("table['%s%d'] = len(xs)", word, i))
 		case 3:
+			if len(failing) == 0 {
+				continue
+			}
+			word, failing = words[failing[0]], failing[1:]
 			cells = append(cells,
 				fmt.Sprintf("xs.extend(['%s', %d])\nprint('before %d')\n%s_%d()", word, i, i, word, i))
 		case 4:

@@ -153,14 +153,15 @@ var ofShell = []string{"_", "PWD", "OLDPWD"}
 var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TRACEPARENT", "TRACESTATE"}
 
 // Settle writes to disk what the program left in open files, as Close does, while the caller holds the session. Where
-// there are such files, that ends the interpreter. rest stores what Close would store and keeps the interpreter. The
+// there are such files, that ends the interpreter. So does what goes on, if the program has ended: its child processes,
+// and what has a port. rest stores what Close would store and keeps the interpreter. The
 // caller calls it once, before the session's next use.
-func (s *Session) Settle() (rest func(context.Context) error, err error) {
+func (s *Session) Settle(ended bool) (rest func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	if s.engine == nil {
 		return nothing, nil
 	}
-	if s.engine.HasOpen() {
+	if s.engine.HasOpen() || ended && s.engine.HasRunning() {
 		return nothing, s.engine.Close() // and not the sources of tools, which the next run may need
 	}
 	return s.engine.Checkpoint, nil

@@ -86,6 +86,8 @@ type Engine struct {
 	stale       bool            // of one of these: a run has begun since it executed last
 	isolated    bool            // files are restored after the runs, see Isolated
 
+	// versions has the module: keys of packages at the end of the last run.
+	versions  map[depgraph.Key]state.Digest
 	boundary  boundary
 	spoolLock *state.Lock
 	saved     map[string]state.FileRecord // cfg.Files as it is kept
@@ -220,6 +222,13 @@ func (e *Engine) Checkpoint(ctx context.Context) error { return e.storeDeferred(
 
 // HasOpen reports whether the program has files open. What it wrote to them may not be on disk until Close.
 func (e *Engine) HasOpen() bool { return e.kernel != nil && len(e.kernelState.open) > 0 }
+
+// HasRunning reports whether something of the program goes on that ends with a program under its interpreter alone:
+// child processes, or what has a port.
+func (e *Engine) HasRunning() bool {
+	return e.kernel != nil && (e.kernelState.running != state.Absent ||
+		slices.ContainsFunc(e.kernel.Groups(), kernel.Listens)) // the interpreter is the first of its group
+}
 
 // Groups are the groups of processes that the engine keeps.
 func (e *Engine) Groups() (groups []int) {

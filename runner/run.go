@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
@@ -47,6 +48,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	if err := cmp.Or(e.adoptEdits(), e.baseState.Failure()); err != nil {
 		return nil, e.abort(err)
 	}
+	e.dropUpgraded()
 	if err := e.refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -89,6 +91,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 			return nil, e.abort(err)
 		}
 	}
+	e.noteVersions()
 	out = w.outcome()
 	out.Observed, out.Refreshed = w.observed, refreshed
 	if out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited); spent != nil {
@@ -153,6 +156,28 @@ func (e *Engine) refresh(ctx context.Context) error {
 	e.kernelState.unload(gone)
 	e.kernelState.parked = map[groupDigest]parked{}
 	return nil
+}
+
+// dropUpgraded ends the interpreters if packages have other versions than at the end of the last run: they may have
+// loaded any of these, and would load none anew.
+func (e *Engine) dropUpgraded() {
+	for k, had := range e.versions {
+		if e.baseState.Get(k) == had {
+			continue
+		}
+		for _, x := range append([]*Engine{e}, e.others...) {
+			x.dropKernel()
+		}
+		return
+	}
+}
+
+// noteVersions notes the versions of the packages that the interpreters may have loaded.
+func (e *Engine) noteVersions() {
+	e.versions = map[depgraph.Key]state.Digest{}
+	for k := range e.baseState.VersionFiles() {
+		e.versions[k] = e.baseState.Get(k)
+	}
 }
 
 // pass walks all nodes once.

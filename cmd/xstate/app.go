@@ -29,6 +29,7 @@ type app struct {
 	doer       func(*serve.Server) serve.Doer // carries out calls in this process
 	exported   *telemetry.Telemetry           // what runs do; nil: nothing is
 	runs       bool                           // what openWith opens is run
+	ends       bool                           // the verb runs a program to its end
 	bounds     bounding
 	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
 	mayBegin map[string]func(args []string) error

@@ -109,10 +109,15 @@ func (a *app) wantsWarm(cmd *cobra.Command) bool {
 		return false
 	}
 	if says := a.env("XSTATE_WARM"); says != "" {
-		return says != "0"
+		return !isNo(says)
 	}
 	ci := a.env("CI")
-	return ci == "" || ci == "0" || ci == "false"
+	return ci == "" || isNo(ci)
+}
+
+// isNo reports whether the value of a variable says no.
+func isNo(text string) bool {
+	return slices.Contains([]string{"0", "false", "no", "off"}, strings.ToLower(text))
 }
 
 // begins reports whether a verb that wants a warm interpreter will make the store: nothing is made where nothing can

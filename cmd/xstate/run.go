@@ -260,6 +260,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	if err != nil {
 		return err
 	}
+	a.ends = true
 	defer a.closeSession(session)
 	end, err := a.hold(ctx, session)
 	if err != nil {

@@ -107,7 +107,7 @@ func (a *app) calledBy() string {
 // closeSession ends the use of a session; it does no harm to do it again. One that the server keeps stays open.
 func (a *app) closeSession(s *xstate.Session) error {
 	if a.lease != nil && a.lease.Session == s {
-		return a.lease.Settle()
+		return a.lease.Settle(a.ends)
 	}
 	return s.Close()
 }

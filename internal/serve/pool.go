@@ -157,9 +157,9 @@ func (p *Pool) back(w *warmSession) {
 	w.turn <- struct{}{}
 }
 
-// Settle writes to disk what the program left in open files, as Session.Close does. The caller still holds the session.
-func (l *Lease) Settle() error {
-	rest, err := l.Session.Settle()
+// Settle writes to disk what the program left in open files, see Session.Settle. The caller still holds the session.
+func (l *Lease) Settle(ended bool) error {
+	rest, err := l.Session.Settle(ended)
 	l.rest = rest
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,7 @@ func Start(ctx context.Context, dir string, environ []string, args ...string) (*
 	cmd.Dir, cmd.Env = dir, append(ownEnviron(environ), readyVariable+"=3")
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{ended}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no interrupt of the terminal reaches it
+	keepInherited()
 	err = cmd.Start()
 	ended.Close()
 	if err != nil {
@@ -64,6 +66,17 @@ func Start(ctx context.Context, dir string, environ []string, args ...string) (*
 		return nil, err
 	}
 	return nil, noServer(dir, errors.New(orElse(strings.TrimSpace(string(said)), "it did not start; see "+logFile)))
+}
+
+// keepInherited has no other process inherit the descriptors that this one got from its parent. A server that had them
+// would hold locks and pipes of a shell for as long as it lives.
+func keepInherited() {
+	open, _ := os.ReadDir("/dev/fd") // none, where there is no such folder
+	for _, f := range open {
+		if n, err := strconv.Atoi(f.Name()); err == nil && n > 2 {
+			syscall.CloseOnExec(n)
+		}
+	}
 }
 
 func orElse(text, other string) string {

@@ -10,8 +10,9 @@ import (
 )
 
 // surroundings describes what a process passes on to the programs that it starts, besides folder and environment: the
-// mask of permissions, limits, priority, and on Linux the namespaces. A server runs programs with its own, and exports
-// telemetry as its own environment says, so it carries out the calls of processes that have the same.
+// mask of permissions, limits, priority, and on Linux the privileges, processors and namespaces. A server runs programs
+// with its own, and exports telemetry as its own environment says, so it carries out the calls of processes that have
+// the same.
 func surroundings() string {
 	var b strings.Builder
 	mask := syscall.Umask(0o077)
@@ -23,6 +24,7 @@ func surroundings() string {
 	}{
 		{"cpu", syscall.RLIMIT_CPU}, {"file size", syscall.RLIMIT_FSIZE}, {"data", syscall.RLIMIT_DATA},
 		{"stack", syscall.RLIMIT_STACK}, {"memory", syscall.RLIMIT_AS}, {"open files", syscall.RLIMIT_NOFILE},
+		{"core", syscall.RLIMIT_CORE},
 	} {
 		var is syscall.Rlimit
 		if syscall.Getrlimit(limit.of, &is) == nil {
@@ -49,7 +51,15 @@ func surroundings() string {
 		}
 	}
 	if runtime.GOOS == "linux" {
-		for _, space := range []string{"mnt", "net", "pid", "user", "uts"} {
+		status, _ := os.ReadFile("/proc/self/status")
+		for line := range strings.Lines(string(status)) {
+			name, _, _ := strings.Cut(line, ":")
+			switch name {
+			case "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Cpus_allowed_list":
+				b.WriteString(line)
+			}
+		}
+		for _, space := range []string{"cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"} {
 			name, _ := os.Readlink("/proc/self/ns/" + space)
 			fmt.Fprintf(&b, "%s\n", name)
 		}

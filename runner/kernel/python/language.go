@@ -253,16 +253,18 @@ const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.b
 const makeBundle = `import sys; sys.path.insert(0, sys.argv[1]); import xstate_kernel.bundle as b; ` +
 	`b.make(sys.argv[2])`
 
-// bundle returns the path of that code. The first time, the interpreter makes it. It serves that interpreter alone,
-// for a program may have made one of its own. It is "" where there is none; the driver is compiled then.
+// bundle returns the path of that code. The first time, the interpreter makes it, without what its environment adds to
+// a start. It serves that interpreter alone, and what is made in bounds serves in bounds alone: a program may have made
+// the interpreter, or what it loads. It is "" where there is none; the driver is compiled then.
 func (i Interpreter) bundle(ctx context.Context, module, folder, install string, c kernel.Command) string {
 	p := kernel.Probe{
-		Path: i.Path, Args: []string{"-I", "-B", "-c", makeBundle, folder, module},
+		Path: i.Path, Args: []string{"-I", "-S", "-B", "-c", makeBundle, folder, module},
 		Environ: c.Environ, Folder: c.Folder, Reads: []string{folder}, Cache: install,
 		Memo: "bundle", Key: i.Identity(nil) + " " + folder + " " + module,
 	}
-	if c.Sandbox != nil {
+	if c.Sandbox != nil && c.Sandbox.Bounds != nil {
 		p.Bounds = c.Sandbox.Bounds
+		p.Key += " bounded"
 	}
 	path, err := p.Kept(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = os.path.abspath(os.environ.get("PYTHONPATH", ".").split(os.pathsep)[0])
 LOOK = """
@@ -47,14 +48,14 @@ with tempfile.TemporaryDirectory() as work:
         os.path.join(kernel, "xstate_kernel"),
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    data = python(MAKE, kernel, flags=("-I", "-B"))
+    data = python(MAKE, kernel, flags=("-I", "-S", "-B"))
 
     def write(data):
         with open(bundle, "wb") as f:
             f.write(data)
 
     want = start(PATH, kernel)
-    for text in (data, b"", data[:1000], data[:-1], b"garbage", b"i\0\0\0\0"):  # the last one is a number
+    for text in (data, b"", data[:1000], data[:-1], b"garbage", b"i\0\0\0\0", b"(\3\0\0\0NN["):  # the last but one is a number
         write(text)
         got = start(BUNDLE, kernel, bundle)
         assert sorted(got) == sorted(want), set(got) ^ set(want)
@@ -83,6 +84,17 @@ with tempfile.TemporaryDirectory() as work:
     shutil.copy(importlib.import_module("textwrap").__file__, own)
     got = start(BUNDLE, kernel, bundle, PYTHONPATH=own)
     assert got["textwrap"][2] == os.path.join(own, "textwrap.py"), got["textwrap"]
+
+    # So does one in an archive there, and one that a hook has changed.
+    with zipfile.ZipFile(os.path.join(work, "own.zip"), "w") as archive:
+        archive.write(os.path.join(own, "textwrap.py"), "textwrap.py")
+    got = start(BUNDLE, kernel, bundle, PYTHONPATH=os.path.join(work, "own.zip"))
+    assert got["textwrap"][2] == os.path.join(work, "own.zip", "textwrap.py"), got["textwrap"]
+    hook = (
+        "found = []; hook = type('Hook', (), {'find_spec': lambda self, name, *more: found.append(name)}); "
+        "sys.meta_path.insert(0, hook()); "
+    )
+    start(f"{hook}{BUNDLE}; assert 'textwrap' in found, found", kernel, bundle)
 
     # A module of the standard library whose source has another time is imported by its path.
     stale = f"{BUNDLE.split(';')[0]}; found = b._read(sys.argv[2]); name = 'textwrap'; entry = found[name]; " + (

@@ -7,8 +7,9 @@ compile the kernel at each start.
 
 A module from the file is what an import by the path would give. The file is of one interpreter and one version of the
 kernel. A module of the standard library is taken if its source has the size and the time that it had, as CPython asks
-of a .pyc file, and if nothing comes before the standard library on the path."""
+of a .pyc file, if nothing comes before the standard library on the path, and if no hook takes part in imports."""
 
+import _frozen_importlib
 import _imp
 import _io
 import importlib._bootstrap_external as external
@@ -20,6 +21,7 @@ from xstate_kernel import original as __builtins__
 
 _PACKAGE = __name__.rpartition(".")[0]
 _FOLDER = __file__.rpartition("/")[0]
+_FINDERS = [_frozen_importlib.BuiltinImporter, _frozen_importlib.FrozenImporter, external.PathFinder]
 _fix_co_filename = vars(_imp)["_fix_co_filename"]
 
 
@@ -89,10 +91,12 @@ def _bytecode():
 
 
 def _standard():
-    """The folder of the standard library, if modules are looked for there first; else ""."""
-    paths = [p for p in sys.path[1:] if not p.endswith(".zip")]
+    """The folder of the standard library, if modules are looked for there first, and in the usual way; else ""."""
     here = (sys.modules["os"].__file__ or "").rpartition("/")[0]
-    return here + "/" if paths and paths[0] == here else ""
+    packed = "{}/python{}{}.zip".format(here.rpartition("/")[0], *sys.version_info[:2])
+    first = [p for p in sys.path[1:] if p != packed or _stamp(p)][:1]
+    usual = [f for f in sys.meta_path if getattr(f, "__module__", "") != "_distutils_hack"][:3]  # that finds others
+    return here + "/" if first == [here] and usual == _FINDERS and len(sys.path_hooks) == 2 else ""
 
 
 def _read(path):
@@ -100,8 +104,7 @@ def _read(path):
     try:
         with _io.open(path, "rb") as file:
             bytecode, standard, found = marshal.loads(file.read())
-    except (OSError, EOFError, ValueError, TypeError):
+        here = _standard() == standard
+        return {n: m for n, m in found.items() if bytecode == _bytecode() and (m[1] is None or here)}
+    except Exception:
         return {}
-    if bytecode != _bytecode():
-        return {}
-    return {n: m for n, m in found.items() if m[1] is None or standard == _standard()}

@@ -1,0 +1,45 @@
+package kernel
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Listens reports whether a process has a port: it listens with TCP, or has an address with UDP.
+func Listens(pid int) bool {
+	folder := filepath.Join("/proc", strconv.Itoa(pid))
+	sockets := map[string]bool{} // by inode
+	open, _ := os.ReadDir(filepath.Join(folder, "fd"))
+	for _, f := range open {
+		target, _ := os.Readlink(filepath.Join(folder, "fd", f.Name()))
+		if inode, is := strings.CutPrefix(target, "socket:["); is {
+			sockets[strings.TrimSuffix(inode, "]")] = true
+		}
+	}
+	const listening, bound = "0A", "07" // of TCP, of UDP
+	for name, state := range map[string]string{"tcp": listening, "tcp6": listening, "udp": bound, "udp6": bound} {
+		if len(sockets) > 0 && listed(filepath.Join(folder, "net", name), state, sockets) {
+			return true
+		}
+	}
+	return false
+}
+
+// listed reports whether a table of sockets (proc(5)) has one of the inodes in a state.
+func listed(path, state string, inodes map[string]bool) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		// sl local_address rem_address st queues timer retransmits uid timeout inode
+		if fields := strings.Fields(lines.Text()); len(fields) > 9 && fields[3] == state && inodes[fields[9]] {
+			return true
+		}
+	}
+	return false
+}
