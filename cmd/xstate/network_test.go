@@ -57,7 +57,8 @@ func TestNetwork(t *testing.T) {
 			home, trusted := filepath.Join(e.WorkDir, ".home"), filepath.Join(e.WorkDir, ".keys", "server.pem")
 			// Each run is a new process, which has nothing of what was answered before but the record.
 			for name, value := range map[string]string{"WEB": "https://" + address, "HOST": address, "HOME": home,
-				"XSTATE_WARM": "0", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "SSL_CERT_FILE": trusted, "XSTATE_PYTHON": python} {
+				"XSTATE_WARM": "0", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "",
+				"SSL_CERT_FILE": trusted, "XSTATE_PYTHON": python} {
 				e.Setenv(name, value)
 			}
 			if err := os.Mkdir(home, 0o700); err != nil {

@@ -33,7 +33,8 @@ func offered() (o Offers) {
 // systems allow a namespace of users and then no mount in it; to unshare here includes a mount. The process is a keeper
 // without a control socket, which ends at once: a program from the search path could be anybody's.
 func canUnshare(asUserToo bool) bool {
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{keeper.Name, ""}, Env: []string{"GOGC=off"}}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{keeper.Name, ""},
+		Env: []string{"GOGC=off", keeper.Processors}}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: namespaces}
 	if asUserToo {
 		asUser(cmd.SysProcAttr)

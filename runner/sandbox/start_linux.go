@@ -107,7 +107,7 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 	b.cmd = &exec.Cmd{
 		// The program may have been replaced meanwhile: this path leads to the one that runs.
 		Path: "/proc/self/exe", Args: []string{keeper.Name, strconv.Itoa(3 + len(cmd.ExtraFiles))},
-		Env:   []string{"GOGC=off"},
+		Env:   []string{"GOGC=off", keeper.Processors},
 		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, WaitDelay: cmd.WaitDelay,
 		ExtraFiles:  append(append([]*os.File(nil), cmd.ExtraFiles...), theirs),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},

@@ -5,6 +5,10 @@ import "strconv"
 // Name is argument zero of a keeper. The number of the descriptor of the control socket is argument one.
 const Name = "xstate-keeper"
 
+// Processors is a variable in the environment of a keeper. One of its threads waits in a call that the supervisor has
+// to answer, and another must go on meanwhile, also on a machine with one processor.
+const Processors = "GOMAXPROCS=4"
+
 // Thread stands for the keeper's filtered thread in a filter: nobody knows its number before it runs.
 const Thread = 0x7e3a91c5
 
