@@ -102,7 +102,7 @@ func (s *Session) Why(
 		}
 		for j, n := range next[i].Nodes {
 			r := NodeReason{
-				Name:    query.NodeName(id, j, next[i].Statements(), n.Facts.Label()),
+				Name:    query.NodeName(id, j, state.Statements(next[i].Nodes), n.Facts.Label()),
 				Action:  string(n.Action),
 				Reason:  n.Reason,
 				Seconds: n.Seconds,
@@ -262,7 +262,7 @@ func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error)
 		for j := range b.Nodes {
 			willMake(&b.Nodes[j], will)
 			n := &b.Nodes[j]
-			name := query.NodeName(b.ID, j, b.Statements(), n.Facts.Label())
+			name := query.NodeName(b.ID, j, state.Statements(b.Nodes), n.Facts.Label())
 			e.Fires = append(e.Fires, repeatedEffects(n, name)...)
 			calls, err := s.repeatedCalls(ctx, n, name)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 // function", "pass  # unchanged", "<!-- same as before -->", or "..." alone. A text that replaces another must be
 // complete, so such a line is refused if it stands where code of the old text is missing. What the old text says itself
 // is no omission. A remark is explicit if it can hardly mean anything else. Then one missing line of code is enough.
-// Otherwise ("filter as above", "...") fewer lines of code must stand at that place than before.
+// Otherwise ("filter as above", "...") that place must have fewer lines of code than before.
 var (
 	// explicitRemark matches the words of a remark, in lower case and without its marks.
 	explicitRemark = regexp.MustCompile(`^(?:` +
@@ -161,7 +161,7 @@ func omissionsIn(now, old string, in *syntax) (found []omission) {
 	return found
 }
 
-// omitted returns the first line of a new text that stands for lines of the old one, if it is that sure.
+// omitted returns the first line of a new text that means omitted lines of the old one, if it is that sure.
 func omitted(old, now string, in *syntax, least certainty) (omission, bool) {
 	found := omissionsIn(now, old, in)
 	if len(found) == 0 {
@@ -233,7 +233,7 @@ func isStub(lines []string, at int, old string) bool {
 }
 
 // indentOf returns the number of characters before a line's text.
-func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+func indentOf(line string) int { return len(marginOf(line)) }
 
 // refuseOmission fails if a text leaves out code of the one that it replaces.
 func refuseOmission(old, now, dialect string) error {

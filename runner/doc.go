@@ -182,7 +182,7 @@
 // finds nothing to do (ActNone): no outcome and no plan has the node, so a program without handlers costs nothing. What
 // the handlers are is state of the program before the end, either that key itself (Bash) or the interpreter's alone
 // (modulesKey: Python, Node). So the registrations are restored as any state is, by executing what made them, and
-// another edit starts from the state before the end. Nobody else reads what the end wrote, for it is the last node.
+// another edit starts from the state before the end. No other node reads what the end wrote, for it is the last.
 //
 // The cases of failure:
 //

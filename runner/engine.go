@@ -109,6 +109,11 @@ func identity(l kernel.Language, cfg Config, environ map[string]string) string {
 	return fmt.Sprintf("%s, imports from %q in package %q", text, rel, i.Package)
 }
 
+// ProgramEnviron returns the environment of the program, as NAME=value.
+func (cfg *Config) ProgramEnviron() []string {
+	return kernel.EnvironLines(cfg.Languages.Environ(cfg.Environ))
+}
+
 // script returns the file of a script that ends; "" for any other program.
 func (cfg *Config) script() string {
 	if !cfg.Ends {

@@ -3,7 +3,6 @@ package runner
 import (
 	"time"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
@@ -95,14 +94,6 @@ type BlockOutcome struct {
 	Marks    []string       // why another run may give its nodes other results: "clock", "network", …
 	AllMarks []string       // its own marks and those of all that its inputs depend on
 	Nodes    []NodeOutcome
-}
-
-// Statements returns how many of the nodes are of the block's text: all but the end of the program.
-func (b *BlockOutcome) Statements() int {
-	if n := len(b.Nodes); n > 0 && b.Nodes[n-1].Part == depgraph.LabelEnd {
-		return n - 1
-	}
-	return len(b.Nodes)
 }
 
 // Outcome is the outcome of a run.

@@ -73,13 +73,8 @@ type PlanBlock struct {
 	Whole   string // why a function that the block calls once is one node; "" where there is none
 }
 
-// Statements returns how many of the nodes are of the block's text: all but the end of the program.
-func (b *PlanBlock) Statements() int {
-	if n := len(b.Nodes); n > 0 && b.Nodes[n-1].Facts.Kind == depgraph.KindEnd {
-		return n - 1
-	}
-	return len(b.Nodes)
-}
+// IsEnd reports whether the node is the end of the program.
+func (n PlanNode) IsEnd() bool { return n.Facts.Kind == depgraph.KindEnd }
 
 // Plan reports what Run would do with blocks. It executes and writes nothing. It visits every node, see Planner.
 func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, error) {

@@ -61,9 +61,12 @@ type NodeResult struct {
 	Part    string  `cbor:"part,omitempty"`    // names a node of a function's body ("main[3]"); "" for others
 }
 
+// IsEnd reports whether the node is the end of the program.
+func (n NodeResult) IsEnd() bool { return n.Part == depgraph.LabelEnd }
+
 // Statements returns how many nodes of a block are of its text: all but the end of the program.
-func Statements(nodes []NodeResult) int {
-	if n := len(nodes); n > 0 && nodes[n-1].Part == depgraph.LabelEnd {
+func Statements[N interface{ IsEnd() bool }](nodes []N) int {
+	if n := len(nodes); n > 0 && nodes[n-1].IsEnd() {
 		return n - 1
 	}
 	return len(nodes)

@@ -32,8 +32,7 @@ func (p *places) hint(e *state.ExecError) string {
 	case "FileNotFoundError":
 		return p.fileHint(e)
 	case "SyntaxError", "IndentationError":
-		i := slices.IndexFunc(p.blocks, func(b placedBlock) bool { return b.id == e.Block })
-		if i >= 0 && patch.ProseAround(p.blocks[i].source) {
+		if i := p.at(e.Block); i >= 0 && patch.ProseAround(p.blocks[i].source) {
 			return "send code in a fence (```python … ```), and the prose around it is skipped"
 		}
 	case "EOFError":
@@ -89,7 +88,7 @@ func (p *places) nameHint(e *state.ExecError) string {
 	if slices.Contains(shellNames, name) {
 		return fmt.Sprintf("IPython's %s is not there: give the result a name, and use that", name)
 	}
-	at := slices.IndexFunc(p.blocks, func(b placedBlock) bool { return b.id == e.Block })
+	at := p.at(e.Block)
 	if name == "" || at < 0 {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,7 +100,7 @@ func (p *places) frame(text string) (f state.Frame, ok bool) {
 
 // place makes a frame in a block one in the file.
 func (p *places) place(f *state.Frame, id xstate.BlockID) {
-	if p == nil || !p.has(id) {
+	if p == nil || p.at(id) < 0 {
 		return
 	}
 	p.once.Do(p.find)
@@ -114,13 +115,9 @@ func (p *places) place(f *state.Frame, id xstate.BlockID) {
 	}
 }
 
-func (p *places) has(id xstate.BlockID) bool {
-	for i := range p.blocks {
-		if p.blocks[i].id == id {
-			return true
-		}
-	}
-	return false
+// at returns the index of a block, or -1.
+func (p *places) at(id xstate.BlockID) int {
+	return slices.IndexFunc(p.blocks, func(b placedBlock) bool { return b.id == id })
 }
 
 // citation renders the place of a frame: File "p.py", line 12, in clean. Lines of a notebook are those of its cells,

@@ -48,7 +48,7 @@ func Start(ctx context.Context, dir string, environ []string, args ...string) (*
 	cmd.Dir, cmd.Env = dir, append(ownEnviron(environ), readyVariable+"=3")
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, []*os.File{ended}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no interrupt of the terminal reaches it
-	keepInherited()
+	inheritNothing()
 	err = cmd.Start()
 	ended.Close()
 	if err != nil {
@@ -68,9 +68,9 @@ func Start(ctx context.Context, dir string, environ []string, args ...string) (*
 	return nil, noServer(dir, errors.New(orElse(strings.TrimSpace(string(said)), "it did not start; see "+logFile)))
 }
 
-// keepInherited has no other process inherit the descriptors that this one got from its parent. A server that had them
-// would hold locks and pipes of a shell for as long as it lives.
-func keepInherited() {
+// inheritNothing has programs that start from now on inherit no descriptor that this process got from its parent. A
+// server that had them would hold locks and pipes of a shell for as long as it lives.
+func inheritNothing() {
 	open, _ := os.ReadDir("/dev/fd") // none, where there is no such folder
 	for _, f := range open {
 		if n, err := strconv.Atoi(f.Name()); err == nil && n > 2 {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,15 @@ func Environ(lines []string) map[string]string {
 	delete(environ, "PYTHONSTARTUP")
 	environ["MPLBACKEND"] = cmp.Or(environ["MPLBACKEND"], "Agg")
 	return environ
+}
+
+// EnvironLines returns an environment as NAME=value, sorted.
+func EnvironLines(environ map[string]string) []string {
+	lines := make([]string, 0, len(environ))
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		lines = append(lines, name+"="+environ[name])
+	}
+	return lines
 }
 
 // LookPath is exec.LookPath with a search path that need not be that of this process. It takes absolute folders only,

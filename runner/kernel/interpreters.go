@@ -202,16 +202,7 @@ func (r *Interpreters) write(kind, of string, data []byte) error {
 	if err := os.MkdirAll(r.folder, 0o700); err != nil {
 		return fmt.Errorf("remember interpreters: %w", err)
 	}
-	f, err := os.CreateTemp(r.folder, filepath.Base(path)+"-*.new")
-	if err != nil {
-		return fmt.Errorf("remember interpreters: %w", err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := keep(path, data, 0o600); err != nil {
 		return fmt.Errorf("remember interpreters: %w", err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package kernel
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +49,7 @@ func (p Probe) Answer(ctx context.Context) (string, error) {
 	}
 	answer, err := p.ask(ctx, cache)
 	if err == nil && memo != "" {
-		_ = keep(memo, answer) // only a cache: without it the interpreter is started again
+		_ = keep(memo, []byte(answer), 0o644) // only a cache: without it the interpreter is started again
 	}
 	return answer, err
 }
@@ -65,7 +64,7 @@ func (p Probe) Kept(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return memo, keep(memo, answer)
+	return memo, keep(memo, []byte(answer), 0o644)
 }
 
 // memo returns the folder for caches, and where the answer is kept; "": it is not.
@@ -78,21 +77,6 @@ func (p Probe) memo() (cache, memo string) {
 		return cache, ""
 	}
 	return cache, filepath.Join(cache, p.Memo+"-"+string(state.DigestOf([]byte(fileKey(p.Path) + p.Key))[:16]))
-}
-
-// keep writes a file as a whole: others may read it meanwhile.
-func keep(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "new-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }
 
 func (p Probe) ask(ctx context.Context, cache string) (string, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -131,10 +130,7 @@ func repeatable(t *state.Trace) string {
 func printedAlone(ctx context.Context, cfg *runner.Config, command []string) ([]state.Output, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = cfg.Workspace
-	environ := cfg.Languages.Environ(cfg.Environ)
-	for _, name := range slices.Sorted(maps.Keys(environ)) {
-		cmd.Env = append(cmd.Env, name+"="+environ[name])
-	}
+	cmd.Env = cfg.ProgramEnviron()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

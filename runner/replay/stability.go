@@ -158,7 +158,8 @@ func vary(s *Subject, found *Stability, outs []*runner.BlockOutcome) (map[state.
 			sets = append(sets, set)
 			follows = follows || t == nil || first == nil || !slices.Equal(first.Reads, t.Reads)
 		}
-		name, code := query.NodeName(outs[0].ID, j, outs[0].Statements(), outs[0].Nodes[j].Part), outs[0].Nodes[j].Code
+		n := outs[0].Nodes[j]
+		name, code := query.NodeName(outs[0].ID, j, state.Statements(outs[0].Nodes), n.Part), n.Code
 		for _, v := range variations(sets) {
 			v.Node, v.Follows = name, follows
 			found.Differs = append(found.Differs, v)

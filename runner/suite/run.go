@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,22 +72,19 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 		return false, fmt.Errorf("make a folder for what the tests print: %w", err)
 	}
 	defer os.RemoveAll(spool)
-	var environ []string
-	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
-		environ = append(environ, name+"="+s.environ[name])
-	}
 	p.ended = map[int]*report{}
 	options := map[string]any{
 		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths,
 		"args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0, "lines": p.o.Lines,
 	}
 	launch := kernel.TestLaunch{
-		Driver: s.cfg.Store.Dir(), Environ: environ, Folder: s.cfg.Workspace, Spool: spool, Options: options,
+		Driver: s.cfg.Store.Dir(), Environ: kernel.EnvironLines(s.environ), Folder: s.cfg.Workspace, Spool: spool,
+		Options: options,
 	}
 	if s.cfg.Bounds != nil {
 		launch.Sandbox = &sandbox.Spec{Folder: s.cfg.Workspace, Store: store, Spool: spool, Bounds: s.cfg.Bounds}
 	}
-	options["caches"] = kernel.CacheFolders(launch.Sandbox, environ)
+	options["caches"] = kernel.CacheFolders(launch.Sandbox, launch.Environ)
 	p.k, err = s.cfg.Language.StartTests(ctx, launch)
 	if err != nil {
 		return false, err

@@ -26,6 +26,12 @@ type e2bContext struct {
 	environ map[string]string
 }
 
+// newContext returns a context, in the session of its name.
+func newContext(name, language, folder string) *e2bContext {
+	return &e2bContext{ID: name, Language: language, Folder: folder, session: name, busy: make(chan struct{}, 1),
+		environ: map[string]string{}}
+}
+
 func (c *e2bContext) command(words ...string) *command {
 	made := &command{words: words, folder: c.Folder}
 	made.text("session", c.session)
@@ -46,8 +52,7 @@ type contexts struct {
 }
 
 func newContexts(folder string) *contexts {
-	first := &e2bContext{ID: mainContext, Language: "python", Folder: folder, session: mainContext,
-		busy: make(chan struct{}, 1), environ: map[string]string{}}
+	first := newContext(mainContext, "python", folder)
 	return &contexts{folder: folder, byID: map[string]*e2bContext{mainContext: first}}
 }
 
@@ -95,8 +100,7 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 		}
 	}
 	name := newSession()
-	made := &e2bContext{ID: name, Language: language, Folder: folder, session: name, busy: make(chan struct{}, 1),
-		environ: map[string]string{}}
+	made := newContext(name, language, folder)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.byID) >= mostContexts {

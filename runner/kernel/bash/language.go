@@ -140,13 +140,11 @@ func (k *bashKernel) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start kernel: %w", err)
 	}
-	environ := []string{"XSTATE_KERNEL_STDIN=" + cmp.Or(s.launch.Stdin, os.DevNull)}
-	for name, value := range s.launch.Environ {
-		environ = append(environ, name+"="+value)
-	}
 	c := kernel.Command{
-		Args:    append([]string{s.interpreter.Path, "--norc", "--noprofile", name}, s.launch.Arguments...),
-		Environ: environ, Folder: folder, Spool: s.launch.Spool, Recording: s.launch.Recording,
+		Args: append([]string{s.interpreter.Path, "--norc", "--noprofile", name}, s.launch.Arguments...),
+		Environ: append(kernel.EnvironLines(s.launch.Environ),
+			"XSTATE_KERNEL_STDIN="+cmp.Or(s.launch.Stdin, os.DevNull)),
+		Folder: folder, Spool: s.launch.Spool, Recording: s.launch.Recording,
 		Sandbox: s.launch.Sandbox, Options: struct{}{}, Unhooked: true,
 		Drive: func(p *kernel.Peer) {
 			defer pipe.Close()

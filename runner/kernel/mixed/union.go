@@ -36,11 +36,7 @@ func (u *union) need(ctx context.Context, s space) (kernel.Kernel, error) {
 		return nil, err
 	}
 	own := u.launch
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(own.Environ)) {
-		lines = append(lines, name+"="+own.Environ[name])
-	}
-	own.Environ = l.Environ(lines)
+	own.Environ = l.Environ(kernel.EnvironLines(own.Environ))
 	own.Dialects = slices.DeleteFunc(slices.Clone(own.Dialects), func(d depgraph.Dialect) bool {
 		of, err := spaceNamed(d)
 		return err != nil || of != s

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,15 +132,11 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	if err != nil {
 		return nil, err
 	}
-	var environ []string
-	for _, name := range slices.Sorted(maps.Keys(l.Environ)) {
-		environ = append(environ, name+"="+l.Environ[name])
-	}
 	// The descriptors 1 and 2 are to be the files that the engine reads. Node cannot put them in place, a shell can.
 	c := kernel.Command{
 		Args: []string{"/bin/sh", "-c", `exec "$0" "$@" <"$XSTATE_KERNEL_STDIN" >&5 2>&6`, i.Path,
 			"--experimental-vm-modules", "--zero-fill-buffers", filepath.Join(folder, driverRoot, "main.js")},
-		Environ: append(environ, "XSTATE_KERNEL_STDIN="+cmp.Or(l.Stdin, os.DevNull)),
+		Environ: append(kernel.EnvironLines(l.Environ), "XSTATE_KERNEL_STDIN="+cmp.Or(l.Stdin, os.DevNull)),
 		Folder:  l.Folder, Spool: l.Spool, Recording: l.Recording, Calls: true, OneCall: true,
 		Sandbox: i.sandboxed(l.Sandbox, folder),
 		Options: options{

@@ -46,7 +46,7 @@ type BaselineResult struct {
 // StartBaseline starts an interpreter. Close it.
 func StartBaseline(ctx context.Context, cfg BaselineConfig) (*Baseline, error) {
 	p, err := cfg.Python.start(ctx, "baseline", cfg.Scratch, kernel.Command{
-		Environ: environList(kernel.Environ(cfg.Environ)), Folder: cfg.Workspace, Spool: cfg.Scratch,
+		Environ: kernel.EnvironLines(kernel.Environ(cfg.Environ)), Folder: cfg.Workspace, Spool: cfg.Scratch,
 		Options: options{
 			File: cfg.File, Folder: cfg.Workspace, Spool: cfg.Scratch, Store: cfg.Scratch, Seed: cfg.Seed,
 			IPython: cfg.IPython,

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,14 +140,6 @@ func (i Interpreter) Missing(e *state.ExecError) string {
 // Environ returns the environment of a program.
 func (i Interpreter) Environ(lines []string) map[string]string { return kernel.Environ(lines) }
 
-func environList(environ map[string]string) []string {
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(environ)) {
-		lines = append(lines, name+"="+environ[name])
-	}
-	return lines
-}
-
 // options is the first frame that the driver expects.
 type options struct {
 	File      string        `json:"file,omitempty"`
@@ -173,7 +164,7 @@ type options struct {
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
-		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool, Calls: true, Recording: l.Recording,
+		Environ: kernel.EnvironLines(l.Environ), Folder: l.Folder, Spool: l.Spool, Calls: true, Recording: l.Recording,
 		Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Environ["PYTHONPATH"], l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
@@ -182,7 +173,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 			Engines: []int{os.Getpid()}, Recorded: l.Recording != nil,
-			Caches: kernel.CacheFolders(l.Sandbox, environList(l.Environ)),
+			Caches: kernel.CacheFolders(l.Sandbox, kernel.EnvironLines(l.Environ)),
 		},
 	}
 	p, err := i.start(ctx, "main", l.Driver, c)

@@ -11,5 +11,5 @@ type PeerConfig struct {
 // Peer makes one. scratch is where the driver is written when the user's cache cannot be.
 func Peer(scratch string, environ []string) (PeerConfig, error) {
 	folder, err := installDriver(scratch)
-	return PeerConfig{Kernel: folder, Environ: environList(kernel.Environ(environ))}, err
+	return PeerConfig{Kernel: folder, Environ: kernel.EnvironLines(kernel.Environ(environ))}, err
 }

@@ -18,8 +18,8 @@
 /** @typedef {{ code: number, type: 'exit', message: string }} Ending */
 /** @typedef {{ lexical: string[], document: string, kind: string }} Special a node that gives values, or takes them */
 /**
- * @typedef {(done: (reply: object) => void, fails: (e: unknown) => void) => void} Later what calls done with the reply to
- *   a request, or fails
+ * @typedef {(done: (reply: object) => void, fails: (e: unknown) => void) => void} Later what calls done with the reply
+ *   to a request, or fails
  */
 /**
  * @typedef {object} Started a node that runs

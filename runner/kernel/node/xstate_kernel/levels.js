@@ -6,7 +6,7 @@
 // holds itself. Where each object has the level that it had, a walk from the same root goes the same way, meets the
 // same objects in the same order, and writes the same bytes. So they are compared in that order, each with its level
 // then. What a walk looks at beside them is counted: the objects that have names (intrinsics.js), the parts of
-// workspace modules, and numbers that stand for open files. Where one of these has changed, a value is walked.
+// workspace modules, and numbers of open files. Where one of these has changed, a value is walked.
 
 const descriptors = require('./descriptors').open
 const { objects } = require('./identities')

@@ -1,6 +1,6 @@
 'use strict'
-// What a script leaves for its end: the statements of a script are executed in one turn of Node's loop, as Node does, and
-// callbacks run after the last one. What is left is in the interpreter alone, so that only a new one is without it.
+// What a script leaves for its end: the statements of a script are executed in one turn of Node's loop, as Node does,
+// and callbacks run after the last one. What is left is in the interpreter alone, so that only a new one is without it.
 
 const { AsyncResource } = require('async_hooks')
 const { promiseHooks } = require('v8')
@@ -84,8 +84,8 @@ class Turn {
   active() { return this.waits().filter((k) => k !== 'Immediate') }
 }
 
-// nextResource returns the number that Node gives the next thing that calls back: it counts all but promises. A hook for
-// them would show in what a promise looks like.
+// nextResource returns the number that Node gives the next thing that calls back: it counts all but promises. A hook
+// for them would show in what a promise looks like.
 function nextResource() {
   return new AsyncResource('xstate', { requireManualDestroy: true }).asyncId()
 }

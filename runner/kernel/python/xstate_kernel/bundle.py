@@ -104,7 +104,8 @@ def _read(path):
     try:
         with _io.open(path, "rb") as file:
             bytecode, standard, found = marshal.loads(file.read())
-        here = _standard() == standard
-        return {n: m for n, m in found.items() if bytecode == _bytecode() and (m[1] is None or here)}
+        if bytecode != _bytecode():
+            return {}
+        return found if standard == _standard() else {n: m for n, m in found.items() if m[1] is None}
     except Exception:
         return {}

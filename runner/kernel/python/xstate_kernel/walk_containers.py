@@ -188,7 +188,7 @@ class Containers(Unordered):
         """Writes a level as graph does, and returns the next one. None: graph has to write it."""
 
         def codes_of(found):
-            """Returns what stands for the types, or None: graph has to look at the objects."""
+            """Returns the codes of the types, or None: graph has to look at the objects."""
             if len(found) + len(self.codes) > _BYTES - _FIRST or any(k.__module__ == "datetime" for k in found):
                 return None
             codes = [0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in found]
