@@ -3,8 +3,6 @@ package xstate_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -153,12 +152,7 @@ func TestUndoConflict(t *testing.T) {
 // TestUndoThereAndBack: whatever edits are taken back, taking that back restores the program, blocks in order and to
 // the byte; and an undo that is refused changes nothing.
 func TestUndoThereAndBack(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := sampling.Seed(t)
 	a := xstatetest.NewAgents(t, seed, "ann", "bob")
 	ctx, s := t.Context(), a.Session
 	undone, refused := 0, 0

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -19,12 +19,7 @@ import (
 // what a run prints and leaves in the files it writes is what a fresh interpreter would, and going back executes
 // nothing.
 func TestBackAndForth(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := sampling.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	dir := t.TempDir()
 	xstatetest.WriteFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})

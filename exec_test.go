@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
@@ -19,12 +19,7 @@ import (
 // executes cell after cell, also after cells that failed half way. And at the end the program, run from the top, gives
 // the same. The cells are unlike each other, so that none is taken for a correction of another.
 func TestExecAsNotebook(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := sampling.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 3))
 	cells := notebookCells(r, 60)
 	want := notebook(t, cells)

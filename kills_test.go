@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -114,9 +115,7 @@ func TestKills(t *testing.T) {
 	o.Workspace = t.TempDir()
 	base := map[string][]byte{"data.txt": []byte("base\n")}
 	xstatetest.WriteFiles(t, o.Workspace, base)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	others := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
 	other, err := others.Session(t.Context(), "other", o)
 	if err != nil {

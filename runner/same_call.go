@@ -252,15 +252,22 @@ func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 	if err != nil {
 		return err
 	}
-	if rec == nil {
-		if rec, err = s.recognized(ctx, c); err != nil {
+	var open []*state.Call
+	if rec == nil || rec.Unmade() {
+		if open, err = s.unmatched(ctx, c); err != nil {
 			return err
 		}
+	}
+	if rec == nil {
+		rec = s.recognized(c, open)
 	}
 	for rec != nil && rec.Same != 0 {
 		if rec, err = s.journal.Call(ctx, rec.Same); err != nil {
 			return err
 		}
+	}
+	if rec == nil || rec.Unmade() {
+		s.doubt(c, rec, open)
 	}
 	if rec != nil {
 		if err := s.journal.Become(c, rec); err != nil {
@@ -279,47 +286,50 @@ func (s *sameCalls) over(c *journal.Call) {
 	}
 }
 
-// recognized returns the call of an earlier execution that c is, though its arguments differ. Otherwise it notes in c
-// which ones c may repeat.
-func (s *sameCalls) recognized(ctx context.Context, c *journal.Call) (*state.Call, error) {
-	c.Varies = s.varies || c.Unseen && s.varied() || s.inputs()
-	if may, err := s.journal.Elsewhere(ctx, c); err != nil || !may && s.last == nil {
-		return nil, err
-	}
-	open, err := s.unmatched(ctx, c)
-	if err != nil {
-		return nil, err
-	}
+// recognized returns the call of an earlier execution, among the open ones, that c is, though its arguments differ.
+func (s *sameCalls) recognized(c *journal.Call, open []*state.Call) *state.Call {
 	for _, p := range open { // the tool declared other arguments as its identity
 		if p.Key != c.Key && s.journal.EqualArguments(p, c) {
-			return p, nil
+			return p
 		}
 	}
+	if len(c.Def.Identity) > 0 || s.before == nil || s.before.Code != s.code || s.before.Ended && s.keep {
+		return nil
+	}
+	for _, p := range slices.Backward(open) {
+		if p.Caller.Block == s.node.Block && p.Caller.Node == s.node.Node && p.Code == s.code &&
+			c.Nth > 0 && p.Nth == c.Nth && (c.Varies || c.Kind != journal.KindAsk) && s.stays(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+// doubt notes in a call that was not made yet which of the open ones it may repeat. rec is its record; nil: it has
+// none. One that waits for an approval has a record, and so does not tell that the same code made no other call
+// meanwhile, from another place.
+func (s *sameCalls) doubt(c *journal.Call, rec *state.Call, open []*state.Call) {
 	if len(c.Def.Identity) > 0 {
-		return nil, nil
-	}
-	if s.before != nil && s.before.Code == s.code && (!s.before.Ended || !s.keep) {
-		for _, p := range slices.Backward(open) {
-			if p.Caller.Block == s.node.Block && p.Caller.Node == s.node.Node && p.Code == s.code &&
-				c.Nth > 0 && p.Nth == c.Nth && (c.Varies || c.Kind != journal.KindAsk) && s.stays(p) {
-				return p, nil
-			}
-		}
+		return
 	}
 	c.Varies = c.Varies || slices.ContainsFunc(open, func(p *state.Call) bool {
 		return s.last != nil && p.Code == s.code && journal.MayHaveHappened(p) && s.repeats(p, !s.last.Ended)
 	})
 	for _, p := range open {
-		if (c.Varies || p.Varied) && journal.MayHaveHappened(p) {
+		if (c.Varies || p.Varied) && journal.MayHaveHappened(p) && (rec == nil || rec.ID != p.ID) {
 			c.Doubt = append(c.Doubt, p.ID)
 		}
 	}
-	return nil, nil
 }
 
 // unmatched returns calls of the tool that earlier executions made, and that neither this one nor another node makes.
-// Those of blocks that the program does not have any more count, too: their code may be in this one.
+// Those of blocks that the program does not have any more count, too: their code may be in this one. There are none
+// where no call of the tool varied. It notes whether c does.
 func (s *sameCalls) unmatched(ctx context.Context, c *journal.Call) (open []*state.Call, err error) {
+	c.Varies = s.varies || c.Unseen && s.varied() || s.inputs()
+	if may, err := s.journal.Elsewhere(ctx, c); err != nil || !may && s.last == nil {
+		return nil, err
+	}
 	if !s.asked {
 		others := s.others()
 		s.prior, err = s.journal.CallsWithEffects(ctx, func(p *state.Call) bool { return !others(p) })

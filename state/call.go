@@ -74,8 +74,10 @@ type Call struct {
 	Varied bool `cbor:"varied,omitempty"`
 	// Identified: the key has those arguments alone that the tool declared as its identity.
 	Identified bool `cbor:"identified,omitempty"`
-	// Same is the call that this one is, as somebody said; 0: none.
-	Same CallID `cbor:"same,omitempty"`
+	// Same is the call that this one is, as somebody said; 0: none. Apart are calls that somebody was asked about, and
+	// that it is not.
+	Same  CallID   `cbor:"same,omitempty"`
+	Apart []CallID `cbor:"apart,omitempty"`
 	// Again is what a step did beside returning a result, so that it runs in each run; "": it is served.
 	Again string `cbor:"again,omitempty"`
 	Undo  *Undo  `cbor:"undo,omitempty"`
@@ -264,6 +266,11 @@ func (c *Call) Undecide() {
 		c.State = CallLost
 	}
 	c.Approval, c.Same = nil, 0
+}
+
+// Unmade reports whether a call surely did not happen so far, and may happen yet.
+func (c *Call) Unmade() bool {
+	return !c.State.Ended() && c.State != CallSent && c.Same == 0 && !c.Uncertain()
 }
 
 // Uncertain reports whether a call waits because it may have happened, or was to happen once more.

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.etcd.io/bbolt"
+
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
 // aCall returns a new call with these arguments, number 0 of its key.
@@ -171,9 +173,7 @@ func TestDamagedJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	for range 60 {
 		text := bytes.Clone(sound)
 		text[random.IntN(len(text))] ^= byte(1 + random.IntN(255))
@@ -227,9 +227,7 @@ func TestKillWhileCalling(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkClose(t, s)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	for range 10 {
 		acknowledged := killed(t, "call", dir, 1+random.IntN(20), time.Duration(random.IntN(3000))*time.Microsecond)
 		s, err := Open(ctx, dir, Options{})
@@ -255,9 +253,7 @@ func TestKillWhileCalling(t *testing.T) {
 
 // TestCallsModel does random operations on a journal and on plain maps, reopening now and then.
 func TestCallsModel(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	dir := storeDir(t)
 	s, err := Open(ctx, dir, Options{})
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/bbolt"
+
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
 // sample is a store with something of everything, and what it should say.
@@ -157,9 +158,7 @@ func TestHistoryBitFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	atOpen, later, none := 0, 0, 0
 	for range 200 {
 		bad := bytes.Clone(good)
@@ -265,8 +264,7 @@ func TestHistoryCutShort(t *testing.T) {
 // TestResultsDamage damages results.db and blobs: misses with reasons, a usable store, and history as it was.
 func TestResultsDamage(t *testing.T) {
 	p := newSample(t, 30)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := sampling.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	good, err := os.ReadFile(filepath.Join(p.dir, resultsFile))
 	if err != nil {

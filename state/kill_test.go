@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
 // The test binary is its own child: with this in its environment it is not a test but a program that commits.
@@ -93,9 +95,7 @@ func TestKill(t *testing.T) {
 	}
 	create(t, s, "s")
 	checkClose(t, s)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	kills := 20
 	if text := os.Getenv("XSTATE_KILLS"); text != "" {
 		if kills, err = strconv.Atoi(text); err != nil {

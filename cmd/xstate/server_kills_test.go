@@ -17,6 +17,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 )
 
 // TestServerKills kills the server, interpreters and clients at random moments while several clients use several
@@ -32,9 +33,7 @@ func TestServerKills(t *testing.T) {
 		}
 		kills = n
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	a := newAgents(t)
 	var number atomic.Int64
 	next := func() int { return int(number.Add(1)) }

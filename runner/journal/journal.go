@@ -327,7 +327,10 @@ func (j *Journal) proceed(ctx context.Context, c *Call, rec *state.Call) (Result
 		return j.wait(ctx, rec, *c.Question)
 	}
 	c.Approved = rec.Approval.Decided() && rec.Approval.Choice == ChoiceYes
-	if len(c.Doubt) > 0 && !rec.Approval.Decided() { // any decision but no, see above
+	c.Doubt = slices.DeleteFunc(c.Doubt, func(id state.CallID) bool { return slices.Contains(rec.Apart, id) })
+	if len(c.Doubt) > 0 {
+		rec.Undecide()
+		rec.Apart = append(rec.Apart, c.Doubt...) // unless the answer is one of them
 		return j.wait(ctx, rec, c.doubted())
 	}
 	if j.o.Gate != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -276,12 +277,7 @@ func TestBisectRecorded(t *testing.T) {
 // TestBisectAside: searches in a program that changes its inputs, in place and in files, at any time, leave the folder
 // as it was, and the next run equals that of a fresh interpreter.
 func TestBisectAside(t *testing.T) {
-	seed := rand.Uint64()
-	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed := sampling.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 6))
 	l := &long{t: t, dir: t.TempDir()}
 	xstatetest.WriteFiles(t, l.dir, map[string][]byte{"data.csv": []byte("1\n2\n")})

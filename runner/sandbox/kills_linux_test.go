@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
+	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 )
 
@@ -69,9 +70,7 @@ func TestKills(t *testing.T) {
 		}
 		kills = n
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(sampling.Seed(t), 0))
 	done := map[string]int{}
 	for i := range kills {
 		level := []Level{LevelCalls, LevelTrace, LevelHooks}[i%3]

@@ -45,14 +45,16 @@ child.stdin.write(b"line\n"); child.stdin.flush()
 print(child.stdout.read(), child.wait())`,
 		"alarm": `
 import os, signal, time
-times = []
-signal.signal(signal.SIGALRM, lambda *_: times.append(os.path.exists("/etc/passwd")))
+found = alarms = 0
+def alarm(*_):
+    global alarms
+    alarms += os.path.exists("/etc/passwd") # a call may end with EINTR: docs/limits.md
+signal.signal(signal.SIGALRM, alarm)
 signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-n = 0
-while len(times) < 50 or n < 2000:
-    n += os.path.exists("/etc/hostname") or os.path.exists("/etc")
+while alarms < 50 or found < 2000:
+    found += os.path.exists("/etc/hostname") or os.path.exists("/etc")
 signal.setitimer(signal.ITIMER_REAL, 0)
-print(n >= 2000, all(times))`,
+print(alarms >= 50, found >= 2000)`,
 		"threads": `
 import os, subprocess, threading
 def work(): found.append(subprocess.run(["true"]).returncode + os.path.exists("/etc"))
