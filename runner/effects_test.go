@@ -468,7 +468,10 @@ func effectSequence(t *testing.T, seed uint64) (lines int) {
 // XSTATE_TEST_ALL=1 10,000 sequences.
 func TestEffects(t *testing.T) {
 	seeds := []uint64{ // that were wrong once
-		1795897902213012265, // a call that waited, moved and was made, was made once more where it had waited
+		// a call that waited, moved and was made, was made once more where it had waited
+		1795897902213012265,
+		// a call whose answer was lost waited for another decision, as if it had not been made
+		1795898538982612795, 1795898538982606186, 1795898538982604613,
 	}
 	n, first := 300, sampling.Seed(t)
 	switch {

@@ -253,7 +253,7 @@ func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 		return err
 	}
 	var open []*state.Call
-	if rec == nil || rec.Unmade() {
+	if rec == nil || journal.Unmade(rec) {
 		if open, err = s.unmatched(ctx, c); err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 			return err
 		}
 	}
-	if rec == nil || rec.Unmade() {
+	if rec == nil || journal.Unmade(rec) {
 		s.doubt(c, rec, open)
 	}
 	if rec != nil {

@@ -268,11 +268,6 @@ func (c *Call) Undecide() {
 	c.Approval, c.Same = nil, 0
 }
 
-// Unmade reports whether a call surely did not happen so far, and may happen yet.
-func (c *Call) Unmade() bool {
-	return !c.State.Ended() && c.State != CallSent && c.Same == 0 && !c.Uncertain()
-}
-
 // Uncertain reports whether a call waits because it may have happened, or was to happen once more.
 func (c *Call) Uncertain() bool {
 	return c.State == CallWaiting && c.Approval != nil && slices.Contains(c.Approval.Choices, ChoiceHappened)

@@ -42,3 +42,6 @@ func MayHaveHappened(c *state.Call) bool {
 	}
 	return false
 }
+
+// Unmade reports whether a call surely had no effect so far, and may have it yet.
+func Unmade(c *state.Call) bool { return !c.State.Ended() && c.Same == 0 && !MayHaveHappened(c) }

@@ -300,6 +300,28 @@ begin(5); os.kill(os.getpid(), 9)
 	}
 }
 
+// A look of the driver that counts for nothing gets the answer of the system, and is in no report. Under bounds it is
+// asked about like any other.
+func TestUnasked(t *testing.T) {
+	program := fmt.Sprintf(`
+begin(1)
+for path in "a", "none":
+    try: print(os.stat(os.getcwd() + "/" + path, dir_fd=%d).st_size)
+    except OSError as e: print(e.errno)
+try: os.stat("a", dir_fd=%[1]d)
+except OSError as e: print(e.errno)
+end(1)
+`, sandbox.Unasked)
+	b := start(t, folderOf(t, files), program)
+	_ = b.Wait()
+	check(t, "answers", b.out.String(), "1\n2\n9\n")
+	check(t, "uses", b.uses(b.take(1).Main), uses{})
+	b = bounded(t, sandbox.Bounds{}, program)
+	_ = b.Wait()
+	check(t, "answers under bounds", b.out.String(), "1\n2\n9\n")
+	check(t, "uses under bounds", b.uses(b.take(1).Main), uses{"a": "look", "none": "look absent"})
+}
+
 // A node under way when the interpreter dies has its report, with the images.
 func TestDiesInside(t *testing.T) {
 	b := start(t, folderOf(t, files), `begin(1); open("a", "w"); os._exit(3)`)

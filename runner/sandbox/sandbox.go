@@ -66,6 +66,10 @@ type Report struct {
 	Denied []Denial
 }
 
+// Unasked is the number of no folder. With it, a driver asks the system about an absolute path without asking the
+// supervisor, where the answer would count for nothing: so a question costs a twentieth. See doc.go.
+const Unasked = 0x58535441
+
 // Use is what a process did with a path. Reads are uses before this node's own first write.
 type Use uint16
 

@@ -4,12 +4,13 @@ version."""
 import functools
 import importlib._bootstrap_external as external
 import os
+import stat
 import sys
 import types
 
 from xstate_kernel import original as __builtins__
 
-from . import blake2b
+from . import blake2b, sandbox
 
 _SITE_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _LIBRARIES = (
@@ -46,16 +47,16 @@ def unobserved(function):
     return wrapper
 
 
-@unobserved
 def is_library_path(path):
     """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
-    folder = os.path.dirname(path)
-    if folder in _library_folders and not os.path.islink(path):
+    if path in _library_files:
         return True
-    real = os.path.realpath(path)
-    found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
-    if found and os.path.isabs(folder) and not os.path.islink(path):
-        _library_folders.add(folder)  # resolving every link in a path takes longer than loading a small module
+    if path.startswith("<") and path.endswith(">"):
+        return False  # the name of code without a file
+    folder = os.path.dirname(path)
+    found = is_library_folder(folder) and not _is_link(path) or _is_library(path)
+    if found and os.path.isabs(folder):
+        _library_files.add(path)
     return found
 
 
@@ -64,8 +65,47 @@ def is_library_folder(folder):
     no other path than the folder: what the process looks up may count."""
     if folder in _library_folders:
         return True
-    real = os.path.join(os.path.realpath(folder), "")
+    above, name = os.path.split(folder)
+    # To resolve every link in a path takes longer than to load a small module.
+    known = above in _library_folders and name not in ("", os.curdir, os.pardir) and not _is_link(folder)
+    found = known or _is_library(folder)
+    if found and os.path.isabs(folder):
+        _library_folders.add(folder)
+        while not known and above not in _above:
+            _above.add(above)
+            above = os.path.dirname(above)
+    return found
+
+
+def counts_for_nothing(path):
+    """Reports whether it is known that it counts for nothing if this process looks at a path: it is a library's, or a
+    folder above one. The looks of a forked child count as those of other programs."""
+    return (path.rpartition("/")[0] in _library_folders or path in _library_folders or path in _above) and (
+        _getpid() == _process
+    )
+
+
+def look_quietly():
+    """Makes importlib look at the files of libraries without a question to the supervisor of the sandbox."""
+    look = external._path_stat
+
+    def path_stat(path):
+        return _stat(path) if counts_for_nothing(path) else look(path)
+
+    external._path_stat = path_stat
+
+
+@unobserved
+def _is_library(path):
+    real = os.path.join(os.path.realpath(path), "")
     return real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
+
+
+def _is_link(path):
+    try:
+        return stat.S_ISLNK((_lstat if os.path.isabs(path) else os.lstat)(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def folders_above(workspace):
@@ -78,7 +118,11 @@ def folders_above(workspace):
 
 
 looking = False  # see unobserved
-_library_folders = set()
+# Absolute paths of which this is known. The answer does not change, as that of kind_of does not.
+_library_folders, _library_files = set(), set()
+_above = set()  # folders above library folders
+_stat, _lstat = sandbox.unasked(os.stat), sandbox.unasked(os.lstat)
+_getpid, _process = os.getpid, os.getpid()
 
 
 def importing():

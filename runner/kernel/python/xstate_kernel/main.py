@@ -440,6 +440,7 @@ def start():
     kernel = Kernel(channel, options, outputs)
     gc.freeze()  # see hidden.Collector
     sandbox.watch_imports()
+    code_owner.look_quietly()
     sandbox.mark("begin", 0)  # what came before is of no node, such as the processes of a launcher
     sandbox.mark("end", 0)
     channel.send({"ev": "hello"})

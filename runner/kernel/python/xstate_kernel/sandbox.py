@@ -5,6 +5,7 @@ is no such folder, so the call changes nothing where nobody listens.
 """
 
 import _frozen_importlib
+import functools
 import os
 import sys
 from _thread import get_ident
@@ -12,6 +13,13 @@ from _thread import get_ident
 from xstate_kernel import original as __builtins__
 
 _access = os.access  # as it is before the hooks wrap it
+_UNASKED = 0x58535441  # sandbox.Unasked
+
+
+def unasked(look):
+    """Returns os.stat or os.lstat for absolute paths, which does not ask the supervisor. Use it where the answer of the
+    supervisor would count for nothing: a question takes longer than the look."""
+    return functools.partial(look, dir_fd=_UNASKED) if sys.platform == "linux" else look
 
 
 def mark(what, name):
