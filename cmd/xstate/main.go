@@ -7,21 +7,19 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	_ "github.com/xstate-engine/xstate/cmd/xstate/early"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
 	"github.com/xstate-engine/xstate/state"
 )
 
 func main() {
-	debug.SetGCPercent(400) // most commands are done before a collection pays
-	debug.SetMemoryLimit(1 << 30)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -34,9 +34,9 @@
 //   - "image": what was at a path could not be saved.
 //
 // Three things are not seen, and not said. A stat of a path with no other flag than AT_EMPTY_PATH on an open folder
-// passes the filter, because the same call without a path is the most frequent one. So does, in a box without bounds, a
-// stat of an absolute path that names Unasked as its folder, which the system ignores: a driver looks so at the files of
-// libraries. And a message of sendmsg to an address.
+// passes the filter, because the same call without a path is the most frequent one. So does, in a box without bounds,
+// a stat of an absolute path that names Unasked as its folder, which the system ignores: a driver looks so at the files
+// of libraries. And a message of sendmsg to an address.
 //
 // # Marks
 //
