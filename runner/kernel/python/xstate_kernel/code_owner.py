@@ -54,7 +54,11 @@ def is_library_path(path):
     if path.startswith("<") and path.endswith(">"):
         return False  # the name of code without a file
     folder = os.path.dirname(path)
-    found = is_library_folder(folder) and not _is_link(path) or _is_library(path)
+    found = _known(folder) and not _is_link(path)
+    if not found:
+        found = _is_library(path)
+        if found and not _is_link(path):
+            _keep(folder)
     if found and os.path.isabs(folder):
         _library_files.add(path)
     return found
@@ -63,18 +67,30 @@ def is_library_path(path):
 def is_library_folder(folder):
     """Reports whether the files in a folder belong to the interpreter, an installed package or this kernel. It looks up
     no other path than the folder: what the process looks up may count."""
+    found = _known(folder) or _is_library(folder)
+    if found:
+        _keep(folder)
+    return found
+
+
+def _known(folder):
+    """Reports whether a folder is known as a library's, or one in such a folder: to resolve every link in a path takes
+    longer than to load a small module."""
     if folder in _library_folders:
         return True
     above, name = os.path.split(folder)
-    # To resolve every link in a path takes longer than to load a small module.
-    known = above in _library_folders and name not in ("", os.curdir, os.pardir) and not _is_link(folder)
-    found = known or _is_library(folder)
-    if found and os.path.isabs(folder):
+    found = above in _library_folders and name not in ("", os.curdir, os.pardir) and not _is_link(folder)
+    if found:
         _library_folders.add(folder)
-        while not known and above not in _above:
-            _above.add(above)
-            above = os.path.dirname(above)
     return found
+
+
+def _keep(folder):
+    if os.path.isabs(folder) and folder not in _library_folders:
+        _library_folders.add(folder)
+        while folder not in _above:
+            folder = os.path.dirname(folder)
+            _above.add(folder)
 
 
 def counts_for_nothing(path):
