@@ -199,6 +199,7 @@ type Dynamic struct {
 type SyntaxError struct {
 	Line, Column int // 1-based; Column in runes
 	Msg          string
+	Code         []byte // the text that the language itself can be asked about, line for line as the block; nil if none
 }
 
 func (e *SyntaxError) Error() string {

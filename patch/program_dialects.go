@@ -20,6 +20,9 @@ func (p neighbours) dialect(said, text string) string {
 	if p.file != nil && p.file.Kind == KindNotebook && said == "" {
 		said = p.file.main
 	}
+	if said == "" && isIPython(text) && !p.meant(text) {
+		said = Python
+	}
 	if said == "" && (len(own) == 0 || own[0] == Python && (len(own) == 1 || pythonSyntax.parses([]byte(text)))) {
 		said = Python
 	}
@@ -53,8 +56,7 @@ func (p *Program) dialectOf(said, text string, blocks []Block) string {
 	case said != "" && family(said) != family(own):
 		return said // the file cannot hold it, and its writer says so
 	case own == Python:
-		if t := newText([]byte(text), pythonSyntax); exported(t.code) ||
-			!pythonSyntax.parses(t.code) && hasMagic(t, 0, t.lines()-1) {
+		if isIPython(text) {
 			return IPython
 		}
 	case p.ext == ".js" && (isModule([]byte(text)) ||
@@ -66,9 +68,7 @@ func (p *Program) dialectOf(said, text string, blocks []Block) string {
 
 // pythonDialect returns the dialect of a block of Python.
 func (p neighbours) pythonDialect(text string) string {
-	t := newText([]byte(text), pythonSyntax)
-	if p.file != nil && p.file.Kind == KindNotebook || exported(t.code) ||
-		!pythonSyntax.parses(t.code) && hasMagic(t, 0, t.lines()-1) {
+	if p.file != nil && p.file.Kind == KindNotebook || isIPython(text) {
 		return IPython
 	}
 	return Python

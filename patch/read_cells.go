@@ -263,29 +263,8 @@ func within(list []stmt, from, to int) []stmt {
 func describe(r *region, t *text) []stmt {
 	code := t.code[t.begin(r.first):t.finish(r.last)]
 	list, broken := t.stmts(code)
-	if t.python && broken && hasMagic(t, r.first, r.last) {
+	if t.python && broken && (hasMagic(t, r.first, r.last) || escaped(code)) {
 		r.block.Dialect = IPython
 	}
 	return list
-}
-
-// shellCall is how nbconvert writes magics and shell commands into a script. A script that only asks whether there is a
-// get_ipython is not one: there is none under Python.
-var shellCall = regexp.MustCompile(
-	`(?m)^(?:[\w.]+ *= *)?get_ipython\(\)\.(?:run_line_magic|run_cell_magic|magic|system|getoutput)\(`)
-
-// exported reports whether code calls the shell of IPython as an exported notebook does.
-func exported(code []byte) bool {
-	return bytes.Contains(code, []byte("get_ipython")) && shellCall.Match(code)
-}
-
-func hasMagic(t *text, first, last int) bool {
-	s := scanner{code: t.code, at: t.begin(first)}
-	for i := first; i <= last; i++ {
-		s.to(t.begin(i))
-		if s.quote == "" && bytes.IndexAny(t.line(i), "%!") == 0 {
-			return true
-		}
-	}
-	return false
 }

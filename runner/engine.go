@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -396,8 +397,8 @@ func (e *Engine) verdictKey(u *unit) string {
 		u.Version)))
 }
 
-// refused returns the error of a block that parses and that the language is known not to accept, such as one with a
-// "return" outside a function.
+// refused returns the error of a block that the language is known not to accept, in its words: one that does not parse,
+// or one that does and has a "return" outside a function.
 func (e *Engine) refused(u *unit) *state.ExecError {
 	data, ok := e.cfg.Store.Memo("compile", e.verdictKey(u))
 	if !ok {
@@ -408,19 +409,37 @@ func (e *Engine) refused(u *unit) *state.ExecError {
 	if json.Unmarshal(data, &v) != nil || v.Valid {
 		return nil
 	}
-	v.Column = 0 // of the block without its magics, which is not the text that people see
+	if u.unparsed == nil || lineOf(string(u.unparsed), v.Line) != lineOf(u.Source, v.Line) {
+		v.Column = 0 // of the block without its magics, which is not the text that people see
+	}
 	return u.language.Refusal(u.ID, u.Source, v)
 }
 
-// compile asks the language for its verdict on every block whose verdict is not known. It reports whether all may run.
+// lineOf returns a line of a text, from 1, without blanks around it.
+func lineOf(text string, line int) string {
+	for l := range strings.Lines(text) {
+		if line--; line == 0 {
+			return strings.TrimSpace(l)
+		}
+	}
+	return ""
+}
+
+// compile asks the language for its verdict on every block whose verdict is not known. It reports whether all are as the
+// analysis found them: a block that is refused from now on does not run, and one that does not parse has other words.
 func (e *Engine) compile(ctx context.Context, units []*unit) (bool, error) {
 	var asked []*unit
 	var blocks []kernel.Source
 	for _, u := range units {
-		if u.facts != nil && !u.compileChecked { // analyse has seen a refusal
-			asked = append(asked, u)
-			blocks = append(blocks, kernel.Source{Filename: u.filename(), Dialect: u.Dialect,
-				Text: u.facts.Code, Future: u.facts.Features})
+		if u.compileChecked { // analyse has seen a refusal
+			continue
+		}
+		source := kernel.Source{Filename: u.filename(), Dialect: u.Dialect, Text: u.unparsed}
+		if u.facts != nil {
+			source.Text, source.Future = u.facts.Code, u.facts.Features
+		}
+		if source.Text != nil {
+			asked, blocks = append(asked, u), append(blocks, source)
 		}
 	}
 	if len(asked) == 0 {

@@ -22,6 +22,7 @@ type unit struct {
 	state.ProgramBlock
 	facts          *depgraph.Facts
 	err            *state.ExecError // it does not parse
+	unparsed       []byte           // its text for the language, which may word why; nil if it is not to be asked
 	language       kernel.Language
 	compileChecked bool            // the language's verdict is known
 	parts          []depgraph.Node // its nodes in the program; nil: those of its facts
@@ -185,7 +186,14 @@ func (u *unit) read(
 	}
 	facts, err := factsOf(u.language, u.ProgramBlock, cache)
 	if err != nil {
+		var bad *depgraph.SyntaxError
+		if errors.As(err, &bad) {
+			u.unparsed = bad.Code
+		}
 		u.err = syntaxError(u.language, u.ProgramBlock, err)
+		if worded := refused(u); u.unparsed != nil && worded != nil {
+			u.err = worded
+		}
 		return
 	}
 	u.facts = facts

@@ -183,6 +183,9 @@ func (e *Engine) noteVersions() {
 // pass walks all nodes once.
 func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 	w.start(blocks)
+	if err := w.worded(ctx); err != nil {
+		return err
+	}
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -1,13 +1,28 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
+
+// worded starts the interpreter of a program with blocks that do not parse, so that it says why in its own words. Where
+// it does not start, the words are those of the analysis.
+func (w *walk) worded(ctx context.Context) error {
+	unknown := func(u *unit) bool { return u.unparsed != nil && !u.compileChecked }
+	if w.readOnly || !slices.ContainsFunc(w.units, unknown) || w.e.need(ctx, w) != nil {
+		return ctx.Err()
+	}
+	if ok, err := w.compiled(ctx); err != nil || !ok {
+		return cmp.Or(err, errRestart)
+	}
+	return nil
+}
 
 // compiled asks the language for its verdict on all blocks, once a pass.
 func (w *walk) compiled(ctx context.Context) (bool, error) {

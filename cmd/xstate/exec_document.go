@@ -135,6 +135,22 @@ func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 		}
 	}
 	x.d.Denied = append(x.d.Denied, b.Denied...)
+	var text strings.Builder
+	text.WriteString(x.outputs(b))
+	if b.Err == nil && len(b.Denied) > 0 {
+		text.WriteString(x.told("[xstate: " + x.deniedHint(b.Denied) + "]\n"))
+	}
+	switch {
+	case b.Err != nil && b.Ending == nil: // a program that ends prints why by itself
+		text.WriteString(x.told(x.places.errorText(b.Err)))
+	case b.Err == nil && x.d.Error != nil:
+		text.WriteString(x.told(x.d.Error.Message + "\nhint: " + x.d.Error.Hint + "\n"))
+	}
+	return text.String()
+}
+
+// outputs returns what a block put out, as a text. Its pictures are files of the document.
+func (x *execution) outputs(b *runner.BlockOutcome) string {
 	x.d.Files = append(x.d.Files, x.figures(b.ID, b.Outputs)...)
 	var text strings.Builder
 	for _, o := range b.Outputs {
@@ -145,15 +161,6 @@ func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 	}
 	endLine(&text)
 	text.WriteString(notes(b.Outputs))
-	if b.Err == nil && len(b.Denied) > 0 {
-		text.WriteString(x.told("[xstate: " + x.deniedHint(b.Denied) + "]\n"))
-	}
-	switch {
-	case b.Err != nil && b.Ending == nil: // a program that ends prints why by itself
-		text.WriteString(x.told(x.places.errorText(b.Err)))
-	case b.Err == nil && x.d.Error != nil:
-		text.WriteString(x.told(x.d.Error.Message + "\nhint: " + x.d.Error.Hint + "\n"))
-	}
 	return text.String()
 }
 
@@ -258,9 +265,14 @@ func (x *execution) decision(done *xstate.ExecResult) {
 	}
 }
 
-// other takes a block into the document that the code is not.
+// other takes a block into the document that the code is not. A picture that it draws again is one of the call: it shows
+// what the code changed.
 func (x *execution) other(b *runner.BlockOutcome, budget int) {
-	text, clipped := clip(x.places.outputs(b.Outputs, b.Err), budget, leftOut(x.command(b.ID)))
+	whole := x.outputs(b)
+	if b.Err != nil {
+		whole += x.places.errorText(b.Err)
+	}
+	text, clipped := clip(whole, budget, leftOut(x.command(b.ID)))
 	x.d.Clipped = x.d.Clipped || clipped
 	x.d.Others = append(x.d.Others, api.ExecBlock{Block: b.ID, Status: state.StatusWith(b.Status, b.Err),
 		Reason: b.Reason, Text: text, Error: x.clipError(x.places.explain(b.Err)), Seconds: micro(b.Seconds)})

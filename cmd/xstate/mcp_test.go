@@ -246,8 +246,11 @@ func TestMCPOutput(t *testing.T) {
 	}
 	h.call("exec", `{"code":"# %% picture\nimport base64\nclass Picture:\n  def _repr_png_(self): return `+
 		`base64.b64decode('`+tinyPicture+`')\nPicture()"}`)
+	h.call("exec", `{"code":"# %% size\nn = 1"}`)
+	h.call("exec", `{"code":"# %% sized\nn + 0\nPicture()"}`)
 	for _, x := range []struct{ tool, arguments string }{
 		{"exec", `{"code":"# %% again\nPicture()"}`},
+		{"exec", `{"code":"# %% size\nn = 2"}`}, // draws sized again
 		{"show", `{"block":"picture"}`},
 		{"run", `{"fresh":true}`},
 	} {

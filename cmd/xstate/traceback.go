@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
@@ -83,6 +85,22 @@ func (p *places) frames(lines []string) []state.Frame {
 	return found
 }
 
+// inMessage is how CPython cites another line in the message of an error of syntax.
+var inMessage = regexp.MustCompile(`\b(on|at) line (\d+)`)
+
+// moved returns the message of an error of syntax with lines of the file in the place of those of the block.
+func (p *places) moved(e *state.ExecError, message string) string {
+	f := state.Frame{Line: 1}
+	if p.place(&f, e.Block); f.Line <= 1 || !strings.HasSuffix(message, e.Message) || len(e.Traceback) > 3 {
+		return message
+	}
+	return inMessage.ReplaceAllStringFunc(message, func(cited string) string {
+		m := inMessage.FindStringSubmatch(cited)
+		line, _ := strconv.Atoi(m[2])
+		return fmt.Sprintf("%s line %d", m[1], line+f.Line-1)
+	})
+}
+
 // explain returns an error with the places of its frames, and a hint at what to do about it.
 func (p *places) explain(e *state.ExecError) *state.ExecError {
 	if e == nil || p == nil {
@@ -97,7 +115,9 @@ func (p *places) explain(e *state.ExecError) *state.ExecError {
 func (p *places) errorText(e *state.ExecError) string {
 	text := e.Type + ": " + e.Message
 	if len(e.Traceback) > 0 {
-		text = strings.TrimRight(strings.Join(p.traceback(e.Traceback), "\n"), "\n")
+		lines := p.traceback(e.Traceback)
+		lines[len(lines)-1] = p.moved(e, lines[len(lines)-1])
+		text = strings.TrimRight(strings.Join(lines, "\n"), "\n")
 	}
 	if hint := p.hint(e); hint != "" {
 		text += "\nhint: " + hint

@@ -2,6 +2,7 @@ package python
 
 import (
 	"bytes"
+	"errors"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -53,7 +54,11 @@ func facts(src []byte, dialect depgraph.Dialect, g grain) (*depgraph.Facts, erro
 func analyze(code []byte, g grain) (*walker, error) {
 	tree, err := pytree.Parse(code)
 	if err != nil {
-		return nil, parseError(string(code), err)
+		bad, at := parseError(string(code), err), &pytree.Error{}
+		if errors.As(err, &at) && !at.Deep { // CPython may not survive nesting
+			bad.Code = bytes.Clone(code)
+		}
+		return nil, bad
 	}
 	defer tree.Close()
 	w := newWalker(string(code), tree.Nodes)
@@ -65,6 +70,9 @@ func analyze(code []byte, g grain) (*walker, error) {
 	w.close()
 	w.checkNonlocals()
 	if w.err != nil {
+		if !w.deep { // as above
+			w.err.Code = w.facts.Code
+		}
 		return nil, w.err
 	}
 	w.resolveChains()

@@ -32,6 +32,7 @@ type walker struct {
 	errAt int
 	flow  flow
 	depth int
+	deep  bool // too deep
 	lines []uint32 // start of each line
 }
 
@@ -169,6 +170,7 @@ func (w *walker) deeper(i uint32) bool {
 	w.depth++
 	if w.depth > maxDepth {
 		w.failNode(i, "too deeply nested")
+		w.deep = true
 		return false
 	}
 	return true

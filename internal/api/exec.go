@@ -26,7 +26,7 @@ type Exec struct {
 	Denied  []state.Denial   `json:"denied,omitempty"`  // what the bounds forbade to the code
 	Sandbox string           `json:"sandbox,omitempty"` // the level of the bounds
 	Others  []ExecBlock      `json:"others"`            // other blocks that this call executed, or that changed
-	Files   []ExecFile       `json:"files"`             // pictures, and texts that were clipped
+	Files   []ExecFile       `json:"files"`             // pictures, also of Others, and texts that were clipped
 	Clipped bool             `json:"clipped"`           // a text in this document is not the whole text
 	Stopped string           `json:"stopped,omitempty"` // why the run ended early
 	File    string           `json:"file,omitempty"`    // the session's file, if it was written

@@ -90,8 +90,15 @@ class Picture:
             "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
         )
 Picture()"""
-        (image,) = self.engine.session().exec(code).images
+        s = self.engine.session()
+        (image,) = s.exec(code).images
         self.assertEqual((image.media, image.data[:4]), ("image/png", b"\x89PNG"))
+        drawn = s.exec("# %% size\nn = 1\n").check() and s.exec("# %% chart\nn += 0\nPicture()").check()
+        self.assertEqual([x.block for x in drawn.images], ["chart"])
+        again = s.exec("# %% size\nn = 2\n").check()  # the chart, which depends on it, was drawn again and lost
+        self.assertEqual([(x.block, x.data[:4]) for x in again.images], [("chart", b"\x89PNG")])
+        self.assertIn(str(again.images[0].file), again.others[0]["text"])
+        self.assertEqual(s.exec("# %% other\nm = 1\n").check().images, [])
 
     def test_budget_and_files(self):
         r = self.engine.session().exec("for i in range(5000): print('line', i)", budget=2000)

@@ -30,9 +30,9 @@ class ActiveRun(TypedDict):
 
 @dataclass(frozen=True)
 class Image:
-    """A picture that the code showed."""
+    """A picture that the code showed, or that another block drew again because of it."""
 
-    block: str
+    block: str  #: that drew it
     media: str  #: such as image/png
     file: Path
 
@@ -59,7 +59,7 @@ class ExecResult:
 
     @property
     def images(self) -> list[Image]:
-        """Pictures that the code showed."""
+        """Pictures that the code showed, then those that others drew again; see Image.block."""
         return [Image(f["block"], f["media"], Path(f["file"])) for f in self.files if f["media"].startswith("image/")]
 
     @property

@@ -55,6 +55,7 @@ class Baseline:
         self.recorder = streams.Recorder(channel, outputs)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
         sys.stdin = sys.__stdin__ = open(os.devnull)
+        showing = adapters.begin(self.recorder, False)
         builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: None)
         if options.get("ipython"):
             builtins.display = lambda *objects, **_: [
@@ -63,7 +64,7 @@ class Baseline:
         sys.argv = [options.get("file") or ""]
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
-        seed(options["seed"])
+        seed(options["seed"], showing)
         self.executing = False
         self.saved = {}  # number of a snapshot → ({name: value} that does not pickle, objects that pickles refer to)
         signal.signal(signal.SIGINT, self.interrupted)
@@ -226,20 +227,22 @@ def digests(ns, bound):
     return found
 
 
-def seed(number):
-    """Seeds the random generators of random and of loaded libraries."""
+def seed(number, showing):
+    """Seeds the random generators of random and of loaded libraries. showing is what adapters.begin returned."""
     random.seed(number)
-    sys.meta_path.insert(0, _Seeding(number))
+    sys.meta_path.insert(0, _Seeding(number, showing))
 
 
 class _Seeding:
     """Seeds the generator of a library at its import, which may be in the statement that seeds it."""
 
-    def __init__(self, seed):
-        self.seed, self.busy = seed, False
+    def __init__(self, seed, showing):
+        self.busy = False
+        self.then = {name: lambda module, put=put: put(module, seed) for name, put in adapters.GENERATORS.items()}
+        self.then.update({name: lambda module, watch=watch: watch(None, module) for name, watch in showing.items()})
 
     def find_spec(self, name, path=None, target=None):
-        if name not in adapters.GENERATORS or self.busy:
+        if name not in self.then or self.busy:
             return None
         self.busy = True
         try:
@@ -250,7 +253,7 @@ class _Seeding:
 
         def exec_module(module):
             load(module)
-            adapters.GENERATORS[name](module, self.seed)
+            self.then[name](module)
 
         spec.loader.exec_module = exec_module
         return spec

@@ -83,8 +83,9 @@ class Execution:
                 del value
                 if request.get("last"):
                     adapters.show_figures(self.recorder)
-            except Exception:
-                self.show_begun()
+            except (Exception, SystemExit) as e:
+                if not (shutdown.script and isinstance(e, SystemExit)):  # a script that ends shows none
+                    self.show_begun()
                 raise
             except KeyboardInterrupt:
                 adapters.close_figures()  # drawing may be what takes so long
@@ -121,7 +122,7 @@ class Execution:
             self.executing = False
 
     def show_begun(self):
-        """Shows the figures of a node that failed, as Jupyter does after an error."""
+        """Shows the figures of a node that failed or ended the program, as Jupyter does after an error."""
         if os.getpid() == self.pid:
             try:
                 adapters.show_figures(self.recorder)

@@ -78,7 +78,9 @@ _UNINTERRUPTED = frozenset(
     )
 )
 _ADAPTERS = os.path.join(execution.FOLDER, "adapters")
-_THROUGH = frozenset(("import_module", "exec_module", "_png", "bundle", "show_figures"))  # run code outside the kernel
+_THROUGH = frozenset(  # run code outside the kernel
+    ("import_module", "exec_module", "_png", "bundle", "show_figures", "put_out", "show")
+)
 
 
 class Kernel:
@@ -101,8 +103,7 @@ class Kernel:
         self.recorder = streams.Recorder(channel, outputs)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
         shutdown.script = bool(options.get("script"))
-        if shutdown.script:
-            adapters.begin_script(self.recorder)
+        adapters.begin(self.recorder, shutdown.script)
         builtins.__xstate__ = magic.Magic(
             self.recorder,
             namespace,

@@ -212,10 +212,12 @@ def show_figures(recorder):
         a.show_figures(recorder)
 
 
-def begin_script(recorder):
-    """Says that the program is a script: its figures stay open, and are put out where the program asks for that."""
+def begin(recorder, script):
+    """Says where figures are put out when the program asks for that, and whether it is a script: there they stay open
+    until the program closes them. Returns module → function(hidden, module) to call when the module was imported."""
     for a in _DRAWING:
-        a.recorder = recorder
+        a.recorder, a.script = recorder, script
+    return {name: f for a in _DRAWING for name, f in a.after_import().items() if name in a.showing}
 
 
 def close_figures():

@@ -20,6 +20,7 @@ class Matplotlib(Adapter):
     opaque = True
     known_containers = ("matplotlib._pylab_helpers",)
     usual_environ = (("MPLBACKEND", b"Agg"),)
+    showing = ("matplotlib.pyplot",)
 
     def __init__(self):
         self._colors = None  # the number of named colours just after the import of matplotlib
@@ -54,7 +55,8 @@ class Matplotlib(Adapter):
         return {"matplotlib": self._watch, "matplotlib.pyplot": self._watch_show}
 
     def _watch_show(self, _, module):
-        """Makes pyplot.show put out the open figures of a script. They stay open: without a screen it does no more."""
+        """Makes pyplot.show put out the open figures at once, whatever becomes of the block. In a script they stay open:
+        without a screen it does no more. A cell closes them, as Jupyter does: what is drawn next is a new figure."""
         if self.recorder is None:
             return
         original = module.show
@@ -62,6 +64,8 @@ class Matplotlib(Adapter):
         def show(*args, **named):
             original(*args, **named)
             self.put_out(self.recorder)
+            if not self.script:
+                self.close_figures()
 
         show.__module__, show.__qualname__, show.__doc__ = original.__module__, original.__qualname__, original.__doc__
         module.show = show

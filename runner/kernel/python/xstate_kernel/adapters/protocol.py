@@ -14,7 +14,7 @@ class Adapter:
     """The knowledge about one library, or about a few packages that belong together."""
 
     packages: tuple = ()  # the top-level packages that the adapter describes
-    recorder = None  # of the output of a script
+    recorder, script = None, False  # of the program's output, and whether the program is a script; None in tests
 
     # Values (walk.py, reach.py, values.py).
 
@@ -102,6 +102,8 @@ class Adapter:
     def after_import(self):
         """Returns module → function(hidden, module). The kernel calls it just after the import of the module."""
         return {}
+
+    showing = ()  # those of these modules that show figures where the program asks for that
 
     generators = {}  # module → function(module, seed) that seeds its random generator
 
