@@ -32,6 +32,7 @@ func Check(ctx context.Context, t *Text, h *Host) (*Report, error) {
 	}
 	c := checker{t, h, r}
 	c.text()
+	c.unjudged()
 	c.packages()
 	c.files()
 	c.tools()
@@ -65,46 +66,76 @@ func (c *checker) text() {
 			c.find(KindSyntax, Refuse, Place{b.ID, b.Err.Line}, b.Err.Msg, "")
 		}
 	}
-	for _, u := range c.t.undefinedNames(c.h.Builtin) {
+	for _, u := range c.t.undefinedNames(c.h.Offers) {
+		hint := ""
+		if u.other != "" {
+			hint = fmt.Sprintf("a comment hands over the value of another language: xstate: from %s import %s",
+				u.other, u.name)
+		}
 		switch {
 		case u.later:
-			c.find(KindName, Ask, u.Place, fmt.Sprintf("a function reads %s, which nothing defines", u.name), "")
+			c.find(KindName, Ask, u.Place, fmt.Sprintf("a function reads %s, which nothing defines", u.name), hint)
 		case u.below != "":
 			c.find(KindName, Ask, u.Place, fmt.Sprintf("%s is read before block %s defines it", u.name, u.below), "")
 		default:
-			c.find(KindName, Refuse, u.Place, fmt.Sprintf("nothing defines %s", u.name), "")
+			c.find(KindName, Refuse, u.Place, fmt.Sprintf("nothing defines %s", u.name), hint)
 		}
+	}
+}
+
+// unjudged notes what is not looked at in blocks of other languages, at the first of each.
+func (c *checker) unjudged() {
+	said := map[string]bool{"": true}
+	for i := range c.t.Blocks {
+		b := &c.t.Blocks[i]
+		if said[b.space] {
+			continue
+		}
+		said[b.space] = true
+		what := "calls, hosts and files of JavaScript and TypeScript are not judged"
+		if b.space == depgraph.SpaceBash {
+			what = "names, commands, hosts and files of Bash are not judged"
+		}
+		c.find(KindUnjudged, Ready, Place{b.ID, 1}, what, "docs/calls.md")
 	}
 }
 
 // packages reports modules that are not there, and notes those that are packages.
 func (c *checker) packages() {
-	for _, name := range c.t.Uses.Imports {
-		where := c.h.Packages[name]
-		if where == Installed || where == Missing {
-			c.t.Uses.Packages = append(c.t.Uses.Packages, name)
+	for _, space := range c.t.Spaces() {
+		hint := "install it, or name another --python"
+		if space != "" {
+			hint = "install it beside the program"
 		}
-		if where != Missing {
-			continue
+		for _, name := range c.t.Imports(space) {
+			where := c.h.Offers[space].Packages[name]
+			if where == Installed || where == Missing {
+				c.t.Uses.Packages = append(c.t.Uses.Packages, name)
+			}
+			if where != Missing {
+				continue
+			}
+			at, sure := c.importer(space, name)
+			v := Ask
+			if sure {
+				v = Refuse
+			}
+			c.find(KindPackage, v, at, fmt.Sprintf("there is no module %s", name), hint)
 		}
-		at, sure := c.importer(name)
-		v := Ask
-		if sure {
-			v = Refuse
-		}
-		c.find(KindPackage, v, at, fmt.Sprintf("there is no module %s", name), "install it, or name another --python")
 	}
+	slices.Sort(c.t.Uses.Packages)
+	c.t.Uses.Packages = slices.Compact(c.t.Uses.Packages)
 }
 
 // importer returns where a module is imported first. sure: by a statement of its own, which nothing guards.
-func (c *checker) importer(module string) (at Place, sure bool) {
+func (c *checker) importer(space, module string) (at Place, sure bool) {
 	for i := range c.t.Blocks {
-		if c.t.Blocks[i].Facts == nil {
+		if c.t.Blocks[i].Facts == nil || c.t.Blocks[i].space != space {
 			continue
 		}
 		for _, n := range c.t.Blocks[i].Facts.Nodes {
 			for _, m := range n.Imports {
-				if top, _, _ := strings.Cut(m.Module, "."); top == module && m.Level == 0 {
+				if moduleOf(space, m) == module {
 					return Place{c.t.Blocks[i].ID, n.Line}, n.Kind == depgraph.KindImport
 				}
 			}
@@ -113,8 +144,12 @@ func (c *checker) importer(module string) (at Place, sure bool) {
 	return at, false
 }
 
-// files reports files that are read, do not exist, and that nothing of the program writes.
+// files reports files that are read, do not exist, and that nothing of the program writes. Blocks of other languages
+// write files that their texts do not show.
 func (c *checker) files() {
+	if spaces := c.t.Spaces(); len(spaces) > 1 || len(spaces) == 1 && spaces[0] != "" {
+		return
+	}
 	said := map[string]bool{}
 	for _, f := range c.t.files {
 		if f.mode != depgraph.Reads || said[f.name] || c.t.asked[f.name] || c.h.Exists(f.name) ||

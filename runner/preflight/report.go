@@ -43,6 +43,7 @@ const (
 	KindUnbounded    = "unbounded"
 	KindBudget       = "budget"
 	KindUncovered    = "uncovered"
+	KindUnjudged     = "not-judged" // of a language: what preflight does not look at
 )
 
 // Report is what a preflight found.
@@ -68,10 +69,9 @@ type Forecast struct {
 
 // Host is what the surroundings of a program offer.
 type Host struct {
-	Packages map[string]Package     // of the modules that the program imports
-	Builtin  func(name string) bool // of the interpreter
-	Exists   func(file string) bool // in the workspace
-	Tools    []journal.Tool         // that are offered
+	Offers map[string]Offer       // by the space of the language; absent: its names and modules are not known
+	Exists func(file string) bool // in the workspace
+	Tools  []journal.Tool         // that are offered
 	// Asked: the sources of tools were asked. If not, Tools is not all of them.
 	Asked     bool
 	Rules     *rule.Set
@@ -79,6 +79,24 @@ type Host struct {
 	Budgets   []policy.Budget // of the run
 	Forecast  Forecast
 	Uncovered []Finding // of the outputs, see Uncovered
+}
+
+// Offer is what a language offers to the program.
+type Offer struct {
+	Packages map[string]Package // of the modules that the program imports
+	Builtins map[string]bool    // its own names
+}
+
+// OfferOf returns an offer: where modules come from, and the language's own names.
+func OfferOf(modules map[string]string, builtins []string) Offer {
+	o := Offer{map[string]Package{}, map[string]bool{}}
+	for name, where := range modules {
+		o.Packages[name] = Package(where)
+	}
+	for _, name := range builtins {
+		o.Builtins[name] = true
+	}
+	return o
 }
 
 // Package says where a module comes from.
