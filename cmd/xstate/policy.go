@@ -38,7 +38,18 @@ it.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.checkPolicy(args) },
 	}
 	a.sandboxFlag(check.Flags(), "policy")
-	cmd.AddCommand(check)
+	trust := &cobra.Command{
+		Use:   "trust FOLDER",
+		Short: "trust the policy file of a folder",
+		Long: `Trust shows what the file xstate.toml of a folder grants to programs there, and asks at the terminal whether
+you trust it. With yes it adds the folder to sandbox.trust of your own file (~/.config/xstate/). Sources of tools that
+the file names are then started with your rights. Remove the folder there to trust it no longer.`,
+		Example: `  xstate policy trust .
+  xstate policy trust ~/analysis`,
+		Args: takes(1, 1, "a FOLDER"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustFolder(cmd.Context(), args[0]) },
+	}
+	cmd.AddCommand(check, trust)
 	return cmd
 }
 

@@ -191,7 +191,8 @@ func (p *preflighting) report(ctx context.Context, blocks []patch.Block) (*prefl
 	if err := p.packages(ctx); err != nil {
 		return nil, err
 	}
-	p.tools(ctx)
+	j := p.tools(ctx)
+	defer j.Close()
 	if err := p.forecast(ctx); err != nil {
 		return nil, err
 	}
@@ -212,8 +213,8 @@ func (p *preflighting) packages(ctx context.Context) error {
 		}
 		search := kernel.Search{
 			Folder: p.options.Workspace, Environ: p.options.Policy.Environ(p.environ),
-			Cache:  filepath.Join(p.tempDir(), "xstate-probe"), // a probe does not see the folder: it holds no program
-			Bounds: &sandbox.Bounds{}, // a program in bounds may have changed what it loads when it starts
+			Cache:  filepath.Join(p.tempDir(), "xstate-probe"), // which a probe does not see
+			Bounds: &sandbox.Bounds{},                          // a program in bounds may have changed what it loads when it starts
 		}
 		language, err := p.language(ctx, entry, search)
 		if err != nil {
@@ -250,21 +251,17 @@ func (p *preflighting) language(ctx context.Context, e kernel.Entry, s kernel.Se
 	return python.Interpreter{Path: path}, err
 }
 
-// tools asks the sources for their tools, if the program calls some.
-func (p *preflighting) tools(ctx context.Context) {
-	if len(p.text.Calls) == 0 {
-		return
-	}
+// tools makes the sources answer for their tools, which are asked if the program calls some. The journal that it
+// returns is to be closed.
+func (p *preflighting) tools(ctx context.Context) *journal.Journal {
 	sources := calls.Of(p.options.Policy.Calls, calls.Options{Environ: p.environ, Folder: p.options.Workspace})
-	j := journal.New(nil, journal.Options{Sources: sources})
-	defer j.Close()
-	p.host.Tools = j.Tools(ctx)
-	p.host.Asked = len(sources) > 0
-	for _, s := range sources {
-		p.host.Asked = p.host.Asked && slices.ContainsFunc(p.host.Tools, func(t journal.Tool) bool {
-			return t.Source == s.Name()
-		})
+	j := journal.New(nil, journal.Options{Sources: sources, Untrusted: calls.Untrusted(p.options.Policy)})
+	p.host.Find = j.Find
+	if len(p.text.Calls) > 0 && len(sources) > 0 {
+		_, failed := j.Offered(ctx)
+		p.host.Certain = len(failed) == 0
 	}
+	return j
 }
 
 // forecast predicts what a run takes by what is recorded.

@@ -16,7 +16,8 @@ import (
 
 // Options configures New.
 type Options struct {
-	Sources []Source
+	Sources   []Source
+	Untrusted []UntrustedSource // that do not count
 	// Lineage is the family of forks of the session whose program calls.
 	Lineage uint64
 	// Gate decides before a call happens; nil allows everything.
@@ -136,39 +137,28 @@ func (j *Journal) tool(ctx context.Context, r Request) (Tool, Source, error) {
 		if json.Unmarshal(r.Args, &args) == nil && string(args.Schema) != "null" {
 			m.tool.Output = args.Schema
 		}
-		return m.tool, m.source, err
+		return m.tool, m.source, untrusted(err, j.o.Untrusted)
 	}
 	m, err := j.offers().tool(ctx, r.Tool, j.o.Now())
-	return m.tool, m.source, err
+	return m.tool, m.source, untrusted(err, j.o.Untrusted)
+}
+
+// Find returns the tool or model that a call of a kind and name means; "" is the default model. The error is that of
+// the call.
+func (j *Journal) Find(ctx context.Context, kind Kind, name string) (Tool, error) {
+	t, _, err := j.tool(ctx, Request{Kind: kind, Tool: name})
+	return t, err
 }
 
 // Tools returns what can be called, by the names that programs use. A source that cannot be asked is left out.
 func (j *Journal) Tools(ctx context.Context) []Tool {
-	tools, _ := j.offers().all(ctx, j.o.Now())
+	tools, _ := j.Offered(ctx)
 	return tools
 }
 
-// ToolDigest names the tool that a name means as far as that is known: nothing is started to find out. It is Absent
-// where there is none. Of a tool with effects it says no more than that there is one: a new version of it is no reason
-// to have the effects again. Class and scope count, because they say which effects a call depends on.
-func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.Digest {
-	l := j.offers().known(ctx, j.o.Now())
-	find := l.tool
-	if kind == KindModel {
-		find = l.model
-	}
-	m, err := find(name)
-	switch t := m.tool; {
-	case err != nil && len(l.failed) > 0: // one of these may have it, so who needs it has to ask
-		return state.DigestOf(fmt.Appendf(nil, "unknown %d", j.o.Now().UnixNano()))
-	case err != nil:
-		return state.Absent
-	case t.Class.Effects():
-		return state.DigestOf(fmt.Appendf(nil, "tool %q scope %q", t.Source+"."+t.Name, t.Scope))
-	default:
-		return state.DigestOf(fmt.Appendf(nil, "tool %q %q %s scope %q", t.Source+"."+t.Name, t.Version, t.Class,
-			t.Scope))
-	}
+// Offered is Tools, and says which sources cannot be asked, and why.
+func (j *Journal) Offered(ctx context.Context) (tools []Tool, failed []string) {
+	return j.offers().all(ctx, j.o.Now())
 }
 
 // within returns the lineage that shares the call of a place.

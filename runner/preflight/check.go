@@ -3,6 +3,7 @@ package preflight
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type checker struct {
 	t *Text
 	h *Host
 	r *Report
+
+	found map[found]*journal.Tool // what calls name → what it is; nil: nothing offers it
 }
 
 // Check holds a program against its surroundings.
@@ -30,12 +33,12 @@ func Check(ctx context.Context, t *Text, h *Host) (*Report, error) {
 	if r.Forecast.Unknown == nil {
 		r.Forecast.Unknown = []state.BlockID{}
 	}
-	c := checker{t, h, r}
+	c := checker{t: t, h: h, r: r}
 	c.text()
 	c.unjudged()
 	c.packages()
 	c.files()
-	c.tools()
+	c.tools(ctx)
 	t.Uses.Irreversible = c.irreversible()
 	r.Uses = t.Uses
 	if err := c.rules(ctx); err != nil {
@@ -161,32 +164,56 @@ func (c *checker) files() {
 	}
 }
 
-// tools reports tools and models that nothing offers, and notes classes.
-func (c *checker) tools() {
+// tools finds the tools and models of the calls, and reports those that nothing offers.
+func (c *checker) tools(ctx context.Context) {
+	c.found = map[found]*journal.Tool{}
 	for i := range c.t.Calls {
 		call := &c.t.Calls[i]
 		if call.Kind == journal.KindAsk || call.Name == "" {
 			continue
 		}
-		if tool := c.tool(call); tool != nil {
+		of := found{call.Kind, call.Name}
+		tool, asked := c.found[of]
+		if !asked {
+			tool = c.ask(ctx, call)
+			c.found[of] = tool
+		}
+		if tool != nil {
 			call.Class = string(tool.Class)
-		} else if c.h.Asked && call.Name != DefaultModel {
-			c.find(KindTool, Refuse, call.Place, fmt.Sprintf("nothing offers %s", call.Name),
-				"name a source of it in xstate.toml: docs/calls.md")
 		}
 	}
 }
 
-// tool returns the tool that a call means; nil if it is not known.
-func (c *checker) tool(call *Call) *journal.Tool {
-	for i := range c.h.Tools {
-		t := &c.h.Tools[i]
-		if t.Name == call.Name || call.Kind == journal.KindTool && t.Source+"."+t.Name == call.Name {
-			return t
-		}
+// found is what a call names.
+type found struct {
+	kind journal.Kind
+	name string
+}
+
+// ask returns the tool that a call means; nil where nothing offers it, which it reports.
+func (c *checker) ask(ctx context.Context, call *Call) *journal.Tool {
+	name := call.Name
+	if call.Kind == journal.KindModel && name == DefaultModel {
+		name = ""
 	}
+	tool, err := c.h.Find(ctx, call.Kind, name)
+	if err == nil {
+		return &tool
+	}
+	v := Ask
+	if c.h.Certain {
+		v = Refuse
+	}
+	message, hint := err.Error(), ""
+	if e, ok := errors.AsType[*state.Error](err); ok {
+		message, hint = e.Message, e.Hint
+	}
+	c.find(KindTool, v, call.Place, message, hint)
 	return nil
 }
+
+// tool returns the tool that a call means; nil if it is not known.
+func (c *checker) tool(call *Call) *journal.Tool { return c.found[found{call.Kind, call.Name}] }
 
 // irreversible returns the tools that cannot be undone, and notes for each call what stands before it.
 func (c *checker) irreversible() (names []string) {

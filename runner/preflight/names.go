@@ -89,8 +89,8 @@ func nameIn(name string) (space, plain string) {
 	return space, key.Name()
 }
 
-// maybe reports whether a name of JavaScript need not be defined: the program asks for its type, which works without it,
-// or has it as a member of this, which in a plain function is the global object.
+// maybe reports whether a name of JavaScript need not be defined: the program asks for its type, which works without
+// it, or has it as a member of this, which in a plain function is the global object.
 func (t *Text) maybe(space, name string) bool {
 	if space != depgraph.SpaceJS {
 		return false

@@ -1,6 +1,8 @@
 package preflight
 
 import (
+	"context"
+
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
@@ -71,9 +73,10 @@ type Forecast struct {
 type Host struct {
 	Offers map[string]Offer       // by the space of the language; absent: its names and modules are not known
 	Exists func(file string) bool // in the workspace
-	Tools  []journal.Tool         // that are offered
-	// Asked: the sources of tools were asked. If not, Tools is not all of them.
-	Asked     bool
+	// Find returns the tool or model that a call would mean, or the error that it would fail with; "" is the default
+	// model. Certain: all sources could be asked, and there are some. If not, a caller of the program may bring more.
+	Find      func(ctx context.Context, kind journal.Kind, name string) (journal.Tool, error)
+	Certain   bool
 	Rules     *rule.Set
 	Generated bool            // see rule.Run
 	Budgets   []policy.Budget // of the run

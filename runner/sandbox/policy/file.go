@@ -54,11 +54,6 @@ type Setting struct {
 // Place says where a setting stands: FILE:LINE:COLUMN.
 func (s *Setting) Place() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column) }
 
-// untrusted is why a setting has no effect in the file of a folder.
-func untrusted(s *Setting) string {
-	return fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
-}
-
 // refuse is an error about a setting.
 func (s *Setting) refuse(code state.Code, hint, format string, args ...any) error {
 	return &state.Error{Code: code, Message: s.Place() + ": " + fmt.Sprintf(format, args...), Hint: hint}
