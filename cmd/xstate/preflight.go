@@ -213,8 +213,9 @@ func (p *preflighting) packages(ctx context.Context) error {
 		}
 		search := kernel.Search{
 			Folder: p.options.Workspace, Environ: p.options.Policy.Environ(p.environ),
-			Cache:  filepath.Join(p.tempDir(), "xstate-probe"), // which a probe does not see
-			Bounds: &sandbox.Bounds{},                          // a program in bounds may have changed what it loads when it starts
+			Cache: filepath.Join(p.tempDir(), "xstate-probe"), // which a probe does not see
+			// A program in bounds may have changed what it loads when it starts.
+			Bounds: &sandbox.Bounds{},
 		}
 		language, err := p.language(ctx, entry, search)
 		if err != nil {
