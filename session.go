@@ -486,7 +486,6 @@ func (s *Session) newJournal(ctx context.Context) (*journal.Journal, error) {
 	if s.options.Policy != nil {
 		o.Sources = source.Of(s.options.Policy.Calls, source.Options{Environ: s.options.Environ,
 			Folder: s.options.Workspace})
-		o.Untrusted = source.Untrusted(s.options.Policy)
 	}
 	if s.web != nil {
 		o.Sources = append([]journal.Source{s.web}, o.Sources...)

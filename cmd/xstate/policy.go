@@ -44,9 +44,9 @@ it.`,
 	trust := &cobra.Command{
 		Use:   "trust FOLDER",
 		Short: "trust the policy file of a folder",
-		Long: `Trust shows what the file xstate.toml of a folder grants to programs there, and asks at the terminal if you
-trust it. With yes it adds the folder to sandbox.trust of your own file (~/.config/xstate/). Sources of tools that the
-file names are then started with your rights. Remove the folder there to trust it no longer.`,
+		Long: `Trust shows what the file xstate.toml of a folder grants to programs there, and asks you at the terminal.
+With yes it adds the folder to sandbox.trust of your own file (~/.config/xstate/xstate.toml). Sources of
+tools that the file names are then started with your rights. Remove the folder there to trust it no longer.`,
 		Example: `  xstate policy trust .
   xstate policy trust ~/analysis`,
 		Args: takes(1, 1, "a FOLDER"),

@@ -256,8 +256,8 @@ func (p *preflighting) language(ctx context.Context, e kernel.Entry, s kernel.Se
 // returns is to be closed.
 func (p *preflighting) tools(ctx context.Context) *journal.Journal {
 	sources := calls.Of(p.options.Policy.Calls, calls.Options{Environ: p.environ, Folder: p.options.Workspace})
-	j := journal.New(nil, journal.Options{Sources: sources, Untrusted: calls.Untrusted(p.options.Policy)})
-	p.host.Find = j.Find
+	j := journal.New(nil, journal.Options{Sources: sources})
+	p.host.Find, p.host.Untrusted = j.Find, p.options.Policy.UntrustedHint()
 	if len(p.text.Calls) > 0 && len(sources) > 0 {
 		_, failed := j.Offered(ctx)
 		p.host.Certain = len(failed) == 0

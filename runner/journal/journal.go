@@ -16,8 +16,7 @@ import (
 
 // Options configures New.
 type Options struct {
-	Sources   []Source
-	Untrusted []UntrustedSource // that do not count
+	Sources []Source
 	// Lineage is the family of forks of the session whose program calls.
 	Lineage uint64
 	// Gate decides before a call happens; nil allows everything.
@@ -37,8 +36,8 @@ type Journal struct {
 	store *state.Store
 	o     Options
 
-	past     map[state.CallPlace]state.Digest // see Past
-	own      offers                           // of Options.Sources
+	past     *Then  // see Past; nil: it is of now
+	own      offers // of Options.Sources
 	mu       sync.Mutex
 	lent     offers // see Offer
 	inflight map[state.CallPlace]chan struct{}
@@ -82,6 +81,14 @@ func (j *Journal) offers() offers {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Concat(j.own, j.lent)
+}
+
+// offersOf are the sources that a request is put to: none, where the past had no such tool.
+func (j *Journal) offersOf(r Request) offers {
+	if j.lacked(r.Kind, r.Tool) {
+		return nil
+	}
+	return j.offers()
 }
 
 // Prepare finds the tool of a request and names the call. after returns the effects on a scope so far. Errors are
@@ -132,15 +139,15 @@ func (j *Journal) tool(ctx context.Context, r Request) (Tool, Source, error) {
 	case KindAsk:
 		return Tool{Name: r.Tool, Class: Irreversible, Scope: "ask"}, nil, nil
 	case KindModel:
-		m, err := j.offers().model(ctx, r.Tool, j.o.Now())
+		m, err := j.offersOf(r).model(ctx, r.Tool, j.o.Now())
 		var args struct{ Schema json.RawMessage }
 		if json.Unmarshal(r.Args, &args) == nil && string(args.Schema) != "null" {
 			m.tool.Output = args.Schema
 		}
-		return m.tool, m.source, untrusted(err, j.o.Untrusted)
+		return m.tool, m.source, err
 	}
-	m, err := j.offers().tool(ctx, r.Tool, j.o.Now())
-	return m.tool, m.source, untrusted(err, j.o.Untrusted)
+	m, err := j.offersOf(r).tool(ctx, r.Tool, j.o.Now())
+	return m.tool, m.source, err
 }
 
 // Find returns the tool or model that a call of a kind and name means; "" is the default model. The error is that of
@@ -183,7 +190,7 @@ func (j *Journal) Digest(ctx context.Context, at state.CallPlace) (state.Digest,
 	}
 	was, waited := j.then(rec)
 	if waited {
-		return j.past[at], nil
+		return j.past.Outcomes[at], nil
 	}
 	return j.outcomeDigest(was), nil
 }

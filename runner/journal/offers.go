@@ -261,27 +261,6 @@ func noTool(message string, failed []string) error {
 		Hint: "name a source in xstate.toml: [mcp.NAME], [openapi.NAME] or [models.NAME]"}
 }
 
-// UntrustedSource is a source of tools or models that is named in a folder which the user does not trust.
-type UntrustedSource struct {
-	Name   string // as the file names it
-	Folder string // of the file
-	Hint   string // how the user trusts the folder
-}
-
-// untrusted adds to the error of a missing tool or model that there are sources which do not count: one may have it.
-func untrusted(err error, sources []UntrustedSource) error {
-	e, ok := errors.AsType[*state.Error](err)
-	if !ok || e.Code != CodeNoTool || len(sources) == 0 {
-		return err
-	}
-	said := *e
-	for _, s := range sources {
-		said.Message += fmt.Sprintf("; %s in %s does not count: the folder is not trusted", s.Name, s.Folder)
-	}
-	said.Hint = sources[0].Hint
-	return &said
-}
-
 // all returns the tools by the names that programs use, sorted.
 func (all offers) all(ctx context.Context, now time.Time) (tools []Tool, failed []string) {
 	l, err := all.ask(ctx, now)

@@ -11,7 +11,7 @@ import (
 // where there is none. Of a tool with effects it says no more than that there is one: a new version of it is no reason
 // to have the effects again. Class and scope count, because they say which effects a call depends on.
 func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.Digest {
-	l := j.offers().known(ctx, j.o.Now())
+	l := j.offersOf(Request{Kind: kind, Tool: name}).known(ctx, j.o.Now())
 	find := l.tool
 	if kind == KindModel {
 		find = l.model

@@ -208,7 +208,7 @@ func (c *checker) ask(ctx context.Context, call *Call) *journal.Tool {
 	if e, ok := errors.AsType[*state.Error](err); ok {
 		message, hint = e.Message, e.Hint
 	}
-	c.find(KindTool, v, call.Place, message, hint)
+	c.find(KindTool, v, call.Place, message, cmp.Or(c.h.Untrusted, hint))
 	return nil
 }
 

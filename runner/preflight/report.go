@@ -77,6 +77,7 @@ type Host struct {
 	// model. Certain: all sources could be asked, and there are some. If not, a caller of the program may bring more.
 	Find      func(ctx context.Context, kind journal.Kind, name string) (journal.Tool, error)
 	Certain   bool
+	Untrusted string // says which sources do not count, see policy.UntrustedHint
 	Rules     *rule.Set
 	Generated bool            // see rule.Run
 	Budgets   []policy.Budget // of the run

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/journal"
-	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
 // Options configures Of.
@@ -38,12 +37,4 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// Untrusted returns the sources that a policy names and that do not count, because the user trusts their folders not.
-func Untrusted(p *policy.Policy) (all []journal.UntrustedSource) {
-	for _, u := range p.UntrustedSources() {
-		all = append(all, journal.UntrustedSource{Name: u.Name, Folder: u.Folder, Hint: policy.TrustHint(u.Folder)})
-	}
-	return all
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/xstate-engine/xstate/state"
 )
@@ -40,6 +41,21 @@ func (p *Policy) UntrustedSources() (all []UntrustedSource) {
 
 // sourceTables are the tables that name sources of tools and models.
 var sourceTables = []string{"mcp", "openapi", "models"}
+
+// UntrustedHint says that sources do not count, and how the user trusts their folders; "" where there are none. It is
+// for people: an error that a program sees must not depend on whom the user trusts.
+func (p *Policy) UntrustedHint() string {
+	var folders, texts []string
+	names := map[string][]string{}
+	for _, u := range p.UntrustedSources() {
+		folders, names[u.Folder] = addNew(folders, u.Folder), append(names[u.Folder], u.Name)
+	}
+	for _, folder := range folders {
+		texts = append(texts, fmt.Sprintf("the folder %s is not trusted, so its sources do not count (%s); %s", folder,
+			strings.Join(names[folder], ", "), TrustHint(folder)))
+	}
+	return strings.Join(texts, "; ")
+}
 
 // TrustHint says how the user trusts a folder.
 func TrustHint(folder string) string {
