@@ -54,6 +54,11 @@ type Setting struct {
 // Place says where a setting stands: FILE:LINE:COLUMN.
 func (s *Setting) Place() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column) }
 
+// TrustHint says how the user trusts a folder.
+func TrustHint(folder string) string {
+	return "xstate policy trust " + folder + " shows what that grants, and asks"
+}
+
 // refuse is an error about a setting.
 func (s *Setting) refuse(code state.Code, hint, format string, args ...any) error {
 	return &state.Error{Code: code, Message: s.Place() + ": " + fmt.Sprintf(format, args...), Hint: hint}

@@ -57,11 +57,6 @@ func (p *Policy) UntrustedHint() string {
 	return strings.Join(texts, "; ")
 }
 
-// TrustHint says how the user trusts a folder.
-func TrustHint(folder string) string {
-	return "xstate policy trust " + folder + " shows what that grants, and asks"
-}
-
 var (
 	sandboxTable = regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*sandbox[ \t]*\][ \t]*(?:#.*)?(?:\r?\n|$)`)
 	emptyTrust   = regexp.MustCompile(`(?m)^[ \t]*trust[ \t]*=[ \t]*\[[ \t]*\]`)
