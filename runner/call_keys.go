@@ -37,6 +37,15 @@ func toolKey(r journal.Request) depgraph.Key {
 	return depgraph.Key(fmt.Sprintf("%s:%s/%s", spaceTool, r.Kind, r.Tool))
 }
 
+// ToolOf returns the kind and name that the key of a tool stands for.
+func ToolOf(k depgraph.Key) (kind journal.Kind, name string, ok bool) {
+	if k.Space() != spaceTool {
+		return "", "", false
+	}
+	of, name, _ := strings.Cut(k.Name(), "/")
+	return journal.Kind(of), name, true
+}
+
 // countKey returns the key that counts the calls equal to c; "" where they are not counted.
 func countKey(c *journal.Call) depgraph.Key {
 	switch {
@@ -96,9 +105,8 @@ func recordedCalls(j *journal.Journal) func(depgraph.Key) state.Digest {
 		return nil
 	}
 	return func(k depgraph.Key) state.Digest {
-		if k.Space() == spaceTool {
-			kind, name, _ := strings.Cut(k.Name(), "/")
-			return j.ToolDigest(context.Background(), journal.Kind(kind), name)
+		if kind, name, ok := ToolOf(k); ok {
+			return j.ToolDigest(context.Background(), kind, name)
 		}
 		at, _ := state.CallPlaceOf(k)
 		d, err := j.Digest(context.Background(), at)

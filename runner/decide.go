@@ -20,6 +20,7 @@ const (
 	ActReuse Action = "reuse"
 	ActBlock Action = "block"
 	ActSkip  Action = "skip" // an earlier block ends the program
+	ActFail  Action = "fail" // of a block alone: a failure of it is reused
 	ActNone  Action = ""     // the program has left nothing for its end, which this is
 )
 

@@ -154,17 +154,24 @@ func planBlocks(units []*unit, acts []PlanNode) []PlanBlock {
 		if u.err != nil {
 			b.Action, b.Reason = ActBlock, state.Reason{Code: state.ReasonSyntax}
 		}
+		var fails *state.ExecError
 		for _, n := range u.all(func(end *node) bool { return acts[end.index].Action != ActNone }) {
 			a := acts[n.index]
 			b.Nodes = append(b.Nodes, a)
 			if a.Action == ActReuse {
 				b.Saved += a.Seconds
+				if a.Last != nil && a.Last.Failure() != nil {
+					fails = a.Last.Failure()
+				}
 			} else if a.Action != ActBlock {
 				b.Seconds += a.Seconds
 			}
 			if slices.Index(rank, a.Action) > slices.Index(rank, b.Action) {
 				b.Action, b.Reason = a.Action, a.Reason
 			}
+		}
+		if fails != nil && (b.Action == ActReuse || b.Action == ActBlock) {
+			b.Action, b.Reason, b.Err = ActFail, state.Reason{Code: state.ReasonReused}, fails
 		}
 		if len(b.Nodes) > 0 && b.Nodes[0].Action == ActSkip {
 			b.Action, b.Reason = ActSkip, b.Nodes[0].Reason

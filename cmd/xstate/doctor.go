@@ -103,7 +103,8 @@ func limitReports() []api.LimitReport {
 func (a *app) interpreters(ctx context.Context, folder, store string) []api.DoctorPython {
 	found := []api.DoctorPython{}
 	// A program in bounds may have made one of them.
-	search := kernel.Search{Folder: folder, Environ: a.environ, Cache: a.tempDir(), Bounds: &sandbox.Bounds{}}
+	search := kernel.Search{Folder: folder, Environ: a.environ, Bounds: &sandbox.Bounds{},
+		Cache: filepath.Join(a.tempDir(), "xstate-probe")}
 	seen := map[string]bool{}
 	add := func(path string, used bool) {
 		real, err := filepath.EvalSymlinks(path)

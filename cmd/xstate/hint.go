@@ -35,6 +35,8 @@ func (p *places) hint(e *state.ExecError) string {
 		if i := p.at(e.Block); i >= 0 && patch.ProseAround(p.blocks[i].source) {
 			return "send code in a fence (```python … ```), and the prose around it is skipped"
 		}
+	case "xstate.ToolError", "ToolError":
+		return p.toolHint(e)
 	case "EOFError":
 		if e.Message == "EOF when reading a line" { // of input()
 			return "the program's standard input has no more lines: xstate run FILE --stdin FILE gives it one"
@@ -47,6 +49,19 @@ func (p *places) hint(e *state.ExecError) string {
 		return diedHint(e.Message)
 	}
 	return ""
+}
+
+// toolHint says which sources of tools do not count: one may have what a call missed.
+func (p *places) toolHint(e *state.ExecError) string {
+	if !strings.Contains(e.Message, "there is no tool ") && !strings.Contains(e.Message, "there is no model") {
+		return ""
+	}
+	found, err := policy.Read(policy.Options{Folder: filepath.Dir(cmp.Or(p.file, filepath.Join(p.folder, "-"))),
+		User: policy.UserFile(p.env), Home: p.env("HOME")})
+	if err != nil {
+		return ""
+	}
+	return found.UntrustedHint()
 }
 
 // distributions are packages whose names differ from those of their modules.

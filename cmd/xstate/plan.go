@@ -264,13 +264,14 @@ func (a *app) planText(d *api.Plan, note string) {
 		if b.Seconds > 0 {
 			took = seconds(b.Seconds)
 		}
-		if b.Action == runner.ActBlock || b.Action == runner.ActSkip {
+		reason := reasonText(b.Reason)
+		switch b.Action {
+		case runner.ActBlock, runner.ActSkip:
 			took = ""
+		case runner.ActFail:
+			took, reason = "", "as before: "+query.ErrorLine(b.Error)
 		}
-		rows = append(
-			rows,
-			[]string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)},
-		)
+		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reason})
 		rows = append(rows, partRows(&b)...)
 	}
 	a.ui.table(rows)
@@ -280,7 +281,7 @@ func (a *app) planText(d *api.Plan, note string) {
 	}
 	a.printStaleCalls(d.Stale)
 	for _, b := range d.Blocks {
-		if b.Error != nil {
+		if b.Error != nil && b.Action != runner.ActFail {
 			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
 		}
 	}
@@ -302,14 +303,20 @@ func (a *app) planText(d *api.Plan, note string) {
 	if d.Maybe > 0 {
 		text = fmt.Sprintf("would run %s, maybe %d more, reuse %d", plural(d.Run, "block"), d.Maybe, d.Reuse)
 	}
+	if d.Fail > 0 {
+		text += fmt.Sprintf(", fail %d as before", d.Fail)
+	}
 	if d.Block > 0 {
 		text += fmt.Sprintf(", not run %d", d.Block)
 	}
 	if d.Skip > 0 {
 		text += fmt.Sprintf(", not reach %d", d.Skip)
 	}
-	if d.Seconds > 0 {
-		text += ", at most " + seconds(d.Seconds) + " by recorded times"
+	if d.Seconds > d.Prepare {
+		text += ", at most " + seconds(d.Seconds-d.Prepare) + " by recorded times"
+	}
+	if d.Prepare > 0 {
+		text += ", and " + seconds(d.Prepare) + " for a cold start"
 	}
 	if d.Saved > 0 {
 		text += " (" + seconds(d.Saved) + " saved)"
@@ -350,6 +357,8 @@ func planDocumentOf(
 			d.Block++
 		case runner.ActSkip:
 			d.Skip++
+		case runner.ActFail:
+			d.Fail++
 		}
 		d.Seconds += b.Seconds
 		d.Saved += b.Saved

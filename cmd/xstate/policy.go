@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+	"github.com/xstate-engine/xstate/state"
 )
 
 func (a *app) policyVerb() *cobra.Command {
@@ -38,7 +41,18 @@ it.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.checkPolicy(args) },
 	}
 	a.sandboxFlag(check.Flags(), "policy")
-	cmd.AddCommand(check)
+	trust := &cobra.Command{
+		Use:   "trust FOLDER",
+		Short: "trust the policy file of a folder",
+		Long: `Trust shows what the file xstate.toml of a folder grants to programs there, and asks you at the terminal.
+With yes it adds the folder to sandbox.trust of your own file (~/.config/xstate/xstate.toml). Sources of
+tools that the file names are then started with your rights. Remove the folder there to trust it no longer.`,
+		Example: `  xstate policy trust .
+  xstate policy trust ~/analysis`,
+		Args: takes(1, 1, "a FOLDER"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustFolder(cmd.Context(), args[0]) },
+	}
+	cmd.AddCommand(check, trust)
 	return cmd
 }
 
@@ -149,4 +163,58 @@ func list[T any](values []T) []T {
 		return []T{}
 	}
 	return values
+}
+
+// trustFolder shows what the file of a folder grants, and adds the folder to those that the user trusts, if a person
+// says yes. Nothing but a person at a terminal is asked: an agent must not grant itself what its own file says.
+func (a *app) trustFolder(ctx context.Context, folder string) error {
+	folder, err := a.abs(folder)
+	if err != nil {
+		return err
+	}
+	folder = realPath(folder)
+	name := filepath.Join(folder, policy.FileName)
+	if _, err := os.Stat(name); err != nil {
+		return &state.Error{Code: codeNoFile, Message: "there is no file " + a.fromHere(name),
+			Hint: "docs/sandbox.md says what it may hold"}
+	}
+	o, err := a.policyOptions(folder, "")
+	if err != nil {
+		return err
+	}
+	if o.User == "" {
+		return &usageError{err: fmt.Errorf("there is no folder for your own policy file"), hint: "set HOME"}
+	}
+	text, already, err := policy.Trust(o.User, o.Home, folder)
+	if err != nil {
+		return err
+	}
+	if already {
+		a.ui.talk("%s is trusted already", folder)
+		return nil
+	}
+	grants, err := policy.Check(name, false, o)
+	if err == nil {
+		err = a.printPolicy(grants, folder)
+	}
+	if err != nil {
+		return err
+	}
+	if !a.hasPerson() {
+		return &usageError{err: fmt.Errorf("there is no terminal to ask at, so %s is not trusted", folder),
+			hint: fmt.Sprintf("run it at a terminal, or write [sandbox] trust = [%q] into %s", folder, o.User)}
+	}
+	a.ui.say(fmt.Sprintf("trust what %s grants? yes, or nothing: ", a.fromHere(name)))
+	if answer, err := readLine(ctx, a.call.Stdin); answer != "yes" || err != nil {
+		a.ui.talk("%s is not trusted", folder)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(o.User), 0o700); err != nil {
+		return unwritten(o.User, err)
+	}
+	if err := writeFile(o.User, text); err != nil {
+		return err
+	}
+	a.ui.talk("%s is trusted: %s says so", folder, a.shortPlace(o.User+":1:1"))
+	return nil
 }

@@ -191,7 +191,8 @@ func (p *preflighting) report(ctx context.Context, blocks []patch.Block) (*prefl
 	if err := p.packages(ctx); err != nil {
 		return nil, err
 	}
-	p.tools(ctx)
+	j := p.tools(ctx)
+	defer j.Close()
 	if err := p.forecast(ctx); err != nil {
 		return nil, err
 	}
@@ -202,52 +203,66 @@ func (p *preflighting) report(ctx context.Context, blocks []patch.Block) (*prefl
 	return r, p.coverage(ctx, r)
 }
 
-// packages asks the interpreter which modules it has.
-func (p *preflighting) packages(ctx context.Context) (err error) {
+// packages asks the interpreters of the program's languages for their names, and which modules they have.
+func (p *preflighting) packages(ctx context.Context) error {
+	p.host.Offers = map[string]preflight.Offer{}
+	for _, space := range p.text.Spaces() {
+		entry, err := kernel.LookupSpace(space)
+		if err != nil {
+			return err
+		}
+		search := kernel.Search{
+			Folder: p.options.Workspace, Environ: p.options.Policy.Environ(p.environ),
+			Cache: filepath.Join(p.tempDir(), "xstate-probe"), // which a probe does not see
+			// A program in bounds may have changed what it loads when it starts.
+			Bounds: &sandbox.Bounds{},
+		}
+		language, err := p.language(ctx, entry, search)
+		if err != nil {
+			return err
+		}
+		offering, ok := language.(kernel.Offering)
+		if !ok {
+			continue
+		}
+		found, err := offering.Available(ctx, search, p.text.Imports(space))
+		if err != nil {
+			return err
+		}
+		p.host.Offers[space] = preflight.OfferOf(found.Modules, found.Builtins)
+	}
+	return nil
+}
+
+// language finds the interpreter of a language that a run would use.
+func (p *preflighting) language(ctx context.Context, e kernel.Entry, s kernel.Search) (kernel.Language, error) {
+	if e.Name != python.Name {
+		if p.store != nil {
+			s.Known = kernel.InterpretersOf(p.store.State().Dir(), true)
+		}
+		return e.Find(ctx, s)
+	}
 	var path string
+	var err error
 	if p.store != nil {
 		path, err = p.store.FindPython(ctx, p.name(), p.options.Python, p.options.Workspace, p.env)
 	} else {
 		path, err = python.Find(p.options.Python, p.options.Workspace, p.env)
 	}
-	if err != nil {
-		return err
-	}
-	found, err := python.Interpreter{Path: path}.Available(ctx, kernel.Search{
-		Folder: p.options.Workspace, Environ: p.options.Policy.Environ(p.environ), Cache: p.tempDir(),
-		Bounds: &sandbox.Bounds{}, // a program in bounds may have changed what it loads when it starts
-	}, p.text.Uses.Imports)
-	if err != nil {
-		return err
-	}
-	p.host.Packages = map[string]preflight.Package{}
-	for name, where := range found.Modules {
-		p.host.Packages[name] = preflight.Package(where)
-	}
-	p.host.Packages["xstate"] = preflight.Standard // programs are offered it
-	of := []string{"__file__", "__builtins__", "__annotations__", "get_ipython", "display", "exit", "quit",
-		"__xstate__"}
-	p.host.Builtin = func(name string) bool {
-		return slices.Contains(found.Builtins, name) || slices.Contains(of, name)
-	}
-	return nil
+	return python.Interpreter{Path: path}, err
 }
 
-// tools asks the sources for their tools, if the program calls some.
-func (p *preflighting) tools(ctx context.Context) {
-	if len(p.text.Calls) == 0 {
-		return
-	}
+// tools makes the sources answer for their tools, which are asked if the program calls some. The journal that it
+// returns is to be closed.
+func (p *preflighting) tools(ctx context.Context) *journal.Journal {
 	sources := calls.Of(p.options.Policy.Calls, calls.Options{Environ: p.environ, Folder: p.options.Workspace})
 	j := journal.New(nil, journal.Options{Sources: sources})
-	defer j.Close()
-	p.host.Tools = j.Tools(ctx)
-	p.host.Asked = len(sources) > 0
-	for _, s := range sources {
-		p.host.Asked = p.host.Asked && slices.ContainsFunc(p.host.Tools, func(t journal.Tool) bool {
-			return t.Source == s.Name()
-		})
+	p.host.Find, p.host.Untrusted = j.Find, p.options.Policy.UntrustedHint()
+	if len(p.text.Calls) > 0 && len(sources) > 0 {
+		_, failed := j.Offered(ctx)
+		p.host.Certain = len(failed) == 0
 	}
+	return j
 }
 
 // forecast predicts what a run takes by what is recorded.

@@ -39,6 +39,9 @@ func of(dialect depgraph.Dialect) (analyser, error) {
 	return a, nil
 }
 
+// Space returns the space of the names of a dialect; "" is that of Python.
+func Space(dialect depgraph.Dialect) string { return analysers[dialect].space }
+
 // Analyze returns the facts of a block, as they are in a program: see InProgram.
 func Analyze(src []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
 	a, err := of(dialect)

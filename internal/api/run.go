@@ -135,6 +135,7 @@ type Plan struct {
 	Reuse   int    `json:"reuse"` // … that would be reused
 	Block   int    `json:"block"` // … that are blocked
 	Skip    int    `json:"skip"`  // … that come after the end of the program
+	Fail    int    `json:"fail"`  // … whose failure would be reused: nothing of it changed
 	// Recorded seconds of what runs or may run, with those to prepare; blocks that never ran count as 0.
 	Seconds float64       `json:"seconds"`
 	Prepare float64       `json:"prepare_seconds"` // of a new interpreter: its start and the imports that it repeats
@@ -162,7 +163,7 @@ type PlanBlock struct {
 	ID      state.BlockID    `json:"id"`
 	Index   int              `json:"index"` // from 0
 	Title   string           `json:"title,omitempty"`
-	Action  runner.Action    `json:"action"` // run, maybe, reuse, block or skip
+	Action  runner.Action    `json:"action"` // run, maybe, reuse, fail, block or skip
 	Reason  state.Reason     `json:"reason"`
 	Seconds float64          `json:"seconds"`
 	Saved   float64          `json:"saved_seconds"`

@@ -36,8 +36,8 @@ type Journal struct {
 	store *state.Store
 	o     Options
 
-	past     map[state.CallPlace]state.Digest // see Past
-	own      offers                           // of Options.Sources
+	past     *Then  // see Past; nil: it is of now
+	own      offers // of Options.Sources
 	mu       sync.Mutex
 	lent     offers // see Offer
 	inflight map[state.CallPlace]chan struct{}
@@ -81,6 +81,14 @@ func (j *Journal) offers() offers {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Concat(j.own, j.lent)
+}
+
+// offersOf are the sources that a request is put to: none, where the past had no such tool.
+func (j *Journal) offersOf(r Request) offers {
+	if j.lacked(r.Kind, r.Tool) {
+		return nil
+	}
+	return j.offers()
 }
 
 // Prepare finds the tool of a request and names the call. after returns the effects on a scope so far. Errors are
@@ -131,44 +139,33 @@ func (j *Journal) tool(ctx context.Context, r Request) (Tool, Source, error) {
 	case KindAsk:
 		return Tool{Name: r.Tool, Class: Irreversible, Scope: "ask"}, nil, nil
 	case KindModel:
-		m, err := j.offers().model(ctx, r.Tool, j.o.Now())
+		m, err := j.offersOf(r).model(ctx, r.Tool, j.o.Now())
 		var args struct{ Schema json.RawMessage }
 		if json.Unmarshal(r.Args, &args) == nil && string(args.Schema) != "null" {
 			m.tool.Output = args.Schema
 		}
 		return m.tool, m.source, err
 	}
-	m, err := j.offers().tool(ctx, r.Tool, j.o.Now())
+	m, err := j.offersOf(r).tool(ctx, r.Tool, j.o.Now())
 	return m.tool, m.source, err
+}
+
+// Find returns the tool or model that a call of a kind and name means; "" is the default model. The error is that of
+// the call.
+func (j *Journal) Find(ctx context.Context, kind Kind, name string) (Tool, error) {
+	t, _, err := j.tool(ctx, Request{Kind: kind, Tool: name})
+	return t, err
 }
 
 // Tools returns what can be called, by the names that programs use. A source that cannot be asked is left out.
 func (j *Journal) Tools(ctx context.Context) []Tool {
-	tools, _ := j.offers().all(ctx, j.o.Now())
+	tools, _ := j.Offered(ctx)
 	return tools
 }
 
-// ToolDigest names the tool that a name means as far as that is known: nothing is started to find out. It is Absent
-// where there is none. Of a tool with effects it says no more than that there is one: a new version of it is no reason
-// to have the effects again. Class and scope count, because they say which effects a call depends on.
-func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.Digest {
-	l := j.offers().known(ctx, j.o.Now())
-	find := l.tool
-	if kind == KindModel {
-		find = l.model
-	}
-	m, err := find(name)
-	switch t := m.tool; {
-	case err != nil && len(l.failed) > 0: // one of these may have it, so who needs it has to ask
-		return state.DigestOf(fmt.Appendf(nil, "unknown %d", j.o.Now().UnixNano()))
-	case err != nil:
-		return state.Absent
-	case t.Class.Effects():
-		return state.DigestOf(fmt.Appendf(nil, "tool %q scope %q", t.Source+"."+t.Name, t.Scope))
-	default:
-		return state.DigestOf(fmt.Appendf(nil, "tool %q %q %s scope %q", t.Source+"."+t.Name, t.Version, t.Class,
-			t.Scope))
-	}
+// Offered is Tools, and says which sources cannot be asked, and why.
+func (j *Journal) Offered(ctx context.Context) (tools []Tool, failed []string) {
+	return j.offers().all(ctx, j.o.Now())
 }
 
 // within returns the lineage that shares the call of a place.
@@ -193,7 +190,7 @@ func (j *Journal) Digest(ctx context.Context, at state.CallPlace) (state.Digest,
 	}
 	was, waited := j.then(rec)
 	if waited {
-		return j.past[at], nil
+		return j.past.Outcomes[at], nil
 	}
 	return j.outcomeDigest(was), nil
 }

@@ -7,11 +7,29 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
+// Then is what a run has recorded of its calls.
+type Then struct {
+	Outcomes map[state.CallPlace]state.Digest
+	Lacked   map[Named]bool // tools and models that there were not
+}
+
+// Named is a tool or model as a call names it.
+type Named struct {
+	Kind Kind
+	Name string
+}
+
 // Past returns a journal that only answers, as this one did when the calls of a run had these outcomes, by their
-// digests. A call whose outcome differs from what is recorded now is served the earlier one. Nobody closes it.
-func (j *Journal) Past(outcomes map[state.CallPlace]state.Digest) *Journal {
-	return &Journal{store: j.store, o: j.o, own: j.offers(), past: outcomes,
+// digests. A call whose outcome differs from what is recorded now is served the earlier one, and a tool that there was
+// not is none, whatever later calls of it are recorded. Nobody closes it.
+func (j *Journal) Past(then Then) *Journal {
+	return &Journal{store: j.store, o: j.o, own: j.offers(), past: &then,
 		inflight: map[state.CallPlace]chan struct{}{}}
+}
+
+// lacked reports whether there was no tool of a name in the past of the journal.
+func (j *Journal) lacked(kind Kind, name string) bool {
+	return j.past != nil && j.past.Lacked[Named{kind, name}]
 }
 
 // then returns a record as it was in the past of the journal, and whether the call waited for a decision then.
@@ -19,7 +37,7 @@ func (j *Journal) then(rec *state.Call) (was *state.Call, waited bool) {
 	if j.past == nil || rec == nil {
 		return rec, false
 	}
-	d := j.past[rec.Place()]
+	d := j.past.Outcomes[rec.Place()]
 	return rec.AsOf(d, 0), strings.HasPrefix(string(d), "waiting:") && rec.Approval != nil
 }
 

@@ -3,6 +3,7 @@ package preflight
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type checker struct {
 	t *Text
 	h *Host
 	r *Report
+
+	found map[found]*journal.Tool // what calls name → what it is; nil: nothing offers it
 }
 
 // Check holds a program against its surroundings.
@@ -30,11 +33,12 @@ func Check(ctx context.Context, t *Text, h *Host) (*Report, error) {
 	if r.Forecast.Unknown == nil {
 		r.Forecast.Unknown = []state.BlockID{}
 	}
-	c := checker{t, h, r}
+	c := checker{t: t, h: h, r: r}
 	c.text()
+	c.unjudged()
 	c.packages()
 	c.files()
-	c.tools()
+	c.tools(ctx)
 	t.Uses.Irreversible = c.irreversible()
 	r.Uses = t.Uses
 	if err := c.rules(ctx); err != nil {
@@ -65,46 +69,76 @@ func (c *checker) text() {
 			c.find(KindSyntax, Refuse, Place{b.ID, b.Err.Line}, b.Err.Msg, "")
 		}
 	}
-	for _, u := range c.t.undefinedNames(c.h.Builtin) {
+	for _, u := range c.t.undefinedNames(c.h.Offers) {
+		hint := ""
+		if u.other != "" {
+			hint = fmt.Sprintf("a comment hands over the value of another language: xstate: from %s import %s",
+				u.other, u.name)
+		}
 		switch {
 		case u.later:
-			c.find(KindName, Ask, u.Place, fmt.Sprintf("a function reads %s, which nothing defines", u.name), "")
+			c.find(KindName, Ask, u.Place, fmt.Sprintf("a function reads %s, which nothing defines", u.name), hint)
 		case u.below != "":
 			c.find(KindName, Ask, u.Place, fmt.Sprintf("%s is read before block %s defines it", u.name, u.below), "")
 		default:
-			c.find(KindName, Refuse, u.Place, fmt.Sprintf("nothing defines %s", u.name), "")
+			c.find(KindName, Refuse, u.Place, fmt.Sprintf("nothing defines %s", u.name), hint)
 		}
+	}
+}
+
+// unjudged notes what is not looked at in blocks of other languages, at the first of each.
+func (c *checker) unjudged() {
+	said := map[string]bool{"": true}
+	for i := range c.t.Blocks {
+		b := &c.t.Blocks[i]
+		if said[b.space] {
+			continue
+		}
+		said[b.space] = true
+		what := "calls, hosts and files of JavaScript and TypeScript are not judged"
+		if b.space == depgraph.SpaceBash {
+			what = "names, commands, hosts and files of Bash are not judged"
+		}
+		c.find(KindUnjudged, Ready, Place{b.ID, 1}, what, "docs/calls.md")
 	}
 }
 
 // packages reports modules that are not there, and notes those that are packages.
 func (c *checker) packages() {
-	for _, name := range c.t.Uses.Imports {
-		where := c.h.Packages[name]
-		if where == Installed || where == Missing {
-			c.t.Uses.Packages = append(c.t.Uses.Packages, name)
+	for _, space := range c.t.Spaces() {
+		hint := "install it, or name another --python"
+		if space != "" {
+			hint = "install it beside the program"
 		}
-		if where != Missing {
-			continue
+		for _, name := range c.t.Imports(space) {
+			where := c.h.Offers[space].Packages[name]
+			if where == Installed || where == Missing {
+				c.t.Uses.Packages = append(c.t.Uses.Packages, name)
+			}
+			if where != Missing {
+				continue
+			}
+			at, sure := c.importer(space, name)
+			v := Ask
+			if sure {
+				v = Refuse
+			}
+			c.find(KindPackage, v, at, fmt.Sprintf("there is no module %s", name), hint)
 		}
-		at, sure := c.importer(name)
-		v := Ask
-		if sure {
-			v = Refuse
-		}
-		c.find(KindPackage, v, at, fmt.Sprintf("there is no module %s", name), "install it, or name another --python")
 	}
+	slices.Sort(c.t.Uses.Packages)
+	c.t.Uses.Packages = slices.Compact(c.t.Uses.Packages)
 }
 
 // importer returns where a module is imported first. sure: by a statement of its own, which nothing guards.
-func (c *checker) importer(module string) (at Place, sure bool) {
+func (c *checker) importer(space, module string) (at Place, sure bool) {
 	for i := range c.t.Blocks {
-		if c.t.Blocks[i].Facts == nil {
+		if c.t.Blocks[i].Facts == nil || c.t.Blocks[i].space != space {
 			continue
 		}
 		for _, n := range c.t.Blocks[i].Facts.Nodes {
 			for _, m := range n.Imports {
-				if top, _, _ := strings.Cut(m.Module, "."); top == module && m.Level == 0 {
+				if moduleOf(space, m) == module {
 					return Place{c.t.Blocks[i].ID, n.Line}, n.Kind == depgraph.KindImport
 				}
 			}
@@ -113,8 +147,12 @@ func (c *checker) importer(module string) (at Place, sure bool) {
 	return at, false
 }
 
-// files reports files that are read, do not exist, and that nothing of the program writes.
+// files reports files that are read, do not exist, and that nothing of the program writes. Blocks of other languages
+// write files that their texts do not show.
 func (c *checker) files() {
+	if spaces := c.t.Spaces(); len(spaces) > 1 || len(spaces) == 1 && spaces[0] != "" {
+		return
+	}
 	said := map[string]bool{}
 	for _, f := range c.t.files {
 		if f.mode != depgraph.Reads || said[f.name] || c.t.asked[f.name] || c.h.Exists(f.name) ||
@@ -126,32 +164,56 @@ func (c *checker) files() {
 	}
 }
 
-// tools reports tools and models that nothing offers, and notes classes.
-func (c *checker) tools() {
+// tools finds the tools and models of the calls, and reports those that nothing offers.
+func (c *checker) tools(ctx context.Context) {
+	c.found = map[found]*journal.Tool{}
 	for i := range c.t.Calls {
 		call := &c.t.Calls[i]
 		if call.Kind == journal.KindAsk || call.Name == "" {
 			continue
 		}
-		if tool := c.tool(call); tool != nil {
+		of := found{call.Kind, call.Name}
+		tool, asked := c.found[of]
+		if !asked {
+			tool = c.ask(ctx, call)
+			c.found[of] = tool
+		}
+		if tool != nil {
 			call.Class = string(tool.Class)
-		} else if c.h.Asked && call.Name != DefaultModel {
-			c.find(KindTool, Refuse, call.Place, fmt.Sprintf("nothing offers %s", call.Name),
-				"name a source of it in xstate.toml: docs/calls.md")
 		}
 	}
 }
 
-// tool returns the tool that a call means; nil if it is not known.
-func (c *checker) tool(call *Call) *journal.Tool {
-	for i := range c.h.Tools {
-		t := &c.h.Tools[i]
-		if t.Name == call.Name || call.Kind == journal.KindTool && t.Source+"."+t.Name == call.Name {
-			return t
-		}
+// found is what a call names.
+type found struct {
+	kind journal.Kind
+	name string
+}
+
+// ask returns the tool that a call means; nil where nothing offers it, which it reports.
+func (c *checker) ask(ctx context.Context, call *Call) *journal.Tool {
+	name := call.Name
+	if call.Kind == journal.KindModel && name == DefaultModel {
+		name = ""
 	}
+	tool, err := c.h.Find(ctx, call.Kind, name)
+	if err == nil {
+		return &tool
+	}
+	v := Ask
+	if c.h.Certain {
+		v = Refuse
+	}
+	message, hint := err.Error(), ""
+	if e, ok := errors.AsType[*state.Error](err); ok {
+		message, hint = e.Message, e.Hint
+	}
+	c.find(KindTool, v, call.Place, message, cmp.Or(c.h.Untrusted, hint))
 	return nil
 }
+
+// tool returns the tool that a call means; nil if it is not known.
+func (c *checker) tool(call *Call) *journal.Tool { return c.found[found{call.Kind, call.Name}] }
 
 // irreversible returns the tools that cannot be undone, and notes for each call what stands before it.
 func (c *checker) irreversible() (names []string) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -16,11 +17,14 @@ type undefined struct {
 	// later: only a function reads it. below: the block that defines it, though after it is read.
 	later bool
 	below state.BlockID
+	// other is the space of another language that has a value of the name; "": none is known.
+	other string
 }
 
 // undefinedNames returns the names that nobody defines: of the code that runs with the program, before it; of
-// functions, anywhere. Where code binds names that the text does not show, every name may be defined.
-func (t *Text) undefinedNames(builtin func(string) bool) (found []undefined) {
+// functions, anywhere. Where code binds names that the text does not show, every name may be defined. The names of
+// languages without an offer are not judged.
+func (t *Text) undefinedNames(offers map[string]Offer) (found []undefined) {
 	anywhere := map[string]state.BlockID{}
 	for i := range t.Blocks {
 		if t.Blocks[i].Facts == nil {
@@ -38,23 +42,37 @@ func (t *Text) undefinedNames(builtin func(string) bool) (found []undefined) {
 		}
 	}
 	defined, said := map[string]bool{}, map[string]bool{}
-	add := func(u undefined) {
-		if !builtin(u.name) && !said[u.name] {
-			said[u.name] = true
-			found = append(found, u)
+	add := func(b *Block, n *depgraph.Node, key string, later bool) {
+		space, name := nameIn(key)
+		offer, judged := offers[space]
+		if !judged || offer.Builtins[name] || said[key] || t.maybe(space, name) {
+			return
 		}
+		said[key] = true
+		line := b.lineOf(n, name)
+		if space == depgraph.SpaceJS && line == 0 {
+			return // the function that an element of JSX calls
+		}
+		u := undefined{Place: Place{b.ID, max(line, n.Line)}, name: name, later: later, below: anywhere[key]}
+		if _, known := anywhere[name]; known && space != "" {
+			u.other = "py"
+		}
+		if _, known := anywhere[languages.Name(depgraph.SpaceJS, name)]; known && space == "" {
+			u.other = depgraph.SpaceJS
+		}
+		found = append(found, u)
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
 		for _, n := range b.Facts.Nodes {
 			for _, name := range n.Uses {
 				if !defined[name] && !slices.Contains(n.Defines, name) {
-					add(undefined{Place{b.ID, b.lineOf(&n, name)}, name, false, anywhere[name]})
+					add(b, &n, name, false)
 				}
 			}
 			for _, name := range n.Later {
 				if _, known := anywhere[name]; !known {
-					add(undefined{Place{b.ID, b.lineOf(&n, name)}, name, true, ""})
+					add(b, &n, name, true)
 				}
 			}
 			for _, name := range slices.Concat(n.Defines, n.Rebinds) {
@@ -65,14 +83,31 @@ func (t *Text) undefinedNames(builtin func(string) bool) (found []undefined) {
 	return found
 }
 
-// lineOf returns the line of a node that has a name first, or else the node's own.
+// nameIn returns the space of a name in the program, and the name as its language writes it.
+func nameIn(name string) (space, plain string) {
+	space, key := depgraph.Var(name).Cut()
+	return space, key.Name()
+}
+
+// maybe reports whether a name of JavaScript need not be defined: the program asks for its type, which works without
+// it, or has it as a member of this, which in a plain function is the global object.
+func (t *Text) maybe(space, name string) bool {
+	if space != depgraph.SpaceJS {
+		return false
+	}
+	asks := regexp.MustCompile(`\b(typeof\s*\(?\s*|(this|globalThis)\s*\??\.\s*)` +
+		regexp.QuoteMeta(name) + `($|[^\w$])`)
+	return slices.ContainsFunc(t.Blocks, func(b Block) bool { return b.space == space && asks.Match(b.Facts.Code) })
+}
+
+// lineOf returns the line of a node that has a name first, not as a member; 0: none has it.
 func (b *Block) lineOf(n *depgraph.Node, name string) int {
-	word := regexp.MustCompile(`(^|[^\w.])` + regexp.QuoteMeta(name) + `($|\W)`)
+	word := regexp.MustCompile(`(^|[^\w.$]|\.\.\.)` + regexp.QuoteMeta(name) + `($|\W)`)
 	lines := strings.Split(string(b.Facts.Code), "\n")
 	for line := n.Line; line <= min(n.EndLine, len(lines)); line++ {
 		if word.MatchString(lines[line-1]) {
 			return line
 		}
 	}
-	return n.Line
+	return 0
 }

@@ -1,6 +1,8 @@
 package preflight
 
 import (
+	"context"
+
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
@@ -43,6 +45,7 @@ const (
 	KindUnbounded    = "unbounded"
 	KindBudget       = "budget"
 	KindUncovered    = "uncovered"
+	KindUnjudged     = "not-judged" // of a language: what preflight does not look at
 )
 
 // Report is what a preflight found.
@@ -68,17 +71,36 @@ type Forecast struct {
 
 // Host is what the surroundings of a program offer.
 type Host struct {
-	Packages map[string]Package     // of the modules that the program imports
-	Builtin  func(name string) bool // of the interpreter
-	Exists   func(file string) bool // in the workspace
-	Tools    []journal.Tool         // that are offered
-	// Asked: the sources of tools were asked. If not, Tools is not all of them.
-	Asked     bool
+	Offers map[string]Offer       // by the space of the language; absent: its names and modules are not known
+	Exists func(file string) bool // in the workspace
+	// Find returns the tool or model that a call would mean, or the error that it would fail with; "" is the default
+	// model. Certain: all sources could be asked, and there are some. If not, a caller of the program may bring more.
+	Find      func(ctx context.Context, kind journal.Kind, name string) (journal.Tool, error)
+	Certain   bool
+	Untrusted string // says which sources do not count, see policy.UntrustedHint
 	Rules     *rule.Set
 	Generated bool            // see rule.Run
 	Budgets   []policy.Budget // of the run
 	Forecast  Forecast
 	Uncovered []Finding // of the outputs, see Uncovered
+}
+
+// Offer is what a language offers to the program.
+type Offer struct {
+	Packages map[string]Package // of the modules that the program imports
+	Builtins map[string]bool    // its own names
+}
+
+// OfferOf returns an offer: where modules come from, and the language's own names.
+func OfferOf(modules map[string]string, builtins []string) Offer {
+	o := Offer{map[string]Package{}, map[string]bool{}}
+	for name, where := range modules {
+		o.Packages[name] = Package(where)
+	}
+	for _, name := range builtins {
+		o.Builtins[name] = true
+	}
+	return o
 }
 
 // Package says where a module comes from.

@@ -22,9 +22,10 @@ type Text struct {
 	// Manifest is what the program declares; nil: nothing.
 	Manifest *rule.Manifest
 
-	files []fileUse
-	asked map[string]bool   // files of which the program asks whether they are there, so it does without them
-	names map[string]string // name → text: names that the program assigns once
+	imports map[string][]string // by the space of the language: modules of Python, packages of JavaScript
+	files   []fileUse
+	asked   map[string]bool   // files of which the program asks whether they are there, so it does without them
+	names   map[string]string // name → text: names that the program assigns once
 }
 
 // Block is a block of the program.
@@ -32,6 +33,7 @@ type Block struct {
 	ID    state.BlockID
 	Facts *depgraph.Facts       // nil where it does not parse
 	Err   *depgraph.SyntaxError // why not
+	space string                // of its language
 	calls depgraph.Calls
 }
 
@@ -64,17 +66,16 @@ type fileUse struct {
 
 // Read reads a program.
 func Read(blocks []state.ProgramBlock) (*Text, error) {
-	t := &Text{names: map[string]string{}, asked: map[string]bool{}}
+	t := &Text{names: map[string]string{}, asked: map[string]bool{}, imports: map[string][]string{}}
 	imported, twice := map[string]string{}, map[string]bool{}
 	for _, b := range blocks {
 		facts, err := languages.Analyze([]byte(b.Source), b.Dialect)
-		read := Block{ID: b.ID, Facts: facts}
+		read := Block{ID: b.ID, Facts: facts, space: languages.Space(b.Dialect)}
 		if err != nil {
 			read.Err, _ = err.(*depgraph.SyntaxError)
 			read.Err = cmp.Or(read.Err, &depgraph.SyntaxError{Line: 1, Column: 1, Msg: err.Error()})
 			read.Facts = nil
-		} else if b.Dialect == "" || b.Dialect == python.Plain || b.Dialect == python.IPython {
-			// Blocks of other languages show no calls yet.
+		} else if read.space == "" { // blocks of other languages show no calls yet
 			read.calls = python.Calls(facts.Code, imported)
 		}
 		for name, text := range read.calls.Constants {
@@ -110,8 +111,9 @@ func (t *Text) use() {
 		}
 		for _, n := range b.Facts.Nodes {
 			for _, m := range n.Imports {
-				if top, _, _ := strings.Cut(m.Module, "."); m.Level == 0 && top != "" {
-					u.Imports = append(u.Imports, top)
+				if name := moduleOf(b.space, m); name != "" {
+					t.imports[b.space] = append(t.imports[b.space], name)
+					u.Imports = append(u.Imports, strings.TrimPrefix(name, "node:"))
 				}
 			}
 		}
@@ -143,6 +145,44 @@ func (t *Text) use() {
 			*list = []string{}
 		}
 	}
+}
+
+// moduleOf returns the top-level module that an import of Python is of, or the package that one of JavaScript is of; ""
+// where it is of a file of the workspace.
+func moduleOf(space string, m depgraph.Import) string {
+	if space == "" {
+		if m.Level > 0 {
+			return ""
+		}
+		top, _, _ := strings.Cut(m.Module, ".")
+		return top
+	}
+	if m.Module == "" || strings.ContainsAny(m.Module[:1], "./#") || strings.Contains(m.Module, "://") ||
+		strings.HasPrefix(m.Module, "data:") {
+		return ""
+	}
+	parts := strings.SplitN(m.Module, "/", 3)
+	if strings.HasPrefix(m.Module, "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}
+
+// Spaces returns the spaces of the languages of the program, in the order of its blocks.
+func (t *Text) Spaces() (spaces []string) {
+	for i := range t.Blocks {
+		if s := t.Blocks[i].space; !slices.Contains(spaces, s) {
+			spaces = append(spaces, s)
+		}
+	}
+	return spaces
+}
+
+// Imports returns the modules that blocks of a language import, sorted: what the language is asked for.
+func (t *Text) Imports(space string) []string {
+	names := slices.Clone(t.imports[space])
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // asksWhether reports whether a function finds out which files there are.

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/beneath"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -29,9 +31,10 @@ type inputs struct {
 	written map[string]bool // what some node wrote
 }
 
-// calls returns the outcomes that the run's calls had.
-func (x *replaying) calls() map[state.CallPlace]state.Digest {
-	found := map[state.CallPlace]state.Digest{}
+// calls returns the outcomes that the run's calls had, and which tools it lacked. One that came while the program ran
+// is not lacked.
+func (x *replaying) calls() journal.Then {
+	then := journal.Then{Outcomes: map[state.CallPlace]state.Digest{}, Lacked: map[journal.Named]bool{}}
 	for _, ref := range x.order {
 		t := x.recorded[ref].trace
 		if t == nil {
@@ -39,11 +42,16 @@ func (x *replaying) calls() map[state.CallPlace]state.Digest {
 		}
 		for _, a := range t.Reads {
 			if at, ok := state.CallPlaceOf(a.Key); ok {
-				found[at] = a.Digest
+				then.Outcomes[at] = a.Digest
+			}
+			if kind, name, tool := runner.ToolOf(a.Key); tool {
+				named := journal.Named{Kind: kind, Name: name}
+				was, known := then.Lacked[named]
+				then.Lacked[named] = a.Digest == state.Absent && (was || !known)
 			}
 		}
 	}
-	return found
+	return then
 }
 
 // readInputs collects the inputs from the record.

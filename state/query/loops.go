@@ -44,10 +44,24 @@ func (h *History) Loops(ctx context.Context) ([]Loop, error) {
 	return slices.Concat(found, failures, editLoops(steps)), err
 }
 
-// failing is how a block fails, and in which runs it did so without a break.
+// failing is how a block fails, in which runs it did so without a break, and in how many of these it executed.
 type failing struct {
-	how  string
-	runs []state.StepNumber
+	how      string
+	runs     []state.StepNumber
+	executed int
+}
+
+// advice says how often a block failed. A run that reuses the failure proves nothing new, and only shows that somebody
+// tried again.
+func (f *failing) advice(id state.BlockID) string {
+	how := fmt.Sprintf("failed in %d runs in the same way", len(f.runs))
+	switch {
+	case f.executed <= 1:
+		how = fmt.Sprintf("failed once, and %d runs since had nothing new to try", len(f.runs)-1)
+	case f.executed < len(f.runs):
+		how += fmt.Sprintf(", and executed in %d of them", f.executed)
+	}
+	return fmt.Sprintf("block %s %s; edit it, or what it reads", id, how)
 }
 
 func (h *History) failureLoops(ctx context.Context, steps []state.Step) (found []Loop, err error) {
@@ -90,6 +104,9 @@ func (h *History) failureLoops(ctx context.Context, steps []state.Step) (found [
 			if ran[id] || !edited { // else somebody works elsewhere
 				f.runs = append(f.runs, step.Number)
 			}
+			if ran[id] {
+				f.executed++
+			}
 		}
 		edited = false
 	}
@@ -97,8 +114,7 @@ func (h *History) failureLoops(ctx context.Context, steps []state.Step) (found [
 		if f := now[id]; f != nil && len(f.runs) >= failuresOfLoop {
 			found = append(found,
 				Loop{Kind: LoopFailure, Block: id, Times: len(f.runs), Steps: f.runs, Calls: []state.CallID{},
-					Advice: fmt.Sprintf("block %s failed in %d runs in the same way; edit it, or what it reads", id,
-						len(f.runs))})
+					Advice: f.advice(id)})
 		}
 	}
 	return found, nil

@@ -3,40 +3,12 @@ package query
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
-
-// Text renders outputs as text, with object addresses blanked.
-func Text(outputs []state.Output) string {
-	var b strings.Builder
-	for _, o := range outputs {
-		b.WriteString("[" + o.Kind + "]")
-		b.WriteString(o.Text)
-		for _, media := range slices.Sorted(maps.Keys(o.Data)) {
-			fmt.Fprintf(&b, "\n%s: %s", media, o.Data[media])
-		}
-		b.WriteByte('\n')
-	}
-	return address.ReplaceAllString(b.String(), "0x…")
-}
-
-// ErrorText returns an error with its traceback, without object addresses, or "" for nil.
-func ErrorText(e *state.ExecError) string {
-	if e == nil {
-		return ""
-	}
-	return address.ReplaceAllString(e.Type+": "+e.Message+"\n"+strings.Join(e.Traceback, "\n"), "0x…")
-}
-
-// address matches object addresses. They differ between any two runs that print objects.
-var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
 
 // Text returns the program after step n as a file. data is the present content of the file: Text keeps what it holds
 // besides code. Without data, Text writes a new file of the kind that name implies.
@@ -104,11 +76,6 @@ func (h *History) Unrecorded(ctx context.Context, name string, data []byte) ([]p
 	}
 	edits, _, _, err := h.Compare(ctx, file.Blocks)
 	return edits, err
-}
-
-// ErrorLine is an error without its place, because the place moves with the lines around it.
-func ErrorLine(e *state.ExecError) string {
-	return strings.TrimSuffix(address.ReplaceAllString(e.Type+": "+e.Message, "0x…"), ": ")
 }
 
 // Short returns the first 12 digits of a digest.

@@ -7491,6 +7491,7 @@ type Plan struct {
 	Reuse          int32                  `protobuf:"varint,5,opt,name=reuse,proto3" json:"reuse,omitempty"`
 	Block          int32                  `protobuf:"varint,6,opt,name=block,proto3" json:"block,omitempty"`
 	Skip           int32                  `protobuf:"varint,7,opt,name=skip,proto3" json:"skip,omitempty"`
+	Fail           int32                  `protobuf:"varint,19,opt,name=fail,proto3" json:"fail,omitempty"`
 	Seconds        float64                `protobuf:"fixed64,8,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	PrepareSeconds float64                `protobuf:"fixed64,9,opt,name=prepare_seconds,json=prepareSeconds,proto3" json:"prepare_seconds,omitempty"`
 	SavedSeconds   float64                `protobuf:"fixed64,10,opt,name=saved_seconds,json=savedSeconds,proto3" json:"saved_seconds,omitempty"`
@@ -7581,6 +7582,13 @@ func (x *Plan) GetBlock() int32 {
 func (x *Plan) GetSkip() int32 {
 	if x != nil {
 		return x.Skip
+	}
+	return 0
+}
+
+func (x *Plan) GetFail() int32 {
+	if x != nil {
+		return x.Fail
 	}
 	return 0
 }
@@ -12794,7 +12802,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x05 \x01(\tR\x02by\x12\x14\n" +
 	"\x05score\x18\x06 \x01(\x01R\x05score\x12\x1b\n" +
 	"\trunner_up\x18\a \x01(\tR\brunnerUp\x12&\n" +
-	"\x0frunner_up_score\x18\b \x01(\x01R\rrunnerUpScore\"\xfb\x04\n" +
+	"\x0frunner_up_score\x18\b \x01(\x01R\rrunnerUpScore\"\x8f\x05\n" +
 	"\x04Plan\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x10\n" +
@@ -12802,7 +12810,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05maybe\x18\x04 \x01(\x05R\x05maybe\x12\x14\n" +
 	"\x05reuse\x18\x05 \x01(\x05R\x05reuse\x12\x14\n" +
 	"\x05block\x18\x06 \x01(\x05R\x05block\x12\x12\n" +
-	"\x04skip\x18\a \x01(\x05R\x04skip\x12\x18\n" +
+	"\x04skip\x18\a \x01(\x05R\x04skip\x12\x12\n" +
+	"\x04fail\x18\x13 \x01(\x05R\x04fail\x12\x18\n" +
 	"\aseconds\x18\b \x01(\x01R\aseconds\x12'\n" +
 	"\x0fprepare_seconds\x18\t \x01(\x01R\x0eprepareSeconds\x12#\n" +
 	"\rsaved_seconds\x18\n" +

@@ -7,12 +7,6 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
-// Available says where the modules of an interpreter come from.
-type Available struct {
-	Modules  map[string]string `json:"modules"` // top-level name → standard, own (the workspace), installed or missing
-	Builtins []string          `json:"builtins"`
-}
-
 // askAvailable looks for modules as an import would, and imports none of them.
 const askAvailable = `import sys
 own, path = sys.argv[1], [p for p in sys.path if p]
@@ -31,18 +25,23 @@ def where(name):
     return "installed" if found else "missing"
 print(json.dumps({"modules": {n: where(n) for n in sys.argv[2:]}, "builtins": dir(builtins)}))`
 
-// Available asks the interpreter that a search leads to where top-level modules come from, for a program in its folder.
-// It executes nothing of the program.
-func (i Interpreter) Available(ctx context.Context, s kernel.Search, modules []string) (*Available, error) {
+// ownNames are names that programs have here beside builtins.
+var ownNames = []string{"__file__", "__builtins__", "__annotations__", "get_ipython", "display", "exit", "quit",
+	"__xstate__"}
+
+// Available is that of kernel.Offering, for top-level modules.
+func (i Interpreter) Available(ctx context.Context, s kernel.Search, modules []string) (*kernel.Available, error) {
 	own := s.Folder
 	s.Folder = "/"
 	answer, err := s.Probe(i.Path, append([]string{"-c", askAvailable, own}, modules...)...).Answer(ctx)
-	found := &Available{}
+	found := &kernel.Available{}
 	if err == nil {
 		err = json.Unmarshal([]byte(answer), found)
 	}
 	if err != nil {
 		return nil, broken(i.Path, err)
 	}
+	found.Builtins = append(found.Builtins, ownNames...)
+	found.Modules["xstate"] = "standard" // programs are offered it
 	return found, nil
 }

@@ -85,6 +85,7 @@ script = "~/answers.jsonl"
 		above + "/xstate.toml:3:12: [mcp.stranger] has no effect: the folder " + above + " is not trusted",
 		above + "/xstate.toml:6:9: tools.\"here.write\".price \"9\" has no effect: the folder " + above +
 			" is not trusted",
+		"xstate policy trust " + above + " shows what that grants, and asks",
 	}
 	if d := cmp.Diff(wantRemarks, p.Remarks()); d != "" {
 		t.Errorf("Remarks (-want +got):\n%s", d)

@@ -54,9 +54,9 @@ type Setting struct {
 // Place says where a setting stands: FILE:LINE:COLUMN.
 func (s *Setting) Place() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column) }
 
-// untrusted is why a setting has no effect in the file of a folder.
-func untrusted(s *Setting) string {
-	return fmt.Sprintf("the folder %s is not trusted", filepath.Dir(s.File))
+// TrustHint says how the user trusts a folder.
+func TrustHint(folder string) string {
+	return "xstate policy trust " + folder + " shows what that grants, and asks"
 }
 
 // refuse is an error about a setting.

@@ -388,6 +388,7 @@ func (p *Policy) Remarks() (remarks []string) {
 		return nil
 	}
 	said := map[string]bool{}
+	var folders []string
 	for i := range p.Settings {
 		s := &p.Settings[i]
 		if !strings.HasSuffix(s.Ignored, "is not trusted") {
@@ -402,6 +403,10 @@ func (p *Policy) Remarks() (remarks []string) {
 			said[s.File+what] = true
 		}
 		remarks = append(remarks, fmt.Sprintf("%s: %s has no effect: %s", s.Place(), what, s.Ignored))
+		folders = addNew(folders, filepath.Dir(s.File))
+	}
+	for _, folder := range folders {
+		remarks = append(remarks, TrustHint(folder))
 	}
 	for _, l := range p.Lacks {
 		remarks = append(remarks, fmt.Sprintf("the level %s is not complete on this system: %s", p.Level, l))

@@ -76,7 +76,7 @@ func rulesOf(found []Setting, rank Rank) (rules []Rule, budgets []Budget) {
 			r.When, r.At = s.Value, s.begin
 		case fieldRuleThen:
 			if r.Then = s.Value; r.Then == "allow" && rank == Stranger {
-				s.Ignored = untrusted(s)
+				s.Ignored = s.untrusted()
 			}
 		case fieldRuleOn:
 			r.On = s.Value

@@ -883,6 +883,7 @@ class Plan(TypedDict):
     reuse: int
     block: int
     skip: int
+    fail: int
     seconds: float
     prepare_seconds: float
     saved_seconds: float
