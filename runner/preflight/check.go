@@ -92,7 +92,7 @@ func (c *checker) packages() {
 		if sure {
 			v = Refuse
 		}
-		c.find(KindPackage, v, at, fmt.Sprintf("there is no module %s", name), "install it, or name another --python")
+		c.find(KindPackage, v, at, fmt.Sprintf("there is no module %s", name), "install it, or name another `--python`")
 	}
 }
 
@@ -297,7 +297,7 @@ func (c *checker) loops() {
 			continue
 		}
 		said[call.Place] = true
-		v, hint := Ask, "bound the loop, or give the run a budget: --budget calls=50"
+		v, hint := Ask, "bound the loop, or give the run a budget: `--budget calls=50`"
 		if bounded {
 			v, hint = Ready, ""
 		}
