@@ -128,3 +128,22 @@ func TestDoorsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestLongOutputOfDoors: what is left out of a long output is found by the door's own way. A path of this machine is
+// none for code that the sandbox bounds, nor for a client of a server.
+func TestLongOutputOfDoors(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for door, want := range map[wording.Door]string{
+		wording.CommandLine: "xstate query --session main --at-step 2 --block b1 prints it; it is in ",
+		wording.Tools:       "left out here; a link below leads to all of it]",
+		wording.API:         "left out here; query with session main and at_step 2 and block b1 prints it]",
+	} {
+		var d struct{ Text string }
+		code := "for i in range(9999): print('line', i)"
+		printed := doneBy(t, door, t.TempDir(), code, "exec", "--sandbox=workspace", "--json", "-")
+		if err := json.Unmarshal(printed, &d); err != nil || !strings.Contains(d.Text, want) ||
+			door != wording.CommandLine && strings.Contains(d.Text, "/outputs/") {
+			t.Errorf("door %d: the text is %.300q (%v), want %q in it", door, d.Text, err, want)
+		}
+	}
+}

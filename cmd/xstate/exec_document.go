@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -228,16 +229,18 @@ func (x *execution) whole(text string) {
 	x.shown.end(leftOut(whole))
 }
 
-// inFile says where a text is whole that is kept in a file. Who comes by another door than the command line may have no
-// way to the file: a tool answers with a link, and the API has the record.
+// inFile says where a text is whole that is kept in a file. Code that is bounded may not read the file, and who comes by
+// another door than the command line may have no way to it: a tool answers with a link, and all others have the record.
 func (x *execution) inFile(path string) string {
-	switch x.door {
-	case wording.CommandLine:
-		return "all of it is in " + path
-	case wording.Tools:
+	switch {
+	case x.door == wording.Tools:
 		return "a link below leads to all of it"
+	case x.door != wording.CommandLine:
+		return x.command(x.d.Block)
+	case x.d.Sandbox != "" && x.d.Sandbox != string(policy.Off):
+		return x.command(x.d.Block) + "; it is in " + path + ", too, which the sandbox hides from code"
 	}
-	return x.command(x.d.Block)
+	return "all of it is in " + path
 }
 
 // errorAlone returns the end of a text from the error on.
