@@ -64,7 +64,7 @@ func onto(base, now []patch.Block, edits []patch.Edit, stale Stale) ([]patch.Edi
 		if found := changedSince(base, now, edits); found != nil {
 			return nil, conflict(
 				"the edits were made on a program that has changed since",
-				"look at both sides, then edit the program as it is, or allow a merge with --merge",
+				"look at both sides, then edit the program as it is, or allow a merge with `--merge`",
 				found,
 			)
 		}
@@ -245,7 +245,7 @@ func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 		return nil, &Error{
 			Code:    CodeNothing,
 			Message: "what these edits did is gone already",
-			Hint:    "xstate blame BLOCK tells which edits wrote what is there",
+			Hint:    "`xstate blame BLOCK` tells which edits wrote what is there",
 		}
 	}
 	return u, nil
@@ -290,7 +290,7 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 	e := &Error{
 		Code:    CodeNothing,
 		Message: "none of these steps is an edit that is in effect",
-		Hint:    "xstate log lists the steps; what was undone, or lies behind a rollback, is not in effect",
+		Hint:    "`xstate log` lists the steps; what was undone, or lies behind a rollback, is not in effect",
 	}
 	if w.First != w.Last || w.First == 0 {
 		if w.Agent != "" {
@@ -314,7 +314,7 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 			"step %d is a rollback",
 			w.First,
 		), fmt.Sprintf(
-			"xstate rollback --to-step %d takes it back",
+			"`xstate rollback --to-step %d` takes it back",
 			w.First-1,
 		)
 	case !query.IsEdit(step.Kind) && step.Declared == nil:

@@ -65,7 +65,7 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 			return nil, &Error{
 				Code:    CodeUnrecorded,
 				Message: fmt.Sprintf("%s has edits that are not recorded", t.Name),
-				Hint:    "xstate run records them; then patch again",
+				Hint:    "`xstate run` records them; then patch again",
 			}
 		}
 	}

@@ -256,7 +256,7 @@ func (s *Session) admit(ctx context.Context, program []state.ProgramBlock, o *ru
 		}
 		if v.Action != journal.Allow {
 			return &Error{Code: rule.CodeDenied, Message: "the program is not run: " + v.Reason,
-				Hint: "xstate preflight shows what it would use"}
+				Hint: "`xstate preflight` shows what it would use"}
 		}
 	}
 	if err := s.gate.Begin(ctx, r); err != nil {

@@ -110,13 +110,13 @@ func (s *Store) FindPython(
 	path, err := python.Find(asked, folder, environ)
 	if err == nil {
 		named := environ("XSTATE_PYTHON") != "" || asked != "" && remembered == ""
-		return path, s.interpreters().Check(path, named, "--python "+path)
+		return path, s.interpreters().Check(path, named, "`--python "+path+"`")
 	}
 	if remembered != "" {
 		return "", &Error{
 			Code:    python.CodeNotFound,
 			Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
-			Hint:    "name another with --python PATH, or have one chosen with --python " + AnyPython,
+			Hint:    "name another with `--python PATH`, or have one chosen with `--python " + AnyPython + "`",
 			Err:     err,
 		}
 	}

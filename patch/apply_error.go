@@ -55,5 +55,5 @@ func notUTF8() *ParseError {
 // cannotExpress returns the error for a change that a format cannot express.
 func cannotExpress(f Format, what string) error {
 	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot express that %s", f, what),
-		Hint: "choose another --format: git and v4a can express the most"}
+		Hint: "choose another `--format`: git and v4a can express the most"}
 }

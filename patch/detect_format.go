@@ -72,7 +72,7 @@ func Read(text string, f Format) (*Patch, error) {
 			"this is JSON, but not a known tool call")
 	}
 	if f == "" {
-		return nil, malformed(0, "put code between ```python and ```, or use --format block to accept any text",
+		return nil, malformed(0, "put code between ```python and ```, or use `--format block` to accept any text",
 			"this is neither a patch in a known format nor code")
 	}
 	return nil, unknownFormat(f)

@@ -68,5 +68,5 @@ const CodeUnwritable Code = "unwritable"
 func unwritable(kind Kind, why string) error {
 	return &ParseError{Code: CodeUnwritable,
 		Message: fmt.Sprintf("the program cannot be written as a %s file: %s", kind, why),
-		Hint:    "write it into a new file: xstate export --out FILE"}
+		Hint:    "write it into a new file: `xstate export --out FILE`"}
 }

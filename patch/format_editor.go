@@ -68,7 +68,7 @@ func readEditor(text string) ([]Section, *ParseError) {
 				sections = addHunk(sections, c.path(), h)
 			}
 		default:
-			return nil, malformed(0, "use str_replace, insert or create; xstate undo reverts an edit",
+			return nil, malformed(0, "use str_replace, insert or create; `xstate undo` reverts an edit",
 				"call %d: %s changes nothing", i+1, command)
 		}
 	}

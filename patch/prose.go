@@ -41,7 +41,7 @@ func (g *decider) isProse(blocks []Block, s Section) bool {
 // notCode returns the error for prose without code.
 func notCode(s Section) error {
 	first, _, _ := strings.Cut(strings.TrimSpace(s.Text), "\n")
-	return malformed(0, "put code between ```python and ```, or name the block with --block",
+	return malformed(0, "put code between ```python and ```, or name the block with `--block`",
 		"this is prose and no code: %q", first)
 }
 

@@ -6,7 +6,7 @@ func (r *reviser) inFile(s Section) error {
 	if s.Act == ActDelete || s.To != "" {
 		return &ApplyError{Code: CodeNoText, Name: s.Name,
 			Message: "a patch cannot delete or rename the program's file",
-			Hint:    "delete blocks by their ids, or use xstate fork NEW for a program with another name"}
+			Hint:    "delete blocks by their ids, or use `xstate fork NEW` for a program with another name"}
 	}
 	own := r.on.File != nil && r.on.File.Kind != KindNotebook
 	if r.on.File != nil && !own && s.Act == ActWrite && isObject(s.Text) {

@@ -225,7 +225,7 @@ func (r *reviser) noBlock(name string) error {
 			"name the program's file, or give its text"
 	}
 	if len(r.blocks) > len(names) {
-		c.Hint += ", … (xstate show lists all)"
+		c.Hint += ", … (`xstate show` lists all)"
 	}
 	return c
 }
@@ -458,7 +458,7 @@ func (r *reviser) refuseLostNames(d Decision, text code) error {
 	return &ApplyError{Code: CodeAmbiguous, Name: d.Block,
 		Message: "this may be a part of the block or its new text: the block also defines " + strings.Join(lost, ", ") +
 			", which other code uses",
-		Hint: "give only the functions, and each replaces its own; or use --block " + d.Block +
+		Hint: "give only the functions, and each replaces its own; or use `--block " + d.Block + "`" +
 			" if this is the whole block"}
 }
 

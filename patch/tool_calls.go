@@ -57,7 +57,7 @@ func formatCalls(text string, is func(*call) bool) ([]call, *ParseError) {
 	all, broken := readCalls(text)
 	if broken > 0 {
 		return nil, malformed(broken,
-			"in strings, write line ends as \\n and double backslashes; for code, use --format block",
+			"in strings, write line ends as \\n and double backslashes; for code, use `--format block`",
 			"a call is not valid JSON")
 	}
 	var calls []call

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
@@ -266,7 +267,7 @@ func failedCall(err error) kernel.CallReply {
 	e := state.CallError{Code: codeOf(err), Message: err.Error()}
 	var coded *state.Error
 	if errors.As(err, &coded) {
-		e.Hint = coded.Hint
+		e.Hint = wording.Program.Hint(coded.Hint)
 	}
 	return kernel.CallReply{Error: &e, Suspended: e.Code == journal.CodeWaiting || e.Code == journal.CodeBudget}
 }

@@ -75,13 +75,13 @@ func (s *editedSearch) pass(d *decision) {
 func editedError(files []EditedFile) error {
 	more, them := "", "it"
 	if n := len(files) - 1; n > 0 {
-		more, them = fmt.Sprintf(" (and %d more, see xstate plan)", n), "them"
+		more, them = fmt.Sprintf(" (and %d more, see `xstate plan`)", n), "them"
 	}
 	return &state.Error{
 		Code: CodeFileEdited,
 		Message: fmt.Sprintf("%s%s was edited after block %s wrote it; nothing was executed",
 			files[0].Name, more, files[0].By),
-		Hint: fmt.Sprintf("to overwrite %s with what the program writes: xstate run FILE --restore-files; "+
+		Hint: fmt.Sprintf("to overwrite %s with what the program writes: `xstate run FILE --restore-files`; "+
 			"to keep your version: copy or rename it first", them),
 	}
 }

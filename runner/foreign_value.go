@@ -38,7 +38,7 @@ func (cfg *Config) ForForeignValue(name string) error {
 		Code: CodeForeignValue,
 		Message: fmt.Sprintf("the value of %s is not shown: a value of a foreign store, and this system cannot bound "+
 			"what loads it: %s", name, lacks[0].Message),
-		Hint: "xstate doctor shows what is missing; if you know who made the archive, import it again with --trust",
+		Hint: "`xstate doctor` shows what is missing; if you know who made the archive, import it again with `--trust`",
 	}
 }
 

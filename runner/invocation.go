@@ -66,6 +66,6 @@ func (in Invocation) spool(store *state.Store, folder string) (string, error) {
 	return "", &state.Error{
 		Code:    CodeNoStdin,
 		Message: "the store does not have the standard input of the program",
-		Hint:    "xstate run FILE --stdin FILE gives it again",
+		Hint:    "`xstate run FILE --stdin FILE` gives it again",
 	}
 }

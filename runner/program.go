@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/languages"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -292,7 +293,7 @@ func noLanguage(b state.BlockID, err error) *state.ExecError {
 	e := &state.ExecError{Type: "NoLanguage", Message: err.Error(), Block: b}
 	var known *state.Error
 	if errors.As(err, &known) && known.Hint != "" {
-		e.Message += ": " + known.Hint
+		e.Message += ": " + wording.Program.Hint(known.Hint)
 	}
 	return e
 }

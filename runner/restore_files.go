@@ -65,7 +65,7 @@ func behindLink(name string, err error) error {
 		Code: CodeBehindLink,
 		Message: fmt.Sprintf("%s cannot be restored: %s is a symbolic link now, and xstate changes no file through one",
 			name, link.Path),
-		Hint: "put the folder itself in the place of the link, or run with --fresh: then the program writes the file",
+		Hint: "put the folder itself in the place of the link, or run with `--fresh`: then the program writes the file",
 		Err:  err,
 	}
 }

@@ -57,8 +57,8 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 				Code: CodeForeignValue,
 				Message: fmt.Sprintf("the value of %s is not shown: a value of a foreign store that is more than data",
 					name),
-				Hint: "if you would run its program, xstate run FILE --fresh computes it here; if you know who made " +
-					"it, xstate import ARCHIVE --trust believes it",
+				Hint: "if you would run its program, `xstate run FILE --fresh` computes it here; if you know who made " +
+					"it, `xstate import ARCHIVE --trust` believes it",
 			}
 		case errors.Is(err, errNotKept):
 			return "", notKept(name, "it, or what it is made of, was not stored")
@@ -67,7 +67,7 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 				Code: CodeNotKept,
 				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name,
 					e.interpreterOf(w.units)),
-				Hint: "name the interpreter that the program ran with: --python PATH; xstate log --json tells its " +
+				Hint: "name the interpreter that the program ran with: `--python PATH`; `xstate log --json` tells its " +
 					"version",
 			}
 		case err != nil:
@@ -123,7 +123,7 @@ func (w *walk) storedAt(name string) (int, error) {
 
 func notKept(name, why string) error {
 	return &state.Error{Code: CodeNotKept, Message: fmt.Sprintf("the value of %s is not kept: %s", name, why),
-		Hint: "xstate fork NEW.py --at-step N makes a program that prints it when it is run"}
+		Hint: "`xstate fork NEW.py --at-step N` makes a program that prints it when it is run"}
 }
 
 // loadOutcomes reads the recorded traces of the blocks as their outcomes.

@@ -138,7 +138,7 @@ func (d *Declaration) check(n StepNumber) error {
 			Code:    CodeArtifactCycle,
 			Message: "an artifact would depend on itself: " + strings.Join(ring, " -> "),
 			Hint: "an artifact must not contain or need itself, directly or through others; " +
-				"xstate artifact list shows the declarations",
+				"`xstate artifact list` shows the declarations",
 		}
 	}
 	return nil

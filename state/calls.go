@@ -224,7 +224,7 @@ func (s *Store) ForeignCall(c *Call) { c.Within = foreignCall(s.area, c.Effects(
 
 // Call returns a call by its ID. The error is ErrNoCall where there is none.
 func (s *Store) Call(ctx context.Context, id CallID) (*Call, error) {
-	none := &Error{Code: CodeNoCall, Message: fmt.Sprintf("there is no call %d", id), Hint: "xstate calls"}
+	none := &Error{Code: CodeNoCall, Message: fmt.Sprintf("there is no call %d", id), Hint: "`xstate calls`"}
 	db, err := s.journal(ctx, false)
 	if err != nil {
 		return nil, err

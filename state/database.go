@@ -208,7 +208,7 @@ func (d *database) checkFormat(tx *bbolt.Tx) error {
 				f.Format,
 				formatVersion,
 			),
-			Hint: "install a newer xstate, or choose another store with --store DIR",
+			Hint: "install a newer xstate, or choose another store with `--store DIR`",
 		}
 	}
 	for _, name := range d.options.buckets {

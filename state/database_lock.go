@@ -81,7 +81,7 @@ func (d *database) gone(err error) error {
 	return &Error{
 		Code:    CodeNoStore,
 		Message: fmt.Sprintf("the store is gone: %s was deleted or moved while it was in use", dir),
-		Hint:    "put it back, or xstate run FILE makes a new store",
+		Hint:    "put it back, or `xstate run FILE` makes a new store",
 		Err:     err,
 	}
 }
@@ -270,7 +270,7 @@ func (d *database) revertFailedWrite(h *handle) error {
 		e := &Error{
 			Code:    CodeIO,
 			Message: d.name + ": a failed write could not be reverted",
-			Hint:    "check the disk; xstate check reports what the store holds",
+			Hint:    "check the disk; `xstate check` reports what the store holds",
 			Err:     err,
 		}
 		d.broken.CompareAndSwap(nil, e)

@@ -130,14 +130,14 @@ func fileError(what string, err error) error {
 		return &Error{
 			Code:    CodeReadOnly,
 			Message: what + ": a part of its path is a file",
-			Hint:    "choose a store elsewhere with --store DIR",
+			Hint:    "choose a store elsewhere with `--store DIR`",
 			Err:     err,
 		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &Error{
 			Code:    CodeReadOnly,
 			Message: what + ": not permitted",
-			Hint:    "check the permissions of the store, or choose one elsewhere with --store DIR",
+			Hint:    "check the permissions of the store, or choose one elsewhere with `--store DIR`",
 			Err:     err,
 		}
 	}
@@ -158,7 +158,7 @@ func NoWorkspace(folder string, err error) *Error {
 	return &Error{
 		Code:    CodeNoWorkspace,
 		Message: fmt.Sprintf("the folder in which the program runs is gone: %s was deleted or moved", folder),
-		Hint:    "put it back; xstate run FILE --session NAME goes on with the session in the folder of FILE",
+		Hint:    "put it back; `xstate run FILE --session NAME` goes on with the session in the folder of FILE",
 		Err:     err,
 	}
 }

@@ -61,7 +61,7 @@ func busy(what string, f *os.File) error {
 	return &Error{
 		Code:    CodeBusy,
 		Message: what + " by " + holders(f),
-		Hint:    "wait for it to end, or end it, and try again; --wait sets how long to wait",
+		Hint:    "wait for it to end, or end it, and try again; `--wait` sets how long to wait",
 	}
 }
 

@@ -126,7 +126,7 @@ func (s *Store) StepWithHash(ctx context.Context, hash Digest) (session string, 
 	return "", 0, &Error{
 		Code:    CodeNoStep,
 		Message: fmt.Sprintf("no step has the hash %s", hash),
-		Hint:    "xstate log --json shows the hashes of steps",
+		Hint:    "`xstate log --json` shows the hashes of steps",
 	}
 }
 

@@ -291,7 +291,7 @@ func (r *sessionImporter) session(l *forkChain, p SessionArchive) (headRecord, e
 		return head, &Error{
 			Code:    CodeSessionExists,
 			Message: fmt.Sprintf("the store has a different session %q", p.Name),
-			Hint:    "import into a store of its own: --store DIR",
+			Hint:    "import into a store of its own: `--store DIR`",
 		}
 	}
 	l.id = known.ID
@@ -319,7 +319,7 @@ func (r *sessionImporter) steps(i int, l *forkChain, head headRecord) error {
 				return &Error{
 					Code:    CodeConflict,
 					Message: fmt.Sprintf("the session %q of the store has another step %d", p.Name, n),
-					Hint:    "import into a store of its own: --store DIR",
+					Hint:    "import into a store of its own: `--store DIR`",
 					Err:     err,
 				}
 			}

@@ -91,7 +91,7 @@ func (s *Store) prepareDir() error {
 		return &Error{
 			Code:    CodeReadOnly,
 			Message: s.dir + " is not a directory",
-			Hint:    "choose a store elsewhere with --store DIR",
+			Hint:    "choose a store elsewhere with `--store DIR`",
 		}
 	}
 	if s.options.ReadOnly {
@@ -99,7 +99,7 @@ func (s *Store) prepareDir() error {
 			return &Error{
 				Code:    CodeNoStore,
 				Message: "there is no store in " + s.dir,
-				Hint:    "xstate run FILE creates one beside the file",
+				Hint:    "`xstate run FILE` creates one beside the file",
 				Err:     err,
 			}
 		} else if err != nil {

@@ -327,7 +327,7 @@ func (s *Store) forkChain(tx *bbolt.Tx, name string, depth int) (*forkChain, err
 		return nil, &Error{
 			Code:    CodeNoSession,
 			Message: fmt.Sprintf("there is no session %q", name),
-			Hint:    "xstate log lists the sessions of the store",
+			Hint:    "`xstate log` lists the sessions of the store",
 		}
 	} else if err != nil {
 		return nil, damaged(historyFile, fmt.Sprintf("session %q cannot be read", name), err)

@@ -105,10 +105,13 @@ func (l *levelFlag) Set(text string) error {
 func (l *levelFlag) String() string { return "" }
 func (l *levelFlag) Type() string   { return "level" }
 
+// helpOf is the way to the help of a verb.
+func helpOf(cmd *cobra.Command) string { return "`" + cmd.CommandPath() + " --help`" }
+
 // takes checks the number of arguments and names what is missing or too much.
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		hint := cmd.CommandPath() + " --help shows an example"
+		hint := helpOf(cmd) + " shows an example"
 		switch {
 		case len(args) < least:
 			return &usageError{err: fmt.Errorf("%s needs %s", cmd.CommandPath(), what), hint: hint}

@@ -70,10 +70,10 @@ func (f *approveFlags) decision(c *state.Call, by string) journal.Decision {
 func (f *approveFlags) check() error {
 	switch {
 	case f.deny && f.choice != "":
-		return &usageError{err: errors.New("--deny and --choice exclude each other"), hint: "use one of them"}
+		return &usageError{err: errors.New("`--deny` and `--choice` exclude each other"), hint: "use one of them"}
 	case f.result != "" && f.choice != journal.ChoiceHappened:
-		return &usageError{err: errors.New("--result is for --choice happened"),
-			hint: "xstate approve CALL --choice happened --result JSON"}
+		return &usageError{err: errors.New("`--result` is for `--choice happened`"),
+			hint: "`xstate approve CALL --choice happened --result JSON`"}
 	}
 	return nil
 }

@@ -90,21 +90,21 @@ func (f *benchFlags) check(paths []string) error {
 	case len(paths) == 0 && len(f.workloads) == 0:
 		return &usageError{
 			err:  errors.New("there is nothing to measure"),
-			hint: "xstate bench PATH, or xstate bench --workload all",
+			hint: "`xstate bench PATH`, or `xstate bench --workload all`",
 		}
 	case f.edits < 1:
-		return &usageError{err: errors.New("--edits must be 1 or more"), hint: "xstate bench PATH --edits 8"}
+		return &usageError{err: errors.New("`--edits` must be 1 or more"), hint: "`xstate bench PATH --edits 8`"}
 	case f.o.Jobs < 1:
-		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate bench PATH --jobs 2"}
+		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate bench PATH --jobs 2`"}
 	case f.o.Budget < 0 || f.o.Timeout < 0:
 		return &usageError{
 			err:  errors.New("--budget and --timeout must not be negative"),
-			hint: "xstate bench PATH --budget 10m",
+			hint: "`xstate bench PATH --budget 10m`",
 		}
 	case slices.ContainsFunc(f.sizes, func(n int) bool { return n < 4 }):
 		return &usageError{
 			err:  errors.New("a program of --size has 4 blocks or more"),
-			hint: "xstate bench --workload all --size 10,40",
+			hint: "`xstate bench --workload all --size 10,40`",
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	if err != nil {
 		return &usageError{
 			err:  fmt.Errorf("the results cannot be read: %w", err),
-			hint: "name another folder: --out FOLDER",
+			hint: "name another folder: `--out FOLDER`",
 		}
 	}
 	if !f.fresh {
@@ -162,7 +162,7 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	if err != nil {
 		return &usageError{
 			err:  fmt.Errorf("the report cannot be written: %w", err),
-			hint: "name another folder: --out FOLDER",
+			hint: "name another folder: `--out FOLDER`",
 		}
 	}
 	if a.ui.json {

@@ -33,7 +33,7 @@ func (a *app) inStore(ctx context.Context, options state.Options, verb func(*xst
 func parseCall(text string) (state.CallID, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n == 0 {
-		return 0, &usageError{err: fmt.Errorf("%q is no number of a call", text), hint: "xstate calls lists them"}
+		return 0, &usageError{err: fmt.Errorf("%q is no number of a call", text), hint: "`xstate calls` lists them"}
 	}
 	return state.CallID(n), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
@@ -22,11 +23,12 @@ import (
 type caller struct {
 	folder  string   // the working directory; "" if it is gone
 	environ []string // NAME=value
+	door    wording.Door
 }
 
 // callerOf returns where a call comes from. A relative path in $XSTATE_PYTHON begins at the caller's folder, too.
 func callerOf(call serve.Call) caller {
-	c := caller{folder: call.Folder, environ: call.Environ}
+	c := caller{folder: call.Folder, environ: call.Environ, door: call.Door}
 	const name = "XSTATE_PYTHON"
 	python := ""
 	if _ = c.pythonPath(&python).Set(c.env(name)); python != c.env(name) {

@@ -43,7 +43,7 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
 			return &usageError{
 				err:  fmt.Errorf("%q is not the hash of a step", hash),
-				hint: "a hash has 64 hex digits; xstate check prints those to keep",
+				hint: "a hash has 64 hex digits; `xstate check` prints those to keep",
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 		default:
 			return &usageError{
 				err:  fmt.Errorf("credit has no rows by %q", p),
-				hint: "use --by agent, model, call, or several with commas",
+				hint: "use `--by` agent, model, call, or several with commas",
 			}
 		}
 	}

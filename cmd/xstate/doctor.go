@@ -115,10 +115,10 @@ func (a *app) interpreters(ctx context.Context, folder, store string) []api.Doct
 		p := api.DoctorPython{Path: path, Used: used}
 		i, err := python.Identify(ctx, search, path)
 		if p.Python = i.String(); err == nil && used {
-			err = kernel.InterpretersOf(store, true).Check(path, false, "--python "+path)
+			err = kernel.InterpretersOf(store, true).Check(path, false, "`--python "+path+"`")
 		}
 		if err != nil {
-			p.Python, p.Problem = "", errorDocument(err).Message
+			p.Python, p.Problem = "", a.errorDocument(err).Message
 		}
 		if used || err == nil {
 			found = append(found, p)
@@ -145,7 +145,7 @@ func (a *app) interpreters(ctx context.Context, folder, store string) []api.Doct
 		}
 		p := api.DoctorPython{Path: path, Used: true}
 		if l, err := e.Identify(ctx, search, path); err != nil {
-			p.Problem = errorDocument(err).Message
+			p.Problem = a.errorDocument(err).Message
 		} else {
 			p.Python = l.String()
 		}

@@ -70,7 +70,7 @@ verifies it, offline and without the store.`,
 
 // check completes the flags, and refuses those that do not go together.
 func (f *evidenceFlags) check(json bool) error {
-	hint := "use --format tree, prov or in-toto"
+	hint := "use `--format` tree, prov or in-toto"
 	if f.format == "" {
 		if f.format = evidenceTree; f.key != "" {
 			f.format = evidenceInToto
@@ -82,7 +82,7 @@ func (f *evidenceFlags) check(json bool) error {
 	case f.key != "" && f.format != evidenceInToto:
 		return &usageError{
 			err:  errors.New("only in-toto statements can be signed"),
-			hint: "leave out --key, or use --format in-toto",
+			hint: "leave out `--key`, or use `--format in-toto`",
 		}
 	case f.out != "" && f.format == evidenceTree:
 		return &usageError{
@@ -92,7 +92,7 @@ func (f *evidenceFlags) check(json bool) error {
 	case json && f.format != evidenceTree && f.out == "":
 		return &usageError{
 			err:  errors.New("--json needs --out FILE, because the document goes to stdout"),
-			hint: "xstate evidence OF --format " + f.format + " --out FILE --json",
+			hint: "`xstate evidence OF --format " + f.format + " --out FILE --json`",
 		}
 	}
 	return nil
@@ -182,7 +182,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 		return &state.Error{
 			Code:    codeFileExists,
 			Message: fmt.Sprintf("the file %s exists already", f.out),
-			Hint:    "choose another name, or overwrite it with --force",
+			Hint:    "choose another name, or overwrite it with `--force`",
 		}
 	}
 	if err := writeText(o.session.Folder(), path, data); err != nil {
@@ -233,7 +233,7 @@ func (c caller) readKey(path string) ([]byte, error) {
 		return nil, &state.Error{
 			Code:    codeUnreadable,
 			Message: fmt.Sprintf("the key %s cannot be read: %v", path, errors.Unwrap(err)),
-			Hint:    "check the name after --key",
+			Hint:    "check the name after `--key`",
 		}
 	}
 	return text, nil

@@ -45,7 +45,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if f.key == "" {
 		return &usageError{
 			err:  errors.New("xstate evidence verify needs --key KEY, the public key of the signer"),
-			hint: "xstate evidence verify FILE --key pub.pem",
+			hint: "`xstate evidence verify FILE --key pub.pem`",
 		}
 	}
 	text, err := a.readKey(f.key)

@@ -145,11 +145,11 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 	if strings.TrimSpace(code) == "" {
 		return &usageError{
 			err:  errors.New("there is no code to execute"),
-			hint: "xstate exec -c CODE, or code on stdin",
+			hint: "`xstate exec -c CODE`, or code on stdin",
 		}
 	}
 	if f.timeout < 0 {
-		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate exec FILE --timeout 30s"}
+		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate exec FILE --timeout 30s`"}
 	}
 	dialect, err := f.dialect(args)
 	if err != nil {

@@ -10,9 +10,11 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -204,7 +206,7 @@ func (x *execution) missing(b *runner.BlockOutcome, out *xstate.Outcome) *state.
 		e.Hint = fmt.Sprintf("submit block %s corrected: a block that fails defines nothing", by)
 	case state.StatusNotReached:
 		e.Message = fmt.Sprintf("the code was not executed: block %s ends the program before it", by)
-		e.Hint = fmt.Sprintf("submit block %s without its exit: xstate exec --replace %s", by, by)
+		e.Hint = x.door.Hint(fmt.Sprintf("submit block %s without its exit: `xstate exec --replace %s`", by, by))
 	default:
 		return nil
 	}
@@ -217,7 +219,7 @@ func (x *execution) whole(text string) {
 	if len(text) > x.budget {
 		name := filepath.Join("outputs", short(string(state.DigestOf([]byte(text))))+".txt")
 		if path, err := x.keep(name, []byte(text)); err == nil {
-			whole = "all of it is in " + path
+			whole = x.inFile(path)
 			x.d.Files = append(x.d.Files, api.ExecFile{Block: x.d.Block, Media: "text/plain", File: path,
 				URI: x.uri(x.d.Block) + "/text", Bytes: len(text)})
 		}
@@ -232,6 +234,20 @@ func (x *execution) whole(text string) {
 		x.shown.add(x.errorAlone(text))
 	}
 	x.shown.end(leftOut(whole))
+}
+
+// inFile says where a text is whole that is kept in a file. Code that is bounded may not read the file, and who comes by
+// another door than the command line may have no way to it: a tool answers with a link, and all others have the record.
+func (x *execution) inFile(path string) string {
+	switch {
+	case x.door == wording.Tools:
+		return "a link below leads to all of it"
+	case x.door != wording.CommandLine:
+		return x.command(x.d.Block)
+	case x.d.Sandbox != "" && x.d.Sandbox != string(policy.Off):
+		return x.command(x.d.Block) + "; it is in " + path + ", too, which the sandbox hides from code"
+	}
+	return "all of it is in " + path
 }
 
 // errorAlone returns the end of a text from the error on.
@@ -283,7 +299,7 @@ func (x *execution) clipError(e *state.ExecError) *state.ExecError {
 	if e == nil || len(strings.Join(e.Traceback, "\n")) <= x.budget {
 		return e
 	}
-	text, _ := clip(strings.Join(e.Traceback, "\n"), x.budget, leftOut("xstate show prints all of it"))
+	text, _ := clip(strings.Join(e.Traceback, "\n"), x.budget, leftOut(x.door.Text("`xstate show` prints all of it")))
 	short := *e
 	short.Traceback, x.d.Clipped = strings.Split(text, "\n"), true
 	return &short
@@ -291,8 +307,8 @@ func (x *execution) clipError(e *state.ExecError) *state.ExecError {
 
 // command says how to see all of a block's output.
 func (x *execution) command(block xstate.BlockID) string {
-	return fmt.Sprintf("xstate query --session %s --at-step %d --block %s prints it",
-		quoted(x.o.session.Name()), x.d.Step, quoted(string(block)))
+	return x.door.Text(fmt.Sprintf("`xstate query --session %s --at-step %d --block %s` prints it",
+		quoted(x.o.session.Name()), x.d.Step, quoted(string(block))))
 }
 
 func (x *execution) uri(block xstate.BlockID) string {

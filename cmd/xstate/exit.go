@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -168,7 +169,7 @@ func usage(err error) error {
 	if errors.As(err, &u) {
 		return err
 	}
-	return &usageError{err: err, hint: "xstate --help lists the verbs and flags"}
+	return &usageError{err: err, hint: "`xstate --help` lists the verbs and flags"}
 }
 
 // outcome is a verb that did its work, with an answer that the exit code reports: a block failed, a difference.
@@ -176,7 +177,19 @@ type outcome int
 
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
-func errorDocument(err error) api.Error {
+// errorDocument returns an error in the words of the caller's door.
+func (c caller) errorDocument(err error) api.Error { return worded(c.door, foundIn(err)) }
+
+func worded(d wording.Door, e api.Error) api.Error {
+	e.Message, e.Hint = d.Text(e.Message), d.Remedy(string(e.Code), e.Hint)
+	if e.Code == codeUsage {
+		e.Message = d.Misuse(e.Message)
+	}
+	return e
+}
+
+// foundIn returns the code, the message and the hint of an error as they were written.
+func foundIn(err error) api.Error {
 	var own *state.Error
 	var bad *patch.ParseError
 	var cmd *usageError
@@ -242,7 +255,7 @@ func (u *ui) fail(err error) int {
 	if errors.As(err, &answer) {
 		return int(answer)
 	}
-	e := errorDocument(err)
+	e := worded(u.door, foundIn(err))
 	u.say("xstate: " + e.Message + "\n")
 	u.say(conflictText(e.Conflicts))
 	for _, c := range e.Candidates {

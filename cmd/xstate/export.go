@@ -121,30 +121,30 @@ func (f *exportFlags) check(json bool) error {
 	if f.format == "" {
 		f.format = endings[strings.ToLower(filepath.Ext(f.out))]
 	}
-	hint := "use --format " + strings.Join(formats(), ", ") + " or " + formatArchive
+	hint := "use `--format` " + strings.Join(formats(), ", ") + " or " + formatArchive
 	switch {
 	case f.format == "" && f.out != "":
 		return &usageError{err: fmt.Errorf("the name %s does not say which format to write", f.out), hint: hint}
 	case f.format == "":
-		return &usageError{err: errors.New("xstate export needs --out FILE or --format"), hint: hint}
+		return &usageError{err: errors.New("`xstate export` needs `--out FILE` or `--format`"), hint: hint}
 	case f.format != formatArchive && !slices.Contains(formats(), f.format):
 		return &usageError{err: fmt.Errorf("there is no format %q", f.format), hint: hint}
 	case f.format == formatArchive && (f.at.step.given || f.at.time != "" || f.noOutputs):
 		return &usageError{
 			err:  errors.New("an archive holds the whole session"),
-			hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step",
+			hint: "leave out `--at-step`, `--at` and `--no-outputs`; `xstate fork` makes a session that ends at a step",
 		}
 	case f.images != "" && f.format != string(provenance.FormatMarkdown):
-		return &usageError{err: errors.New("--images needs --format md"), hint: "other formats hold their pictures"}
+		return &usageError{err: errors.New("`--images` needs `--format md`"), hint: "other formats hold their pictures"}
 	case f.format != formatArchive && f.values:
-		return &usageError{err: errors.New("--values needs an archive"), hint: "xstate query --value NAME prints one"}
+		return &usageError{err: errors.New("`--values` needs an archive"), hint: "`xstate query --value NAME` prints one"}
 	case f.format != formatArchive && f.key != "":
-		return &usageError{err: errors.New("--key needs an archive"),
-			hint: "xstate evidence OF --key KEY signs what is known of a result"}
+		return &usageError{err: errors.New("`--key` needs an archive"),
+			hint: "`xstate evidence OF --key KEY` signs what is known of a result"}
 	case json && f.out == "":
 		return &usageError{
 			err:  errors.New("--json needs --out FILE, because the document goes to stdout"),
-			hint: "xstate export --out FILE --json",
+			hint: "`xstate export --out FILE --json`",
 		}
 	}
 	return nil
@@ -161,7 +161,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 				return &state.Error{
 					Code:    codeFileExists,
 					Message: fmt.Sprintf("the file %s exists already", f.out),
-					Hint:    "choose another name, or overwrite it with --force",
+					Hint:    "choose another name, or overwrite it with `--force`",
 				}
 			}
 		}

@@ -47,7 +47,7 @@ func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) err
 			return &state.Error{
 				Code:    codeNoFigure,
 				Message: "there is no picture in what the program put out",
-				Hint:    "xstate show lists what each block put out; name another block",
+				Hint:    "`xstate show` lists what each block put out; name another block",
 			}
 		}
 		return a.printFigures(d, f.open)
@@ -105,7 +105,7 @@ func (c caller) view(path string) error {
 		return &state.Error{
 			Code:    codeNoViewer,
 			Message: fmt.Sprintf("%s cannot be started to show %s", args[0], path),
-			Hint:    "open the file with another program, or write it elsewhere: xstate show BLOCK --images DIR",
+			Hint:    "open the file with another program, or write it elsewhere: `xstate show BLOCK --images DIR`",
 			Err:     err,
 		}
 	}

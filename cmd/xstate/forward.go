@@ -143,7 +143,7 @@ func (a *app) ensureServer(ctx context.Context, dir string) *serve.Client {
 	}
 	client, err := a.startServer(ctx, dir)
 	if state.CodeOf(err) == serve.CodeNoServer { // other errors are those of the store, which the verb reports
-		a.ui.talk("works without a server: %s", errorDocument(err).Message)
+		a.ui.talk("works without a server: %s", a.errorDocument(err).Message)
 	}
 	return client
 }

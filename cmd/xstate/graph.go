@@ -43,7 +43,7 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 	if !slices.Contains(graphFormats, format) {
 		return &usageError{
 			err:  fmt.Errorf("there is no format %q", format),
-			hint: "use --format dot, mermaid, svg or json",
+			hint: "use `--format` dot, mermaid, svg or json",
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {

@@ -16,11 +16,16 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// hint says what to do about an error of a block; "" where that is not certain.
+// hint says what to do about an error of a block, in the words of the caller's door; "" where that is not certain.
 func (p *places) hint(e *state.ExecError) string {
 	if p == nil {
 		return ""
 	}
+	return p.door.Hint(p.remedy(e))
+}
+
+// remedy is a hint as it is written.
+func (p *places) remedy(e *state.ExecError) string {
 	if len(e.Denied) > 0 {
 		return p.deniedHint(e.Denied)
 	}
@@ -39,10 +44,10 @@ func (p *places) hint(e *state.ExecError) string {
 		return p.toolHint(e)
 	case "EOFError":
 		if e.Message == "EOF when reading a line" { // of input()
-			return "the program's standard input has no more lines: xstate run FILE --stdin FILE gives it one"
+			return "the program's standard input has no more lines: `xstate run FILE --stdin FILE` gives it one"
 		}
 	case runner.TypeTimeout:
-		return fmt.Sprintf("a longer --timeout gives it more time; --always %s tries the same again", e.Block)
+		return fmt.Sprintf("a longer `--timeout` gives it more time; `--always %s` tries the same again", e.Block)
 	case runner.TypeWaiting:
 		return waitingHint(e.Waiting)
 	case runner.TypeDied:
@@ -85,12 +90,12 @@ func (p *places) moduleHint(e *state.ExecError) string {
 	}
 	where := fmt.Sprintf("the interpreter is %s (%s); ", p.python.Path, p.python.Version)
 	if strings.Contains(name, ".") || slices.Contains(systemModules, name) {
-		return where + "--python chooses another one"
+		return where + "`--python` chooses another one"
 	}
 	if known := distributions[name]; known != "" {
 		name = known
 	}
-	return where + fmt.Sprintf("install it there: %s -m pip install %s, or choose another one with --python",
+	return where + fmt.Sprintf("install it there: %s -m pip install %s, or choose another one with `--python`",
 		p.python.Path, name)
 }
 
@@ -142,7 +147,7 @@ func (p *places) fileHint(e *state.ExecError) string {
 		return hint
 	}
 	if _, err := p.stat(name); err == nil {
-		hint += fmt.Sprintf("; there is one in %s: --workdir . --session NAME runs the program there", here)
+		hint += fmt.Sprintf("; there is one in %s: `--workdir . --session NAME` runs the program there", here)
 	}
 	return hint
 }
@@ -151,19 +156,19 @@ func (p *places) fileHint(e *state.ExecError) string {
 func waitingHint(waiting []state.WaitingCall) string {
 	var all []string
 	for _, w := range waiting {
-		text := fmt.Sprintf("xstate approve %d", w.Call)
+		text := fmt.Sprintf("`xstate approve %d", w.Call)
 		switch {
 		case slices.Contains(w.Choices, journal.ChoiceYes):
-			text += ", or --deny"
+			text += "`, or `--deny`"
 		case len(w.Choices) > 0:
-			text += " --choice " + strings.Join(w.Choices, "|")
+			text += " --choice " + strings.Join(w.Choices, "|") + "`"
 		default:
-			text += " --choice TEXT"
+			text += " --choice TEXT`"
 		}
 		all = append(all, text)
 	}
 	if len(all) == 0 {
-		return "xstate calls --waiting"
+		return "`xstate calls --waiting`"
 	}
 	return strings.Join(all, "; ") + "; then run it again"
 }
@@ -172,7 +177,7 @@ func waitingHint(waiting []state.WaitingCall) string {
 func diedHint(message string) string {
 	switch {
 	case strings.Contains(message, "signal 15"):
-		return "somebody ended the interpreter; --fresh or --always BLOCK tries again"
+		return "somebody ended the interpreter; `--fresh` or `--always BLOCK` tries again"
 	case strings.Contains(message, "signal 9"):
 		return "the system kills processes that take too much memory"
 	case strings.Contains(message, "signal 31"):

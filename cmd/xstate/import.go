@@ -67,7 +67,7 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 		return &state.Error{
 			Code:    codeNoFile,
 			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
-			Hint:    "name an archive, which xstate export --out FILE.zip makes",
+			Hint:    "name an archive, which `xstate export --out FILE.zip` makes",
 		}
 	}
 	defer file.Close()
@@ -79,7 +79,7 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 		return &state.Error{
 			Code:    codeNotAFile,
 			Message: name + " is not a file",
-			Hint:    "name an archive, which xstate export --out FILE.zip makes",
+			Hint:    "name an archive, which `xstate export --out FILE.zip` makes",
 		}
 	}
 	archive, err := provenance.OpenArchive(file, info.Size())

@@ -30,7 +30,7 @@ func (c caller) layOut(folder string) (names []string, err error) {
 			return nil, &state.Error{
 				Code:    codeFileExists,
 				Message: fmt.Sprintf("the file %s exists already", path),
-				Hint:    "name another folder: xstate init --example DIR",
+				Hint:    "name another folder: `xstate init --example DIR`",
 			}
 		}
 		names = append(names, f.Name())

@@ -93,7 +93,7 @@ func (f *invocationFlags) invocation(c caller, own io.Reader) (in *runner.Invoca
 		return nil, done, &state.Error{
 			Code:    codeNoFile,
 			Message: "there is no file " + f.stdin + " to read as standard input",
-			Hint:    "xstate run FILE --stdin FILE, or --stdin - for that of xstate",
+			Hint:    "`xstate run FILE --stdin FILE`, or `--stdin -` for that of xstate",
 		}
 	}
 	return in, done, nil

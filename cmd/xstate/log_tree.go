@@ -44,7 +44,7 @@ func (f *logFlags) treeSteps(ctx context.Context, h *query.History) ([]xstate.St
 		step, err := h.Step(ctx, f.step.n)
 		if err == nil && step.Kind != state.KindRun {
 			err = &state.Error{Code: replay.CodeNoRun, Message: fmt.Sprintf("step %d is no run", f.step.n),
-				Hint: "xstate log lists the runs"}
+				Hint: "`xstate log` lists the runs"}
 		}
 		return []xstate.StepNumber{f.step.n}, err
 	}

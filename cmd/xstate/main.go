@@ -140,9 +140,9 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 			}
 			err := fmt.Errorf("there is no verb %q", args[0])
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return &usageError{err: err, hint: "did you mean: xstate " + near[0]}
+				return &usageError{err: err, hint: "did you mean: `xstate " + near[0] + "`"}
 			}
-			return &usageError{err: err, hint: "xstate --help lists the verbs; to run a file: xstate run FILE"}
+			return &usageError{err: err, hint: "`xstate --help` lists the verbs; to run a file: `xstate run FILE`"}
 		},
 		SuggestionsMinimumDistance: 2,
 		SilenceErrors:              true,
@@ -169,12 +169,12 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		if errors.As(err, &value) {
 			err = fmt.Errorf("%q is no value for --%s", value.GetValue(), value.GetFlag().Name)
 		}
-		hint := cmd.CommandPath() + " --help lists the flags"
+		hint := helpOf(cmd) + " lists the flags"
 		if cmd.Name() == "run" && value == nil {
-			hint += "; those of the program follow --: xstate run FILE -- --flag"
+			hint += "; to pass flags to the program: `xstate run FILE -- --flag`"
 		}
 		if value != nil && value.GetFlag().Value.Type() == "duration" {
-			hint = "name the unit, as in --" + value.GetFlag().Name + " 5s"
+			hint = "name the unit, as in `--" + value.GetFlag().Name + " 5s`"
 		}
 		return &usageError{err: err, hint: hint}
 	})

@@ -52,7 +52,7 @@ func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Write
 		return &state.Error{
 			Code:    codeNoFile,
 			Message: "there is no folder " + folder,
-			Hint:    "name the folder in which the program is to run: xstate mcp FOLDER",
+			Hint:    "name the folder in which the program is to run: `xstate mcp FOLDER`",
 		}
 	}
 	environ, err := a.callLevel(folder)

@@ -115,7 +115,7 @@ func (h *mcpHost) result(name, arguments string, parts ...string) *mcp.CallToolR
 	if len(text) > 20<<10 {
 		h.Errorf("the text of %s has %d bytes", name, len(text))
 	}
-	if strings.Contains(text, "xstate ") {
+	if strings.Contains(text, "xstate ") || strings.Contains(text, " --") {
 		h.Errorf("%s(%s) names a command: %s", name, arguments, text)
 	}
 	for _, part := range parts {
@@ -162,7 +162,7 @@ func TestMCPTools(t *testing.T) {
 		"-data = [3, 5, 4]", "+data = [3, 5, 40]")
 	h.call("value", `{"name":"data"}`, "data after step 8: list 3", "[3, 5, 40]")
 	h.call("value", `{"name":"data","at_step":6}`, "[3, 5, 4]")
-	h.fails("value", `{"name":"none"}`, "no-block: ", "hint: show lists")
+	h.fails("value", `{"name":"none"}`, "no-block: ", "hint: its blocks are: ")
 	h.call("history", `{"limit":3}`, "step 8  run: ran 3", "step 7  patch load", "history with after 6")
 
 	h.call("query", `{"at_step":4}`, "after step 4: 2 blocks", "total 12")
@@ -193,7 +193,7 @@ func TestMCPTools(t *testing.T) {
 	h.call("run", `{"verify":true}`, "total 5", "mean 1.7", "ran 2 blocks, reused 1", "equal to a run from scratch")
 	h.call("edit", `{"patch":"# %% load\ndata = [7, 8]","run":true}`, "total 8", "mean 2.7")
 	h.fails("edit", `{"patch":"<<<<<<< SEARCH\nnothing like this\n=======\nx\n>>>>>>> REPLACE","block":"total"}`,
-		"patch-absent: ", "hint: show prints the block's present text")
+		"patch-absent: ", "hint: read the current text (show) and")
 	h.fails("edit", `{"patch":"# %% load\ndata = [9]","expect":"3"}`, "conflict: ",
 		"others have edited the program since")
 	h.call("replay", `{"cached":true}`, "equal: ")

@@ -186,11 +186,11 @@ func (a *app) noStore(dir string) error {
 		return &state.Error{
 			Code:    state.CodeNoStore,
 			Message: "there is no store in " + a.store,
-			Hint:    "check --store; xstate run FILE --store DIR makes one there",
+			Hint:    "check `--store`; `xstate run FILE --store DIR` makes one there",
 		}
 	}
 	return &state.Error{Code: state.CodeNoStore, Message: "there is no store at or above " + filepath.Dir(dir),
-		Hint: "xstate run FILE makes one beside the file; --store DIR names one elsewhere"}
+		Hint: "`xstate run FILE` makes one beside the file; `--store DIR` names one elsewhere"}
 }
 
 // choose returns the name of the session that is meant.
@@ -208,7 +208,7 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 		return "", &state.Error{
 			Code:    state.CodeNoSession,
 			Message: "the store has no session yet",
-			Hint:    "xstate run FILE makes one",
+			Hint:    "`xstate run FILE` makes one",
 		}
 	}
 	if programs := slices.DeleteFunc(slices.Clone(names), isTestSession); len(programs) == 1 {
@@ -222,7 +222,7 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 	e := &state.Error{
 		Code:    codeWhich,
 		Message: fmt.Sprintf("the store has %d sessions: %s", len(names), listed10(names)),
-		Hint:    "name one with --session",
+		Hint:    "name one with `--session`",
 	}
 	if a.naming != nil {
 		e.Hint = "name one: " + a.naming(names[0])
@@ -251,7 +251,7 @@ func (c caller) sessionOf(ctx context.Context, store *xstate.Store, called strin
 			return held, err
 		}
 		if c.isProgram(called) {
-			e.Message, e.Hint = called+" has no session yet", "xstate run "+quoted(called)+" makes it"
+			e.Message, e.Hint = called+" has no session yet", "`xstate run "+quoted(called)+"` makes it"
 			return called, e
 		}
 	}
@@ -275,7 +275,7 @@ func namesIn(ctx context.Context, store *xstate.Store) ([]string, error) {
 
 func listHint(names []string) string {
 	if len(names) == 0 {
-		return "xstate run FILE makes one"
+		return "`xstate run FILE` makes one"
 	}
 	return "the store has " + listed10(names)
 }
@@ -327,7 +327,7 @@ func (a *app) storeNames(ctx context.Context) (dir string, names []string) {
 func (o *opened) step(ctx context.Context, m stepFlags) (xstate.StepNumber, error) {
 	switch {
 	case m.step.given && m.time != "":
-		return 0, &usageError{err: errors.New("--at-step and --at exclude each other"), hint: "use one of them"}
+		return 0, &usageError{err: errors.New("`--at-step` and `--at` exclude each other"), hint: "use one of them"}
 	case m.step.given:
 		return m.step.n, nil
 	case m.time != "":

@@ -141,7 +141,7 @@ func (f *originFlag) fill() error {
 	if err := f.into.Check(); err != nil {
 		return &usageError{
 			err: err,
-			hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, " +
+			hint: "check `--origin`, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, " +
 				"XSTATE_ORIGIN",
 		}
 	}

@@ -72,13 +72,13 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	if f.timeout < 0 || f.timeout > 0 && !f.run {
 		return &usageError{
 			err:  errors.New("--timeout needs --run, and must not be negative"),
-			hint: "xstate patch FILE PATCHFILE --run --timeout 30s",
+			hint: "`xstate patch FILE PATCHFILE --run --timeout 30s`",
 		}
 	}
 	if name != "" && a.session != "" {
 		return &usageError{
 			err:  errors.New("the session is named twice"),
-			hint: "name it as an argument or with --session",
+			hint: "name it as an argument or with `--session`",
 		}
 	}
 	text, err := a.readPatch(from, in)
@@ -214,7 +214,7 @@ func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (p
 	if was == nil || string(was) == string(r.Text) {
 		return "", nil
 	}
-	return o.file, o.unedited(o.file, was, "xstate run records its edits; then patch again")
+	return o.file, o.unedited(o.file, was, "`xstate run` records its edits; then patch again")
 }
 
 // expected is the program that a patch was made from; nil where that is not told.
@@ -223,7 +223,7 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 		if f.merge {
 			return nil, &usageError{
 				err:  errors.New("--merge needs --expect, the step or version that the patch was made from"),
-				hint: "xstate patch FILE PATCHFILE --expect STEP --merge",
+				hint: "`xstate patch FILE PATCHFILE --expect STEP --merge`",
 			}
 		}
 		return nil, nil

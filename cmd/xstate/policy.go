@@ -82,7 +82,7 @@ func (a *app) checkPolicy(args []string) error {
 		return err
 	}
 	if _, err := a.stat(args[0]); err != nil {
-		return &usageError{err: err, hint: "xstate policy check [FILE]"}
+		return &usageError{err: err, hint: "`xstate policy check [FILE]`"}
 	}
 	folder := filepath.Dir(name)
 	o, err := a.policyOptions(folder, "")

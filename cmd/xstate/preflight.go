@@ -86,6 +86,9 @@ func (a *app) preflight(ctx context.Context, name, interpreter string) error {
 	if err != nil {
 		return err
 	}
+	for i := range r.Findings {
+		r.Findings[i].Hint = a.door.Hint(r.Findings[i].Hint)
+	}
 	if a.ui.json {
 		err = a.ui.document(api.Preflight{Version: api.Version, Session: p.name(), Report: r})
 	} else {

@@ -26,7 +26,7 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 	if slices.Contains(programKinds, filepath.Ext(name)) {
 		return &usageError{
 			err:  fmt.Errorf("a private session keeps its program in its own folder, so %s would not be used", name),
-			hint: "give a plain name: xstate fork --private " + strings.TrimSuffix(name, filepath.Ext(name)),
+			hint: "give a plain name: `xstate fork --private " + strings.TrimSuffix(name, filepath.Ext(name)) + "`",
 		}
 	}
 	return a.change(ctx, func(o *opened) error {

@@ -96,7 +96,7 @@ func similar(path string) string {
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "check the path; xstate run FILE takes a .py, .ipynb, .md, .js, .ts or .sh file"
+	return "check the path; `xstate run FILE` takes a .py, .ipynb, .md, .js, .ts or .sh file"
 }
 
 func programsIn(path, name string) string {

@@ -226,7 +226,7 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 	if f.where == "" && f.after != "" || f.where == "" && ask.asked && f.limit > 0 {
 		return &usageError{
 			err:  fmt.Errorf("--limit and --after need --where"),
-			hint: "xstate query --help shows an example",
+			hint: "`xstate query --help` shows an example",
 		}
 	}
 	a.bounds.executes = f.value != ""

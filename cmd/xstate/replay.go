@@ -82,24 +82,24 @@ func (f *replayFlags) check() error {
 	case f.step.given && (f.from.given || f.to.given):
 		return &usageError{
 			err:  errors.New("--step is one run, --from and --to are several"),
-			hint: "xstate replay --step STEP, or xstate replay --from STEP --to STEP",
+			hint: "`xstate replay --step STEP`, or `xstate replay --from STEP --to STEP`",
 		}
 	case f.step.given && f.step.n == 0:
-		return &usageError{err: errors.New("there is no step 0"), hint: "xstate log lists the steps"}
+		return &usageError{err: errors.New("there is no step 0"), hint: "`xstate log` lists the steps"}
 	case f.o.Jobs < 1:
-		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate replay --jobs 4"}
+		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate replay --jobs 4`"}
 	case f.o.Timeout < 0:
-		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate replay --timeout 30s"}
+		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate replay --timeout 30s`"}
 	case f.calls != callsServe && f.calls != callsAgain:
-		return &usageError{err: fmt.Errorf("--calls is serve or again, not %q", f.calls),
-			hint: "xstate replay --calls again"}
+		return &usageError{err: fmt.Errorf("`--calls` is serve or again, not %q", f.calls),
+			hint: "`xstate replay --calls again`"}
 	case f.calls == callsAgain && f.o.Cached:
-		return &usageError{err: errors.New("--cached executes nothing, and --calls again makes calls"),
+		return &usageError{err: errors.New("`--cached` executes nothing, and `--calls again` makes calls"),
 			hint: "use one of them"}
 	case f.report != "" && reportFormat(f.report) == "":
 		return &usageError{
 			err:  fmt.Errorf("a report is .html or .md, not %q", f.report),
-			hint: "xstate replay --report replay.html",
+			hint: "`xstate replay --report replay.html`",
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return &state.Error{
 			Code:    codeInterrupted,
 			Message: "interrupted; a replay leaves nothing behind",
-			Hint:    "use --from and --to to replay fewer runs",
+			Hint:    "use `--from` and `--to` to replay fewer runs",
 		}
 	}
 	if err != nil {
@@ -180,7 +180,7 @@ func (c caller) writeReport(ctx context.Context, name string, h *query.History, 
 	if err := writeFile(c.path(name), []byte(text)); err != nil {
 		return &usageError{
 			err:  fmt.Errorf("the report cannot be written: %w", err),
-			hint: "name another file: --report FILE",
+			hint: "name another file: `--report FILE`",
 		}
 	}
 	return nil

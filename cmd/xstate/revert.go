@@ -61,7 +61,7 @@ func (a *app) revert(ctx context.Context, ids []state.CallID, origin xstate.Orig
 		var failed error
 		d.Reverted, d.Left, failed = o.revert(ctx, ids, origin)
 		if failed != nil {
-			e := errorDocument(failed)
+			e := a.errorDocument(failed)
 			d.Failure = &e
 		}
 		if a.ui.json {
@@ -101,7 +101,7 @@ func (a *app) notReverted(left []state.CallID, failed error) error {
 	if failed == nil {
 		return nil
 	}
-	e := errorDocument(failed)
+	e := a.errorDocument(failed)
 	a.ui.say(fmt.Sprintf("xstate: call %d is not taken back: %s\n", left[0], e.Message))
 	if e.Hint != "" {
 		a.ui.say("hint: " + e.Hint + "\n")

@@ -54,7 +54,7 @@ does not make any more, and --revert takes back what a tool takes back.`,
 
 func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 	if !f.to.given {
-		return &usageError{err: errors.New("xstate rollback needs --to-step N"), hint: "xstate log lists the steps"}
+		return &usageError{err: errors.New("`xstate rollback` needs `--to-step N`"), hint: "`xstate log` lists the steps"}
 	}
 	a.bounds.executes = f.revert // tools come from the policy
 	return a.change(ctx, func(o *opened) error {
@@ -151,14 +151,14 @@ func (o *opened) following(
 func unrecorded(file string, edits int, err error) error {
 	e := &state.Error{
 		Code:    xstate.CodeUnrecorded,
-		Hint:    "xstate run records them first; --keep-file leaves the file as it is; with neither, restore the file",
+		Hint:    "`xstate run` records them first; `--keep-file` leaves the file as it is; with neither, restore the file",
 		Message: fmt.Sprintf("%s has %s that are not recorded", file, plural(edits, "edit")),
 	}
 	if edits == 1 {
 		e.Message = file + " has an edit that is not recorded"
 	}
 	if err != nil {
-		e.Message = fmt.Sprintf("%s is not the program that was recorded: %s", file, errorDocument(err).Message)
+		e.Message = fmt.Sprintf("%s is not the program that was recorded: %s", file, foundIn(err).Message)
 	}
 	return e
 }

@@ -183,21 +183,21 @@ func (f *runFlags) check() error {
 	if f.merge && !f.expect.given {
 		return &usageError{
 			err:  errors.New("--merge needs --expect STEP, the step that the file was made from"),
-			hint: "xstate run FILE --expect STEP --merge",
+			hint: "`xstate run FILE --expect STEP --merge`",
 		}
 	}
 	if f.private && f.expect.given {
 		return &usageError{err: errors.New("--private and --expect exclude each other"),
-			hint: "xstate fork --private NEW makes a private session for longer work"}
+			hint: "`xstate fork --private NEW` makes a private session for longer work"}
 	}
 	if f.tool != "" && !f.refresh {
-		return &usageError{err: errors.New("--tool needs --refresh"), hint: "xstate run FILE --refresh --tool NAME"}
+		return &usageError{err: errors.New("`--tool` needs `--refresh`"), hint: "`xstate run FILE --refresh --tool NAME`"}
 	}
 	if f.jobs < 1 {
-		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate run FILE --jobs 2"}
+		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate run FILE --jobs 2`"}
 	}
 	if f.timeout < 0 {
-		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate run FILE --timeout 30s"}
+		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate run FILE --timeout 30s`"}
 	}
 	return nil
 }

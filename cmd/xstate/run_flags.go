@@ -30,7 +30,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 			return nil, &state.Error{
 				Code:    query.CodeNoBlock,
 				Message: fmt.Sprintf("there is no block %q to pin", id),
-				Hint:    "xstate show lists the blocks",
+				Hint:    "`xstate show` lists the blocks",
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 		if pins[xstate.BlockID(id)] != "" {
 			return nil, &usageError{
 				err:  fmt.Errorf("block %q is pinned to always and to never", id),
-				hint: "name it with --always or with --never",
+				hint: "name it with `--always` or with `--never`",
 			}
 		}
 		pins[xstate.BlockID(id)] = runner.PinNever

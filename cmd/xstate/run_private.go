@@ -54,7 +54,7 @@ func (a *app) trial(
 	} else if v != nil {
 		return nil, &usageError{
 			err:  errors.New("the session " + name + " has a private folder already"),
-			hint: "leave out --private; xstate apply " + quoted(name) + " moves its files into the original",
+			hint: "leave out `--private`; `xstate apply " + quoted(name) + "` moves its files into the original",
 		}
 	}
 	session, err := a.runSession(ctx, store, src, f)

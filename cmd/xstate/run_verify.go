@@ -28,7 +28,7 @@ func (a *app) verify(
 		return nil, &state.Error{
 			Code:    codeInterrupted,
 			Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step),
-			Hint:    "run it again with --verify",
+			Hint:    "run it again with `--verify`",
 		}
 	}
 	if err != nil {

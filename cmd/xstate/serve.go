@@ -133,7 +133,7 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 		return &state.Error{
 			Code:    serve.CodeServed,
 			Message: fmt.Sprintf("process %d serves the store %s already, as it was told then", client.Info.PID, dir),
-			Hint:    "xstate serve --stop ends it; then start one with these flags",
+			Hint:    "`xstate serve --stop` ends it; then start one with these flags",
 		}
 	}
 	var args []string

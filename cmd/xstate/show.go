@@ -41,7 +41,7 @@ writes those of the BLOCK, or of all blocks, as files instead. --open shows thos
 
 func (a *app) show(ctx context.Context, args []string, f showFlags) error {
 	if f.open && len(args) == 0 {
-		return &usageError{err: errors.New("--open needs a BLOCK"), hint: "xstate show BLOCK --open"}
+		return &usageError{err: errors.New("`--open` needs a BLOCK"), hint: "`xstate show BLOCK --open`"}
 	}
 	if f.open || f.images != "" {
 		return a.showFigures(ctx, args, f)

@@ -35,7 +35,7 @@ func parseStep(text string) (xstate.StepNumber, error) {
 	if _, err := fmt.Sscanf(text+";", "%d;", &n); err != nil {
 		return 0, &usageError{
 			err:  fmt.Errorf("%q is not the number of a step", text),
-			hint: "xstate log lists the steps",
+			hint: "`xstate log` lists the steps",
 		}
 	}
 	return n, nil

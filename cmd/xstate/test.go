@@ -78,7 +78,7 @@ folder without a program needs no session: test makes one for its results.`,
 
 func (a *app) test(ctx context.Context, args, more []string, f testFlags) error {
 	if f.timeout < 0 {
-		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate test --timeout 30s"}
+		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate test --timeout 30s`"}
 	}
 	o, err := a.openToTest(ctx, args, f.python)
 	if err != nil {
@@ -118,7 +118,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		return &state.Error{
 			Code:    suite.CodeNoTests,
 			Message: "no tests were found",
-			Hint:    "name a file or folder: xstate test PATH",
+			Hint:    "name a file or folder: `xstate test PATH`",
 		}
 	}
 	if a.ui.json {
@@ -206,13 +206,13 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 		} else if err != nil {
 			return nil, nil, &state.Error{
 				Code: codeNoFile, Message: fmt.Sprintf("there is no file, folder or block %q", file),
-				Hint: "xstate show lists the blocks",
+				Hint: "`xstate show` lists the blocks",
 			}
 		}
 		if slices.Contains(notPython, filepath.Ext(file)) {
 			return nil, nil, &state.Error{
 				Code: suite.CodeNoTests, Message: fmt.Sprintf("%s: only tests in Python are collected", file),
-				Hint: "run it as a program, where a test that fails is an error of its block: xstate run " + file,
+				Hint: "run it as a program, where a test that fails is an error of its block: `xstate run " + file + "`",
 			}
 		}
 		path, err := o.abs(file)

@@ -29,6 +29,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/wording"
 )
 
 type ui struct {
@@ -38,6 +39,7 @@ type ui struct {
 	errTerminal bool
 	colour      bool
 	pictures    protocol
+	door        wording.Door
 
 	mu       sync.Mutex // guards both writers and the progress line
 	out, err io.Writer
@@ -45,7 +47,7 @@ type ui struct {
 }
 
 func newUI(c caller, out, errOut io.Writer) *ui {
-	u := &ui{out: out, err: errOut, outTerminal: isTerminal(out), errTerminal: isTerminal(errOut)}
+	u := &ui{out: out, err: errOut, outTerminal: isTerminal(out), errTerminal: isTerminal(errOut), door: c.door}
 	u.colour = u.outTerminal && c.env("NO_COLOR") == "" && c.env("TERM") != "dumb"
 	if u.outTerminal {
 		u.pictures = protocolOf(c.env)

@@ -59,7 +59,7 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 		if f.by == "" {
 			return w, &usageError{
 				err:  errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"),
-				hint: "xstate log lists the steps",
+				hint: "`xstate log` lists the steps",
 			}
 		}
 		return w, nil

@@ -54,7 +54,7 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 	if f.times < 2 {
 		return &usageError{
 			err:  errors.New("--times must be 2 or more: one execution cannot differ"),
-			hint: "xstate verify BLOCK --times 3",
+			hint: "`xstate verify BLOCK --times 3`",
 		}
 	}
 	a.bounds.executes = true

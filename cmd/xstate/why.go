@@ -89,7 +89,7 @@ func (a *app) why(ctx context.Context, block, python string) error {
 	}
 	a.printWhy(x)
 	if planned != nil {
-		a.ui.talk("cannot plan the next run: %s", errorDocument(planned).Message)
+		a.ui.talk("cannot plan the next run: %s", a.errorDocument(planned).Message)
 	}
 	return nil
 }

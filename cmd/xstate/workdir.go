@@ -89,7 +89,7 @@ func (a *app) sessionOptions(
 		return o, &usageError{
 			err: fmt.Errorf("the session %s runs in %s, and not in %s", name,
 				a.fromHere(begun.Workspace), a.fromHere(o.Workspace)),
-			hint: "leave out --workdir, or begin another session: --session NAME",
+			hint: "leave out `--workdir`, or begin another session: `--session NAME`",
 		}
 	}
 	return o, nil

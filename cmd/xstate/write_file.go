@@ -132,7 +132,7 @@ func unwritten(path string, err error) error {
 	return &state.Error{
 		Code:    state.CodeIO,
 		Message: fmt.Sprintf("%s cannot be written", path),
-		Hint:    "check the folder and the disk; xstate export writes the program elsewhere",
+		Hint:    "check the folder and the disk; `xstate export` writes the program elsewhere",
 		Err:     err,
 	}
 }

@@ -23,7 +23,7 @@ func (s *source) forResults() error {
 	if p.Kind != patch.KindNotebook {
 		return &usageError{
 			err:  fmt.Errorf("--write needs a notebook; %s has no place for outputs", s.name),
-			hint: "xstate export --out FILE.ipynb, .md or .html writes the program with its outputs",
+			hint: "`xstate export --out FILE.ipynb`, .md or .html writes the program with its outputs",
 		}
 	}
 	s.program = p
@@ -55,14 +55,14 @@ func (a *app) writeResults(ctx context.Context, s *xstate.Session, src *source, 
 		return &state.Error{
 			Code:    state.CodeConflict,
 			Message: "others have edited the session during the run; " + src.name + " was not written",
-			Hint:    "xstate diff shows what they changed; run it again with --write",
+			Hint:    "`xstate diff` shows what they changed; run it again with `--write`",
 		}
 	}
 	text, err := provenance.WithResults(p, snap.Blocks)
 	if err != nil || bytes.Equal(text, src.data) {
 		return err
 	}
-	hint := "the run is recorded; run it again with --write, which runs only what the edits affect"
+	hint := "the run is recorded; run it again with `--write`, which runs only what the edits affect"
 	if err := a.unedited(src.path, src.data, hint); err != nil {
 		return err
 	}

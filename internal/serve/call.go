@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner/journal"
 )
 
@@ -18,6 +19,7 @@ type Call struct {
 	Stderr  io.Writer // remarks for people
 
 	Tools []journal.Source // that the caller offers the program
+	Door  wording.Door     // by which the caller came; hints have its words
 }
 
 // Doer carries out calls. The calls of several goroutines do not disturb each other.

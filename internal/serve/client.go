@@ -102,6 +102,7 @@ func (c *Client) send(ctx context.Context, call Call, around string) (exit int, 
 	}
 	exit, err = c.converse(ctx, conn, command{
 		Args: call.Args, Folder: call.Folder, Environ: call.Environ, Version: Build(), Surroundings: around,
+		Door: call.Door,
 	}, files)
 	finish()
 	return exit, err
@@ -144,7 +145,7 @@ func (c *Client) converse(
 		return 0, &state.Error{
 			Code:    CodeServerGone,
 			Message: "the server of the store ended before it answered",
-			Hint:    "run it again; if the code itself ends the server, take it back: xstate log, xstate undo STEP",
+			Hint:    "run it again; if the code itself ends the server, take it back: `xstate log`, `xstate undo STEP`",
 			Err:     errors.Join(sent, err),
 		}
 	case r.Refused != "":

@@ -128,7 +128,7 @@ func (p *Pool) take(ctx context.Context, name, call string) (*warmSession, error
 			return nil, &state.Error{
 				Code:    state.CodeBusy,
 				Message: fmt.Sprintf("the session %q is being run by %s", name, owner),
-				Hint:    "wait for it to end, or end it, and try again; --wait sets how long to wait",
+				Hint:    "wait for it to end, or end it, and try again; `--wait` sets how long to wait",
 			}
 		}
 		limit = max(limit, 50*time.Millisecond) // this does not count

@@ -92,7 +92,7 @@ func Listen(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, &state.Error{
 			Code:    CodeServed,
 			Message: fmt.Sprintf("%s serves the store %s already", who, s.dir),
-			Hint:    "xstate serve --status shows it, and xstate serve --stop ends it",
+			Hint:    "`xstate serve --status` shows it, and `xstate serve --stop` ends it",
 		}
 	}
 	defer func() {

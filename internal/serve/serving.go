@@ -152,7 +152,7 @@ func (s *Server) do(d Doer, c *net.UnixConn, cmd command, fds []int, pid int) (r
 	}()
 	pipe := func(err error) { cancel(err) }
 	call := Call{
-		Args: cmd.Args, Folder: cmd.Folder, Environ: cmd.Environ, PID: pid,
+		Args: cmd.Args, Folder: cmd.Folder, Environ: cmd.Environ, PID: pid, Door: cmd.Door,
 		Stdin:  newDescriptor(there, fds[0], pipe),
 		Stdout: newDescriptor(there, fds[1], pipe),
 		Stderr: newDescriptor(there, fds[2], pipe),

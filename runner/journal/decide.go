@@ -100,13 +100,13 @@ func Decide(ctx context.Context, store *state.Store, d Decision) (*state.Call, *
 func (d Decision) check(c *state.Call) error {
 	w := c.Waits()
 	if w == nil {
-		return &state.Error{Code: CodeNotWaiting, Hint: "xstate calls --waiting",
+		return &state.Error{Code: CodeNotWaiting, Hint: "`xstate calls --waiting`",
 			Message: fmt.Sprintf("call %d does not wait for a decision", d.Call)}
 	}
 	if len(w.Choices) > 0 && !slices.Contains(w.Choices, d.Choice) {
 		return &state.Error{Code: CodeNoChoice,
 			Message: fmt.Sprintf("%q is none of the choices %q", d.Choice, w.Choices),
-			Hint:    fmt.Sprintf("xstate approve %d --choice %s", d.Call, w.Choices[0])}
+			Hint:    fmt.Sprintf("`xstate approve %d --choice %s`", d.Call, w.Choices[0])}
 	}
 	return nil
 }
@@ -159,6 +159,6 @@ func recordDecision(ctx context.Context, store *state.Store, c *state.Call) (*st
 		}
 		return &steps[0], nil
 	}
-	return nil, &state.Error{Code: state.CodeConflict, Hint: "xstate calls " + fmt.Sprint(c.ID) + " shows the decision",
+	return nil, &state.Error{Code: state.CodeConflict, Hint: "`xstate calls " + fmt.Sprint(c.ID) + "` shows the decision",
 		Message: "the decision counts, but the history changes faster than it can be recorded there"}
 }

@@ -94,7 +94,7 @@ func atOnce(n int, do func(i int)) {
 const CodeEffects state.Code = "tool-effects"
 
 func effects(c *state.Call) error {
-	return &state.Error{Code: CodeEffects, Hint: "xstate run --refresh",
+	return &state.Error{Code: CodeEffects, Hint: "`xstate run --refresh`",
 		Message: fmt.Sprintf("call %d of %s has an effect, which would happen again", c.ID, c.Tool)}
 }
 

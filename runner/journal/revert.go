@@ -27,7 +27,7 @@ func (j *Journal) Revert(ctx context.Context, id state.CallID, by state.Caller) 
 		return nil, err
 	}
 	if !Revertible(rec) {
-		return nil, &state.Error{Code: CodeNotRevertible, Hint: fmt.Sprintf("xstate calls %d shows it", id),
+		return nil, &state.Error{Code: CodeNotRevertible, Hint: fmt.Sprintf("`xstate calls %d` shows it", id),
 			Message: fmt.Sprintf("call %d of %s has no effect that a tool takes back", id, rec.Tool)}
 	}
 	args, err := j.store.Read(rec.Undo.Args)

@@ -336,5 +336,5 @@ func LookupSpace(space string) (Entry, error) {
 		}
 	}
 	return Entry{}, &state.Error{Code: CodeUnknownLanguage, Message: fmt.Sprintf("no language has the space %q", space),
-		Hint: "this build of xstate lacks the language: build it anew"}
+		Hint: "this build lacks the language: build it anew with it"}
 }

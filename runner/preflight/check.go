@@ -106,7 +106,7 @@ func (c *checker) unjudged() {
 // packages reports modules that are not there, and notes those that are packages.
 func (c *checker) packages() {
 	for _, space := range c.t.Spaces() {
-		hint := "install it, or name another --python"
+		hint := "install it, or name another `--python`"
 		if space != "" {
 			hint = "install it beside the program"
 		}
@@ -359,7 +359,7 @@ func (c *checker) loops() {
 			continue
 		}
 		said[call.Place] = true
-		v, hint := Ask, "bound the loop, or give the run a budget: --budget calls=50"
+		v, hint := Ask, "bound the loop, or give the run a budget: `--budget calls=50`"
 		if bounded {
 			v, hint = Ready, ""
 		}

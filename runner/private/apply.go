@@ -88,7 +88,7 @@ func (c *Comparison) conflict() error {
 		Code: CodeConflict,
 		Message: fmt.Sprintf("changed in %s, too, since the private folder was made: %s%s; nothing was applied",
 			c.view.Original, strings.Join(names, ", "), more),
-		Hint: fmt.Sprintf("xstate diff --files %s shows both; name the PATHs to apply the others alone, "+
+		Hint: fmt.Sprintf("`xstate diff --files %s` shows both; name the PATHs to apply the others alone, "+
 			"or make the file alike in %s first", c.view.Session, c.view.Folder),
 	}
 }
@@ -105,7 +105,7 @@ func (c *Comparison) unmoved(x *Change) error {
 	return &state.Error{
 		Code:    CodeConflict,
 		Message: fmt.Sprintf("%s was changed in the meantime; nothing was applied", x.Path),
-		Hint:    "xstate apply " + c.view.Session + " compares again",
+		Hint:    "`xstate apply " + c.view.Session + "` compares again",
 	}
 }
 

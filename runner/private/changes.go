@@ -259,7 +259,7 @@ func (c *Comparison) Only(paths []string) error {
 			return &state.Error{
 				Code:    CodeUnchanged,
 				Message: fmt.Sprintf("there is no difference at %s", path),
-				Hint:    "xstate diff --files " + c.view.Session + " lists the differences",
+				Hint:    "`xstate diff --files " + c.view.Session + "` lists the differences",
 			}
 		}
 	}

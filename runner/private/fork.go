@@ -121,7 +121,7 @@ func (m *maker) copy() (*Made, error) {
 	}
 	if v.Original == filepath.Dir(v.Original) {
 		return nil, &state.Error{Code: state.CodeRootFolder, Message: "the root folder has no private copy",
-			Hint: "run the program in a folder of its own: xstate run --workdir FOLDER FILE"}
+			Hint: "run the program in a folder of its own: `xstate run --workdir FOLDER FILE`"}
 	}
 	m.inner = innerPath(m.store, v.Original)
 	v.Folder = filepath.Join(m.temp, m.inner)

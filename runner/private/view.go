@@ -68,7 +68,7 @@ func Needed(ctx context.Context, store *state.Store, session string) (*View, err
 		return nil, &state.Error{
 			Code:    CodeNotPrivate,
 			Message: fmt.Sprintf("the session %q has no private folder", session),
-			Hint:    "xstate fork --private NEW --session " + session + " makes one that has",
+			Hint:    "`xstate fork --private NEW --session " + session + "` makes one that has",
 		}
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func Needed(ctx context.Context, store *state.Store, session string) (*View, err
 		return nil, &state.Error{
 			Code:    state.CodeNoWorkspace,
 			Message: fmt.Sprintf("the private folder of %q was removed", session),
-			Hint:    "xstate fork --private NEW --session " + v.Parent + " makes another",
+			Hint:    "`xstate fork --private NEW --session " + v.Parent + "` makes another",
 			Err:     err,
 		}
 	}

@@ -115,7 +115,7 @@ func (b *bisecting) ends(ctx context.Context) error {
 		return &state.Error{
 			Code:    state.CodeNoStep,
 			Message: fmt.Sprintf("there are no steps from %d to %d", o.Good, o.Bad),
-			Hint:    fmt.Sprintf("--good must be before --bad, and the last step is %d", head),
+			Hint:    fmt.Sprintf("`--good` must be before `--bad`, and the last step is %d", head),
 		}
 	}
 	for step, err := range s.Store().Steps(ctx, s.Name(), o.Good+1, o.Bad) {
@@ -133,7 +133,7 @@ func (b *bisecting) ends(ctx context.Context) error {
 		return &state.Error{
 			Code:    CodeUnchanged,
 			Message: fmt.Sprintf("no edit lies between step %d and step %d", o.Good, o.Bad),
-			Hint:    "name other steps: --good STEP --bad STEP",
+			Hint:    "name other steps: `--good STEP --bad STEP`",
 		}
 	}
 	return nil
@@ -198,13 +198,13 @@ func (b *bisecting) firstGood(ctx context.Context) (state.StepNumber, error) {
 		return 0, &state.Error{
 			Code:    query.CodeNoBlock,
 			Message: fmt.Sprintf("session %q never had a block %q", s.Name(), id),
-			Hint:    "xstate show lists its blocks",
+			Hint:    "`xstate show` lists its blocks",
 		}
 	}
 	return 0, &state.Error{
 		Code:    query.CodeNoBlock,
 		Message: fmt.Sprintf("block %q was never run without a failure", id),
-		Hint:    "name a step to begin with: --good STEP; xstate log lists them",
+		Hint:    "name a step to begin with: `--good STEP`; `xstate log` lists them",
 	}
 }
 
@@ -304,7 +304,7 @@ func (b *bisecting) test(good, bad *Probe) error {
 			return &state.Error{
 				Code:    CodeUnchanged,
 				Message: fmt.Sprintf("what block %s came to at step %d is not recorded", b.found.Block, p.Step),
-				Hint:    "without --recorded it is executed",
+				Hint:    "without `--recorded` it is executed",
 			}
 		}
 	}
@@ -321,7 +321,7 @@ func (b *bisecting) test(good, bad *Probe) error {
 				good.Step,
 				bad.Step,
 			),
-			Hint: "name other steps: --good STEP --bad STEP",
+			Hint: "name other steps: `--good STEP --bad STEP`",
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		return nil, &state.Error{
 			Code:    state.CodeNoStep,
 			Message: fmt.Sprintf("session %q has no step %d", s.Name(), max(o.From, o.To)),
-			Hint:    fmt.Sprintf("its last step is %d; xstate log lists them", head),
+			Hint:    fmt.Sprintf("its last step is %d; `xstate log` lists them", head),
 		}
 	}
 	var runs []state.Step
@@ -94,12 +94,12 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		e := &state.Error{
 			Code:    CodeNoRun,
 			Message: fmt.Sprintf("nothing was run in steps %d to %d", max(o.From, 1), o.To),
-			Hint:    "xstate log lists the steps; those of kind run can be replayed",
+			Hint:    "`xstate log` lists the steps; those of kind run can be replayed",
 		}
 		if o.Step != 0 {
 			e.Message = fmt.Sprintf("step %d is no run", o.Step)
 			if snap := (&query.Snapshot{}); s.DescribeStep(ctx, o.Step, snap) == nil && snap.NextRun != 0 {
-				e.Hint = fmt.Sprintf("the run that followed it: xstate replay --step %d", snap.NextRun)
+				e.Hint = fmt.Sprintf("the run that followed it: `xstate replay --step %d`", snap.NextRun)
 			}
 		}
 		return nil, e
@@ -192,7 +192,7 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 		return &state.Error{
 			Code:    e.Code,
 			Message: e.Message,
-			Hint:    e.Hint + "; xstate replay --cached verifies the record without one",
+			Hint:    e.Hint + "; `xstate replay --cached` verifies the record without one",
 			Err:     err,
 		}
 	}

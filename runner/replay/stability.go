@@ -56,7 +56,7 @@ func VerifyBlock(
 		return nil, &state.Error{
 			Code:    state.CodeInvalid,
 			Message: "what is executed once cannot differ",
-			Hint:    "execute it twice or more: --times 3",
+			Hint:    "execute it twice or more: `--times 3`",
 		}
 	}
 	engine, release, err := s.Engine(ctx)
@@ -125,7 +125,7 @@ func repeat(
 			err = &state.Error{
 				Code:    query.CodeNotExecuted,
 				Message: fmt.Sprintf("block %s cannot be executed: %s", id, query.Sentence(out.Blocks[last].Reason)),
-				Hint:    "xstate why " + string(id) + " tells more",
+				Hint:    "`xstate why " + string(id) + "` tells more",
 			}
 		}
 		if err == nil {

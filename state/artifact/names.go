@@ -45,7 +45,7 @@ func NoArtifact(h *query.History, declared *state.Declaration, name string) erro
 	e := &state.Error{
 		Code:    CodeNoArtifact,
 		Message: fmt.Sprintf("session %q has no artifact %q", h.Name(), name),
-		Hint:    "xstate artifact declare NAME --kind KIND BLOCK|FILE… declares one",
+		Hint:    "`xstate artifact declare NAME --kind KIND BLOCK|FILE…` declares one",
 	}
 	if len(names) > 0 {
 		e.Hint = DidYouMean(name, names) + "its artifacts are: " + query.Shorten(names)

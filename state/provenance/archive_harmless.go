@@ -43,7 +43,7 @@ func checkNames(sessions []state.SessionArchive, trust state.Trust) error {
 			return &state.Error{
 				Code:    state.CodeInvalid,
 				Message: fmt.Sprintf("the archive names a session %q, which is no program in this folder", s.Name),
-				Hint:    "if you know who made it: xstate import ARCHIVE --trust; nothing was imported",
+				Hint:    "if you know who made it: `xstate import ARCHIVE --trust`; nothing was imported",
 			}
 		}
 	}

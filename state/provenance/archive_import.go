@@ -145,7 +145,7 @@ func (f *ArchiveFile) verifySignature(key ed25519.PublicKey) error {
 		return &state.Error{
 			Code:    CodeSignature,
 			Message: "the archive is not signed",
-			Hint:    "who made it signs it with: xstate export --out FILE.zip --key KEY; --trust imports it as it is",
+			Hint:    "who made it signs it with: `xstate export --out FILE.zip --key KEY`; `--trust` imports it as it is",
 		}
 	}
 	r, err := e.Open()
@@ -164,7 +164,7 @@ func notArchive(err error) error {
 	return &state.Error{
 		Code:    state.CodeArchiveDamaged,
 		Message: "the file is no archive of a session, or a damaged one",
-		Hint:    "xstate export --out FILE.zip makes one",
+		Hint:    "`xstate export --out FILE.zip` makes one",
 		Err:     err,
 	}
 }

@@ -78,7 +78,7 @@ func checkRecords(entries map[string]*zip.File, size int64) error {
 // it all the same.
 func checkContents(entries map[string]*zip.File, size int64) error {
 	return checkClaims(entries, size, isContent, freeOfContents,
-		"if you know who made it: xstate import ARCHIVE --trust")
+		"if you know who made it: `xstate import ARCHIVE --trust`")
 }
 
 // checkClaims compares what entries of one kind claim to hold with their size in an archive of so many bytes.

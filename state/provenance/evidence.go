@@ -179,7 +179,7 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 		return &state.Error{
 			Code:    query.CodeNoBlock,
 			Message: fmt.Sprintf("no block makes %s; it is an input", key.Name()),
-			Hint:    "xstate query --affected-by " + key.Name() + " tells what rests on it",
+			Hint:    "`xstate query --affected-by " + key.Name() + "` tells what rests on it",
 		}
 	}
 	for _, id := range ids {
@@ -191,7 +191,7 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 		return &state.Error{
 			Code:    query.CodeNoBlock,
 			Message: fmt.Sprintf("block %s holds no statement that could be executed", name),
-			Hint:    "xstate show " + name + " shows it",
+			Hint:    "`xstate show " + name + "` shows it",
 		}
 	}
 	return nil

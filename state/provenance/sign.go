@@ -162,7 +162,7 @@ func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 		return nil, &state.Error{
 			Code:    CodeStatement,
 			Message: "this is no signed statement: " + err.Error(),
-			Hint:    "xstate evidence OF --format in-toto --key KEY makes one",
+			Hint:    "`xstate evidence OF --format in-toto --key KEY` makes one",
 		}
 	}
 	if envelope.Payload == "" && envelope.PayloadType == "" {
@@ -189,7 +189,7 @@ func verifyEnvelope(envelope *dsse.Envelope, key ed25519.PublicKey) ([]byte, err
 		return nil, &state.Error{
 			Code:    CodeSignature,
 			Message: "the envelope carries no signature",
-			Hint:    "xstate evidence OF --format in-toto --key KEY makes a signed one",
+			Hint:    "`xstate evidence OF --format in-toto --key KEY` makes a signed one",
 		}
 	}
 	message := dsse.PAE(envelope.PayloadType, payload)
@@ -204,7 +204,7 @@ func verifyEnvelope(envelope *dsse.Envelope, key ed25519.PublicKey) ([]byte, err
 				return nil, &state.Error{
 					Code:    CodeStatement,
 					Message: fmt.Sprintf("the envelope holds %q, not an in-toto statement", envelope.PayloadType),
-					Hint:    "xstate evidence OF --format in-toto --key KEY makes one",
+					Hint:    "`xstate evidence OF --format in-toto --key KEY` makes one",
 				}
 			}
 			return payload, nil
@@ -237,6 +237,6 @@ func unsigned(data []byte) error {
 	return &state.Error{
 		Code:    CodeSignature,
 		Message: "the statement is not signed",
-		Hint:    "xstate evidence OF --format in-toto --key KEY makes a signed one",
+		Hint:    "`xstate evidence OF --format in-toto --key KEY` makes a signed one",
 	}
 }

@@ -74,7 +74,7 @@ func (e *Evidence) Statement(version string) (*Statement, error) {
 			return nil, &state.Error{
 				Code:    query.CodeNotExecuted,
 				Message: fmt.Sprintf("%s rests on %s, which was not run as it is", e.Of, n.Name),
-				Hint:    "run it first: xstate run FILE",
+				Hint:    "run it first: `xstate run FILE`",
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (e *Evidence) Statement(version string) (*Statement, error) {
 		return nil, &state.Error{
 			Code:    query.CodeNotExecuted,
 			Message: fmt.Sprintf("%s has no result to make a statement about", e.Of),
-			Hint:    "run it first: xstate run FILE",
+			Hint:    "run it first: `xstate run FILE`",
 		}
 	}
 	p := &st.Predicate
@@ -241,7 +241,7 @@ func readStatement(data []byte) (*Statement, error) {
 		return &state.Error{
 			Code:    CodeStatement,
 			Message: "this is no statement that xstate makes: " + fmt.Sprintf(format, args...),
-			Hint:    "xstate evidence OF --format in-toto makes one",
+			Hint:    "`xstate evidence OF --format in-toto` makes one",
 		}
 	}
 	st := &Statement{}

@@ -389,7 +389,7 @@ func (d *Dependencies) Symbol(name string) (*Symbol, error) {
 		return nil, &state.Error{
 			Code:    CodeNoBlock,
 			Message: fmt.Sprintf("no block binds or reads %q after step %d", name, d.Snapshot.Step.Number),
-			Hint:    "xstate query --block BLOCK shows what a block reads and writes",
+			Hint:    "`xstate query --block BLOCK` shows what a block reads and writes",
 		}
 	}
 	return s, nil

@@ -26,7 +26,7 @@ func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string,
 		return nil, &state.Error{
 			Code:    state.Code(patch.CodeEmpty),
 			Message: "the program has no block then, and a file without code is none",
-			Hint:    "xstate log lists the steps; with --keep-file the file stays as it is",
+			Hint:    "`xstate log` lists the steps; with `--keep-file` the file stays as it is",
 		}
 	}
 	if data == nil {

@@ -30,7 +30,7 @@ func hasNone(name string, at state.StepNumber, b *BlockView, status string) erro
 	return &state.Error{
 		Code:    CodeNoValue,
 		Message: fmt.Sprintf("%s has no value after step %d: block %s, which binds it, %s", name, at, b.ID, status),
-		Hint:    "xstate why " + string(b.ID),
+		Hint:    "`xstate why " + string(b.ID) + "`",
 	}
 }
 
@@ -49,7 +49,7 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 			return nil, &state.Error{
 				Code:    CodeNoValue,
 				Message: fmt.Sprintf("%s has no value after step %d: %s deletes it", name, at, w.Node),
-				Hint:    "xstate query --symbol " + name + " tells who binds it",
+				Hint:    "`xstate query --symbol " + name + "` tells who binds it",
 			}
 		case w.Evidence == depgraph.Observed.String():
 			v := &ValueView{Name: found.Name, Digest: w.Digest, By: w.Node}
@@ -61,9 +61,9 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 			}
 			return v, nil
 		case p != nil && p.Block.Status == "new":
-			hint := "xstate run runs it"
+			hint := "`xstate run` runs it"
 			if d.Snapshot.NextRun > 0 {
-				hint = fmt.Sprintf("ask for it at the next run: --at-step %d", d.Snapshot.NextRun)
+				hint = fmt.Sprintf("ask for it at the next run: `--at-step %d`", d.Snapshot.NextRun)
 			}
 			return nil, &state.Error{
 				Code: CodeNoValue,
@@ -87,7 +87,7 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 	return nil, &state.Error{
 		Code:    CodeNoValue,
 		Message: fmt.Sprintf("no block gives %s a value after step %d", name, at),
-		Hint:    "xstate query --symbol " + name + " tells who reads it",
+		Hint:    "`xstate query --symbol " + name + "` tells who reads it",
 	}
 }
 

@@ -40,7 +40,7 @@ func (h *History) Version(ctx context.Context, prefix string) ([]VersionView, er
 		return nil, &state.Error{
 			Code:    CodeNoVersion,
 			Message: fmt.Sprintf("%q is too short for the digest of a version", prefix),
-			Hint:    "give 4 hex digits or more; xstate query shows them",
+			Hint:    "give 4 hex digits or more; `xstate query` shows them",
 		}
 	}
 	for step, err := range h.store.Steps(ctx, h.name, 1, ^state.StepNumber(0)) {
@@ -72,7 +72,7 @@ func (h *History) Version(ctx context.Context, prefix string) ([]VersionView, er
 		return nil, &state.Error{
 			Code:    CodeNoVersion,
 			Message: fmt.Sprintf("no block of session %q ever had version %s", h.name, prefix),
-			Hint:    "xstate query shows the versions at a step, xstate log --json those of each step",
+			Hint:    "`xstate query` shows the versions at a step, `xstate log --json` those of each step",
 		}
 	}
 	return found, nil
@@ -192,14 +192,14 @@ func (h *History) Patches(ctx context.Context, what string) ([]PatchView, error)
 		return nil, &state.Error{
 			Code:    state.CodeNoStep,
 			Message: fmt.Sprintf("step %d is no edit", from),
-			Hint:    "xstate query --at-step tells what it is",
+			Hint:    "`xstate query --at-step` tells what it is",
 		}
 	}
 	if len(found) == 0 {
 		return nil, &state.Error{
 			Code:    state.CodeNoStep,
 			Message: fmt.Sprintf("no edit was made in a call %q", what),
-			Hint:    "name the number of a step or a call id; xstate log --json has both",
+			Hint:    "name the number of a step or a call id; `xstate log --json` has both",
 		}
 	}
 	return found, nil

@@ -91,7 +91,7 @@ func badPage(after string) error {
 	return &state.Error{
 		Code:    state.CodeInvalid,
 		Message: fmt.Sprintf("there is no page after %q", after),
-		Hint:    "--after takes the next of the page before",
+		Hint:    "`--after` takes the next of the page before",
 	}
 }
 

@@ -1,5 +1,7 @@
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -9,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from support import BINARY, Folder
-from xstate_engine import Counts, Engine, ExecutionError, XStateError
+from xstate_engine import Counts, Engine, ExecResult, ExecutionError, XStateError
 
 LONG = "# %% long\nimport time\nprint('began', flush=True)\ntime.sleep(600)"
 
@@ -59,6 +61,41 @@ class TestExec(Folder):
         self.assertIn("pip", r.error.hint)
         with self.assertRaises(ExecutionError):
             s.exec("print(").check()
+
+    def test_a_block_that_breaks_because_of_an_edit(self):
+        s = self.engine.session()
+        quiet = s.exec("# %% a\nx = 1")
+        self.assertEqual((str(quiet), quiet.ok), ("no output\n", True))
+        s.exec("# %% b\ny = 1 / x\n# %% c\nprint(y)").check()
+        r = s.exec("# %% a\nx = 0")
+        self.assertEqual((r.status, r.ok, [b["block"] for b in r.broken]), ("ran", False, ["b", "c"]))
+        self.assertIn("block b failed because of it (input-changed: var:x by a)\nTraceback", str(r))
+        self.assertIn("ZeroDivisionError: division by zero", str(r))
+        self.assertIn("block c blocked because of it (", str(r))
+        with self.assertRaises(ExecutionError) as caught:
+            r.check()
+        self.assertEqual((caught.exception.type, caught.exception.block), ("ZeroDivisionError", "b"))
+        unrelated = s.exec("# %% d\nz = 5", append=True)
+        self.assertTrue(unrelated.check().ok)
+        mended = s.exec("# %% a\nx = 2").check()
+        self.assertEqual((mended.broken, str(mended).endswith("0.5\n")), ([], True))
+
+    def test_a_failure_that_stays_is_not_because_of_the_call(self):
+        s = self.engine.session()
+        s.exec("# %% lost\nraise TimeoutError('gone')")
+        r = s.exec("# %% d\nz = 5", append=True)  # the failure is tried again, and stays
+        self.assertEqual((r.broken, r.ok), ([], True))
+
+    def test_results_can_be_kept(self):
+        r = self.engine.session().exec("# %% a\nprint('hello')\n7")
+        for again in (
+            ExecResult(json.loads(json.dumps(r))),
+            pickle.loads(pickle.dumps(r)),
+            copy.deepcopy(r),
+        ):
+            self.assertEqual((again.text, again.result, again.counts), (r.text, r.result, r.counts))
+            self.assertEqual((again.document, str(again)), (r.document, str(r)))
+        self.assertIs(type(r.document), dict)
 
     def test_events(self):
         events = []

@@ -14,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/wording"
 )
 
 // as reads a document of one type.
@@ -68,6 +69,7 @@ func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (jso
 		Stdin:   strings.NewReader(q.stdin),
 		Stdout:  &document,
 		Stderr:  &remarks,
+		Door:    wording.Tools,
 	}
 	if q.events {
 		c.Stdout = stream

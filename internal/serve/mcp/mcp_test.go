@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/wording"
 )
 
 // doerFunc is a Doer that a test writes.
@@ -170,23 +171,18 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestErrors: an error of the engine is a result with its code, its sentence, and a hint that names tools.
+// TestErrors: an error of the engine is a result with its code, its sentence, and the hint of the verb, which has the
+// words of the tools.
 func TestErrors(t *testing.T) {
 	for _, x := range []struct{ printed, want string }{
-		{`{"version":1,"error":{"code":"no-step","message":"there is no step 9","hint":"xstate log lists them"}}`,
-			"no-step: there is no step 9\nhint: history lists the steps"},
-		{`{"version":1,"error":{"code":"usage","message":"--symbol and --at-step differ","hint":"xstate x"}}`,
-			"usage: symbol and at_step differ\nhint: see the description of the tool and of its arguments"},
-		{`{"version":1,"error":{"code":"disk-full","message":"the disk is full","hint":"xstate gc frees space"}}`,
-			"disk-full: the disk is full\nhint: on the command line: xstate gc frees space"},
-		{`{"version":1,"error":{"code":"patch-absent","message":"absent","hint":"","candidates":` +
+		{`{"version":1,"error":{"code":"no-step","message":"there is no step 9","hint":"history lists them"}}`,
+			"no-step: there is no step 9\nhint: history lists them"},
+		{`{"version":1,"error":{"code":"patch-absent","message":"absent","hint":"show it","candidates":` +
 			`[{"line":3,"score":0.9,"text":"x = 1"}]}}`,
-			"patch-absent: absent\nhint: show prints the block's present text; make the patch from that\n" +
-				"near: line 3 (similarity 0.90)\nx = 1"},
+			"patch-absent: absent\nhint: show it\nnear: line 3 (similarity 0.90)\nx = 1"},
 		{`{"version":1,"event":"started","run":"1"}` + "\n" +
-			`{"version":1,"event":"error","error":{"code":"conflict","message":"edited","hint":"xstate log"}}`,
-			"conflict: edited\nhint: others have edited the program since; show it, and make the edit from what is " +
-				"there now"},
+			`{"version":1,"event":"error","error":{"code":"conflict","message":"edited","hint":""}}`,
+			"conflict: edited"},
 		{`{"version":1,"event":"started","run":"1"}`, "internal: the events of the verb ended early: "},
 		{`no JSON`, "internal: the verb printed no document (exit code 0): "},
 	} {
@@ -483,5 +479,25 @@ func TestSpanOfCall(t *testing.T) {
 	}
 	if !slices.Contains(environ, "TRACEPARENT="+span) {
 		t.Errorf("the environment of the call is %q, want the span %s", environ, span)
+	}
+}
+
+// TestWords: the tools have what hints say of them.
+func TestWords(t *testing.T) {
+	said := wording.Tools.Names()
+	if len(said) == 0 {
+		t.Fatal("hints name no tools")
+	}
+	for name, arguments := range said {
+		i := slices.IndexFunc(tools, func(x *tool) bool { return x.name == name })
+		if i < 0 {
+			t.Errorf("hints name the tool %s, which is not there", name)
+			continue
+		}
+		for _, a := range arguments {
+			if !slices.ContainsFunc(tools[i].arguments, func(x argument) bool { return x.name == a }) {
+				t.Errorf("hints name the argument %s of %s, which it does not have", a, name)
+			}
+		}
 	}
 }

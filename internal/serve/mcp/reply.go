@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,23 +219,4 @@ func or(s, otherwise string) string {
 		return otherwise
 	}
 	return s
-}
-
-// commands are what texts of the command line say to do, and how a tool does it.
-var commands = []struct {
-	command *regexp.Regexp
-	tool    string
-}{
-	{regexp.MustCompile(`xstate query --session \S+ --at-step (\d+) --block (\S+) prints it`),
-		"query with at_step $1 and block $2 shows more"},
-	{regexp.MustCompile(`all of it is in /\S+\.txt\]`), "a link below leads to all of it]"},
-	{regexp.MustCompile(`xstate exec --replace (\S+)`), "exec with replace $1"},
-}
-
-// inProse rewords what a text of the command line says to do.
-func inProse(text string) string {
-	for _, c := range commands {
-		text = c.command.ReplaceAllString(text, c.tool)
-	}
-	return text
 }

@@ -144,9 +144,8 @@ func (s *server) carryOut(
 	return s.answer(ctx, q, p.event)
 }
 
-// told rewords the error of a verb for a client that has tools. Where a session does not exist, it names those that do.
+// told names the sessions that exist where one does not.
 func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
-	e.Message, e.Hint = inTools(e), hint(e)
 	if e.Code != "no-session" {
 		return e
 	}

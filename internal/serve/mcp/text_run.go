@@ -14,11 +14,11 @@ func execReply(d *api.Exec) *reply {
 	r := &reply{}
 	done := map[string]string{"append": "appended", "replace": "replaced", "unchanged": "has this text already"}
 	r.line("block %s %s, %s%s", d.Block, or(done[d.Action], d.Action), d.Status, decided(d))
-	r.body(inProse(d.Text), textBudget) // with the error
+	r.body(d.Text, textBudget) // with the error
 	for i := range d.Others {
 		b := &d.Others[i]
 		r.line("block %s %s because of it (%s)", b.Block, b.Status, reason(b.Reason))
-		r.body(inProse(b.Text), textBudget)
+		r.body(b.Text, textBudget)
 	}
 	for i := range d.Files {
 		r.file(d.Session, d.Step, &d.Files[i])

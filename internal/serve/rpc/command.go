@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner/journal"
 )
 
@@ -187,5 +188,6 @@ func (c *command) call(ctx context.Context, s *Service, format string) (serve.Ca
 	}
 	return serve.Call{
 		Args: args, Folder: folder, Environ: spanned(ctx, s.Environ, c.environ), Stdin: strings.NewReader(c.stdin),
+		Door: wording.API,
 	}, c.bad
 }

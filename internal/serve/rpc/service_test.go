@@ -18,10 +18,12 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/wording"
 )
 
 // fake is a Doer that keeps the calls and answers each in one way.
@@ -201,5 +203,36 @@ func TestClients(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"A=1", "B=2", "XSTATE_PASS=B"}, d.calls[0].Environ); d != "" {
 		t.Errorf("environment (-want +got):\n%s", d)
+	}
+}
+
+// TestWords: the methods have what hints say of them. Their names begin with a capital letter, times are in seconds,
+// and what is asked of calls is listed.
+func TestWords(t *testing.T) {
+	byName := map[string]protoreflect.MethodDescriptor{}
+	for _, m := range methods() {
+		byName[strings.ToLower(string(m.Name()))] = m
+	}
+	said := wording.API.Names()
+	if len(said) == 0 {
+		t.Fatal("hints name no methods")
+	}
+	for name, fields := range said {
+		m := byName[name]
+		if name == "calls" {
+			m = byName["listcalls"]
+		}
+		if m == nil {
+			t.Errorf("hints name the method %s, which is not there", name)
+			continue
+		}
+		for _, f := range fields {
+			if f == "timeout" {
+				f = "timeout_seconds"
+			}
+			if m.Input().Fields().ByName(protoreflect.Name(f)) == nil {
+				t.Errorf("hints name the field %s of %s, which it does not have", f, name)
+			}
+		}
 	}
 }

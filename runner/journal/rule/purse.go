@@ -179,7 +179,7 @@ func spentHint(b policy.Budget) string {
 	if b.Scope != policy.ScopeRun {
 		return fmt.Sprintf("raise it in %s, and run again: what was answered is not called again", b.At)
 	}
-	return fmt.Sprintf("xstate run --budget %s=LARGER goes on: what was answered is not called again", b.What)
+	return fmt.Sprintf("a run with the budget %s=LARGER goes on: what was answered is not called again", b.What)
 }
 
 // used adds what an answer cost.

@@ -171,6 +171,6 @@ func (i Interpreter) StartTests(context.Context, kernel.TestLaunch) (*kernel.Pro
 	return nil, &state.Error{
 		Code:    "no-tests",
 		Message: "tests in Bash are not collected",
-		Hint:    "run the file as a program: xstate run FILE",
+		Hint:    "run the file as a program: `xstate run FILE`",
 	}
 }

@@ -182,6 +182,6 @@ func (i Interpreter) StartTests(context.Context, kernel.TestLaunch) (*kernel.Pro
 	return nil, &state.Error{
 		Code:    "no-tests",
 		Message: "tests in JavaScript and TypeScript are not collected",
-		Hint:    "run the file as a program: xstate run FILE",
+		Hint:    "run the file as a program: `xstate run FILE`",
 	}
 }

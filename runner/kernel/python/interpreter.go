@@ -60,7 +60,7 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 			return "", &state.Error{
 				Code:    CodeNotFound,
 				Message: fmt.Sprintf("there is no Python interpreter at %q", asked),
-				Hint:    "name one with --python PATH, or unset XSTATE_PYTHON",
+				Hint:    "name one with `--python PATH`, or unset XSTATE_PYTHON",
 				Err:     err,
 			}
 		}
@@ -81,7 +81,7 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 		return "", &state.Error{
 			Code:    CodeNotFound,
 			Message: "no Python interpreter was found: there is no python3 on the PATH",
-			Hint:    "install Python 3.10 or later, or name one with --python PATH",
+			Hint:    "install Python 3.10 or later, or name one with `--python PATH`",
 		}
 	}
 	return filepath.Abs(path)
@@ -131,7 +131,7 @@ func broken(path string, err error) error {
 		return err
 	}
 	return &state.Error{Code: CodeBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path,
-		kernel.Said(err)), Hint: "try it by hand, or name another with --python PATH", Err: err}
+		kernel.Said(err)), Hint: "try it by hand, or name another with `--python PATH`", Err: err}
 }
 
 func (i Interpreter) check() error {
@@ -139,7 +139,7 @@ func (i Interpreter) check() error {
 		return &state.Error{
 			Code:    CodeTooOld,
 			Message: fmt.Sprintf("%s is Python %s; xstate needs 3.10 or later", i.Path, i.Version),
-			Hint:    "name another interpreter with --python PATH",
+			Hint:    "name another interpreter with `--python PATH`",
 		}
 	}
 	return nil

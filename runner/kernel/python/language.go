@@ -41,7 +41,7 @@ func locate(s kernel.Search) (kernel.Located, error) {
 	environ := func(name string) string { return kernel.Getenv(s.Environ, name) }
 	path, err := Find(s.Asked, s.Folder, environ)
 	return kernel.Located{Path: path, Named: s.Asked != "" || environ("XSTATE_PYTHON") != "",
-		Hint: "--python " + path}, err
+		Hint: "`--python " + path + "`"}, err
 }
 
 var _ kernel.Language = Interpreter{}

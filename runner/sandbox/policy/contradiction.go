@@ -67,7 +67,7 @@ func withOff(found []Setting) error {
 			table) ||
 			s.Field == fieldPass {
 			return s.refuse(CodeInvalid,
-				"leave the level out of the file, and use --sandbox off where nothing is to be bounded",
+				"leave the level out of the file, and use `--sandbox off` where nothing is to be bounded",
 				"%s has no meaning at the level off (line %d)", s.Field, found[at].Line)
 		}
 	}

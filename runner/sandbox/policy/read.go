@@ -79,7 +79,7 @@ func Read(o Options) (*Policy, error) {
 		return nil, &state.Error{
 			Code:    state.CodeRootFolder,
 			Message: fmt.Sprintf("the level %s (%s) bounds nothing in the root folder", p.Level, p.LevelFrom),
-			Hint:    "change to a folder of the program, or run it without bounds: --sandbox off",
+			Hint:    "change to a folder of the program, or run it without bounds: `--sandbox off`",
 		}
 	}
 	m.protect(files)
@@ -368,7 +368,7 @@ func (m *merge) enforceable() error {
 	return &state.Error{
 		Code:    CodeUnenforceable,
 		Message: fmt.Sprintf("%s cannot be enforced on this system: %s", place, lack.Message),
-		Hint:    "xstate doctor shows what is missing; --sandbox workspace runs without it",
+		Hint:    "`xstate doctor` shows what is missing; `--sandbox workspace` runs without it",
 	}
 }
 

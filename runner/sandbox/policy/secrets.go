@@ -68,7 +68,7 @@ func (p *Policy) Authority(environ func(string) string) (*sandbox.Authority, err
 	}
 	if err != nil {
 		return nil, &state.Error{Code: CodeInvalid, Message: "the network cannot be recorded: " + err.Error(),
-			Hint: "set HOME, or run without --record-network", Err: err}
+			Hint: "set HOME, or run without `--record-network`", Err: err}
 	}
 	return a, nil
 }

@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, cast
 
 from ._errors import ExecutionError
-from .documents import Exec, ExecBlock, ExecError, ExecFile, WaitingCall
+from .documents import Exec, ExecBlock, ExecError, ExecFile, Reason, WaitingCall
 
 
 class Counts(NamedTuple):
@@ -41,11 +41,20 @@ class Image:
         return self.file.read_bytes()
 
 
-class ExecResult:
-    """What one call of exec did, and no more. str() of it is the text for a model."""
+class ExecResult(dict[str, Any]):
+    """What one call of exec did, and no more. str() of it is the text for a model.
+
+    It is a dict, the document, and so whatever keeps results as JSON or MessagePack can keep it: an artifact of
+    LangGraph, a log. ExecResult(d) is the result again.
+    """
 
     def __init__(self, document: Exec) -> None:
-        self.document = document  #: as the engine sent it
+        super().__init__(document)
+
+    @property
+    def document(self) -> Exec:
+        """The document as the engine sent it, a plain dict."""
+        return cast(Exec, dict(self))
 
     @property
     def text(self) -> str:
@@ -70,13 +79,18 @@ class ExecResult:
 
     @property
     def ok(self) -> bool:
-        """The code was executed or reused, and did not fail."""
-        return self.status in ("ran", "reused")
+        """The code was executed or reused, did not fail, and no other block broke because of it."""
+        return self.status in ("ran", "reused") and not self.broken
 
     def check(self) -> ExecResult:
         """Returns the result if it is ok, and raises an ExecutionError otherwise."""
         if self.ok:
             return self
+        if self.status in ("ran", "reused"):
+            first = next((b for b in self.broken if b["error"]), self.broken[0])
+            if first["error"]:
+                raise _error(first["error"], first["block"])
+            raise ExecutionError(first["status"], "it needs what the code defined", block=first["block"])
         why = self.document.get("stopped") or "the code was not executed"
         raise self.error or ExecutionError(self.status, why, block=self.block)
 
@@ -121,6 +135,13 @@ class ExecResult:
         return self.document["others"]
 
     @property
+    def broken(self) -> list[ExecBlock]:
+        """Of the others those that failed, wait or are blocked because of this call. A block that had failed before and
+        was tried again is not among them."""
+        well = ("ran", "reused")
+        return [b for b in self.others if b["status"] not in well and b["reason"]["code"] != "failed-before"]
+
+    @property
     def stale(self) -> list[str]:
         """Of the others those that have no results now: they need what a failed block would have defined."""
         return [b["block"] for b in self.others if b["status"] in ("blocked", "not-reached")]
@@ -151,10 +172,26 @@ class ExecResult:
         return self.document["saved_seconds"]
 
     def __str__(self) -> str:
-        return self.text
+        """The text, what became of other blocks, and how the run ended where that is unusual. It is never empty."""
+        d = self.document
+        parts = [self.text]
+        for b in self.others:
+            parts += [f"block {b['block']} {b['status']} because of it ({_reason(b['reason'])})", b["text"]]
+        if stopped := d.get("stopped"):
+            parts.append(f"stopped early: {stopped}")
+        if (code := d.get("exit_code")) is not None:
+            parts.append("the program ended itself with exit code %d" % code)
+        parts += [f"note: {n}" for n in d.get("notices") or ()]
+        parts = [p if p.endswith("\n") else p + "\n" for p in parts if p]
+        return "".join(parts) or "no output\n"
 
     def __repr__(self) -> str:
         return f"<ExecResult step={self.step} block={self.block!r} {self.action} {self.status}>"
+
+
+def _reason(r: Reason) -> str:
+    key, by = r.get("key"), r.get("by")
+    return r["code"] + (f": {key}" if key else "") + (f" by {by}" if by else "")
 
 
 def _error(e: ExecError, block: str) -> ExecutionError:
