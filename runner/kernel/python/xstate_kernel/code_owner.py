@@ -18,6 +18,7 @@ _LIBRARIES = (
     os.path.realpath(os.path.join(sys.exec_prefix, sys.platlibdir, "python%d.%d" % sys.version_info[:2])) + os.sep,
     os.path.realpath(sys.base_prefix) + os.sep + "lib",
 )
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
 
 
@@ -49,6 +50,8 @@ def unobserved(function):
 @unobserved
 def is_library_path(path):
     """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
+    if path.startswith(_OWN):
+        return True  # no link is there, and each look stops at the supervisor
     folder = os.path.dirname(path)
     if folder in _library_folders and not os.path.islink(path):
         return True
