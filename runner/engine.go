@@ -232,8 +232,7 @@ func (e *Engine) HasOpen() bool { return e.kernel != nil && len(e.kernelState.op
 // HasRunning reports whether something of the program goes on that ends with a program under its interpreter alone:
 // child processes, or what has a port.
 func (e *Engine) HasRunning() bool {
-	return e.kernel != nil && (e.kernelState.running != state.Absent ||
-		slices.ContainsFunc(e.kernel.Groups(), kernel.Listens)) // the interpreter is the first of its group
+	return e.kernel != nil && (e.kernelState.running != state.Absent || e.kernel.Listens())
 }
 
 // Groups are the groups of processes that the engine keeps.

@@ -37,6 +37,7 @@ const markUnfinished = "call-unfinished"
 type callChannel struct {
 	engine  *net.UnixConn
 	program *os.File // until the process is started
+	inode   uint64   // of that end, which the process inherits
 	only    bool     // the process inherits a connection, and makes no other
 
 	queue chan *inCall  // in the order in which the program made them
@@ -75,6 +76,10 @@ func newCallChannel(only bool) (*callChannel, error) {
 	}
 	c := &callChannel{only: only, program: os.NewFile(uintptr(pair[1]), "calls"), conns: map[*callConn]bool{},
 		queue: make(chan *inCall, 1024), done: make(chan struct{})}
+	var end syscall.Stat_t
+	if err := syscall.Fstat(pair[1], &end); err == nil {
+		c.inode = end.Ino
+	}
 	if c.engine, err = unixConn(pair[0]); err != nil {
 		c.program.Close()
 		return nil, fmt.Errorf("open a channel for calls: %w", err)

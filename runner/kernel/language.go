@@ -160,6 +160,8 @@ type Kernel interface {
 	Level() sandbox.Level
 	// HasOpen reports whether the interpreter can read a file through a handle or a mapping.
 	HasOpen(path string) bool
+	// Listens reports whether the interpreter has a port: it listens with TCP, or has an address with UDP.
+	Listens() bool
 	// Exit says how the interpreter ended, once it has.
 	Exit() string
 	// Groups are the groups of processes that the interpreters lead.

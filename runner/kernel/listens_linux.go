@@ -8,8 +8,10 @@ import (
 	"strings"
 )
 
-// Listens reports whether a process has a port: it listens with TCP, or has an address with UDP.
-func Listens(pid int) bool {
+// listens reports whether a process has a port: it listens with TCP, or has an address with UDP. A process that has no
+// socket but the one for calls, whose inode is own, has none: the tables of all sockets take Linux up to ten
+// milliseconds to list, and each call of a server asks.
+func listens(pid int, own uint64) bool {
 	folder := filepath.Join("/proc", strconv.Itoa(pid))
 	sockets := map[string]bool{} // by inode
 	open, _ := os.ReadDir(filepath.Join(folder, "fd"))
@@ -19,6 +21,7 @@ func Listens(pid int) bool {
 			sockets[strings.TrimSuffix(inode, "]")] = true
 		}
 	}
+	delete(sockets, strconv.FormatUint(own, 10))
 	const listening, bound = "0A", "07" // of TCP, of UDP
 	for name, state := range map[string]string{"tcp": listening, "tcp6": listening, "udp": bound, "udp6": bound} {
 		if len(sockets) > 0 && listed(filepath.Join(folder, "net", name), state, sockets) {

@@ -2,5 +2,5 @@
 
 package kernel
 
-// Listens would report whether a process has a port.
-func Listens(int) bool { return false }
+// listens would report whether a process has a port.
+func listens(int, uint64) bool { return false }

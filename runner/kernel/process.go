@@ -166,6 +166,14 @@ func (p *Process) discard(more ...io.Closer) {
 // Groups is the group of the process and of all that it started.
 func (p *Process) Groups() []int { return []int{p.box.Pid()} }
 
+// Listens reports whether the process has a port.
+func (p *Process) Listens() bool {
+	if p.calls == nil {
+		return listens(p.box.Pid(), 0)
+	}
+	return listens(p.box.Pid(), p.calls.inode)
+}
+
 // Level is how far the process and those that it started are observed.
 func (p *Process) Level() sandbox.Level { return p.box.Level() }
 

@@ -347,6 +347,15 @@ func (u *union) HasOpen(path string) bool {
 	return false
 }
 
+func (u *union) Listens() bool {
+	for _, k := range u.kernels {
+		if k.Listens() {
+			return true
+		}
+	}
+	return false
+}
+
 // Exit says how the interpreter ended that died first.
 func (u *union) Exit() string {
 	if u.dead == nil {

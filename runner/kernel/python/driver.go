@@ -1,8 +1,12 @@
 package python
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
-	"github.com/xstate-engine/xstate/state"
 )
 
 // The driver is a Python package with packages inside. The prefix all: takes in files such as __init__.py; driverFiles
@@ -41,17 +44,31 @@ type driverFile struct {
 	text []byte
 }
 
-// driverDigest names the driver by content. Where it is installed is named by it.
-var driverDigest = sync.OnceValue(func() state.Digest {
-	var text []byte
-	for _, f := range driverFiles() {
-		text = fmt.Appendf(text, "%s %d\n", f.path, len(f.text))
-		text = append(text, f.text...)
+// driverDigest names the driver by content. Where it is installed is named by it. Each start of a process needs it, so
+// the files are not copied: half a megabyte takes longer to allocate than to hash.
+var driverDigest = sync.OnceValue(func() string {
+	sum, buffer := sha256.New(), make([]byte, 32<<10)
+	add := func(files embed.FS, path, head string) error {
+		f, err := files.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		fmt.Fprint(sum, head)
+		_, err = io.CopyBuffer(sum, f, buffer)
+		return err
 	}
+	err := fs.WalkDir(driver, driverRoot, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".py" {
+			return err
+		}
+		name, size := strings.TrimPrefix(path, driverRoot+"/"), must(d.Info()).Size()
+		return add(driver, path, fmt.Sprintf("%s %d\n", name, size))
+	})
 	for _, f := range must(nativeSource.ReadDir("native")) {
-		text = fmt.Appendf(text, "%s\n%s", f.Name(), must(nativeSource.ReadFile("native/"+f.Name())))
+		err = errors.Join(err, add(nativeSource, "native/"+f.Name(), f.Name()+"\n"))
 	}
-	return state.DigestOf(text)
+	return must(hex.EncodeToString(sum.Sum(nil)), err)
 })
 
 func must[T any](v T, err error) T {
@@ -80,7 +97,7 @@ func installDriver(storeDir string) (string, error) {
 
 func installDriverIn(dir string) (string, error) {
 	compiler := Compiler()
-	name := driverName + string(driverDigest()[:16])
+	name := driverName + driverDigest()[:16]
 	if compiler != "" {
 		name += "-native"
 	}

@@ -19,6 +19,7 @@ _LIBRARIES = (
     os.path.realpath(os.path.join(sys.exec_prefix, sys.platlibdir, "python%d.%d" % sys.version_info[:2])) + os.sep,
     os.path.realpath(sys.base_prefix) + os.sep + "lib",
 )
+_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
 
 
@@ -49,7 +50,7 @@ def unobserved(function):
 
 def is_library_path(path):
     """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
-    if path in _library_files:
+    if path in _library_files or path.startswith(_OWN):
         return True
     if path.startswith("<") and path.endswith(">"):
         return False  # the name of code without a file

@@ -10,21 +10,34 @@ _VARIADIC = (4, 8)  # flags of code with *args, and with **kwargs
 _BOOTSTRAP = "<frozen importlib._bootstrap>"
 _KERNEL = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
-_roots, _bases, _known, _settings = (), frozenset(), (), None
+_roots, _bases, _patterns = (), frozenset(), ((), None)
+_folders = None  # of which the patterns are not compiled yet: most programs use no cache
 _home = os.path.expanduser("~")
 _prefixes = ()  # what every path in a cache begins with
 
 
 def start(folders):
     """Takes the folders of caches that the engine found."""
-    global _roots, _bases, _known, _settings, _prefixes
+    global _roots, _bases, _folders, _prefixes
     _roots = tuple(folders["roots"])
     _bases = frozenset(folders["bases"])
-    _known = tuple((frozenset(map(plain, k["owners"])), _matcher(k["patterns"])) for k in folders["known"])
-    _settings = _matcher(folders["settings"])
-    patterns = [p for k in folders["known"] for p in k["patterns"]]
-    literal = {re.split(r"[*?[\\]", p)[0] for p in patterns}
+    _folders = folders
+    literal = {_literal(p) for k in folders["known"] for p in k["patterns"]}
     _prefixes = tuple({*(r + os.sep for r in _roots), *literal, *_roots})
+
+
+def _compiled():
+    """Returns the known caches as pairs of owners and a pattern, and the pattern of settings that lie among them."""
+    global _folders, _patterns
+    if _folders is not None:
+        known = tuple((frozenset(map(plain, k["owners"])), _matcher(k["patterns"])) for k in _folders["known"])
+        _patterns, _folders = (known, _matcher(_folders["settings"])), None
+    return _patterns
+
+
+def _literal(pattern):
+    """Returns what all paths begin with that a pattern of path.Match matches."""
+    return pattern[: next((n for n, c in enumerate(pattern) if c in "*?[\\"), None)]
 
 
 def _matcher(patterns):
@@ -43,9 +56,12 @@ def plain(name):
 
 def use(path):
     """Reports whether the code that uses a file now is a library's that keeps the file as a cache."""
-    if not path.startswith(_prefixes) or (_settings is not None and _settings.fullmatch(path)):
+    if not path.startswith(_prefixes):
         return False
-    names = [o for o, pattern in _known if pattern is not None and pattern.fullmatch(path)]
+    known, settings = _compiled()
+    if settings is not None and settings.fullmatch(path):
+        return False
+    names = [o for o, pattern in known if pattern is not None and pattern.fullmatch(path)]
     for root in _roots:
         if path.startswith(root + os.sep):
             first, below, _ = path[len(root) + 1 :].partition(os.sep)
