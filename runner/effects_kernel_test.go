@@ -237,7 +237,7 @@ func (k *simpleKernel) Cite(context.Context, kernel.Citations) error         { r
 func (k *simpleKernel) Inspect(context.Context, string) (string, error)      { return "", nil }
 func (k *simpleKernel) Level() sandbox.Level                                 { return sandbox.LevelHooks }
 func (k *simpleKernel) HasOpen(string) bool                                  { return false }
-func (k *simpleKernel) Listens() bool { return false }
+func (k *simpleKernel) Listens() bool                                        { return false }
 func (k *simpleKernel) Exit() string                                         { return "it was ended" }
 func (k *simpleKernel) Groups() []int                                        { return nil }
 func (k *simpleKernel) Stop()                                                {}
