@@ -71,7 +71,7 @@ type PlanBlock struct {
 	Nodes   []PlanNode
 	Err     *state.ExecError // why the block is refused
 	Failure *state.ExecError // of the action fail: how it fails, as before
-	Whole   string // why a function that the block calls once is one node; "" where there is none
+	Whole   string           // why a function that the block calls once is one node; "" where there is none
 }
 
 // IsEnd reports whether the node is the end of the program.
