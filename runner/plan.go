@@ -69,8 +69,9 @@ type PlanBlock struct {
 	Seconds float64 // recorded cost of the nodes that run or may run
 	Saved   float64 // recorded cost of the nodes reused
 	Nodes   []PlanNode
-	Err     *state.ExecError
-	Whole   string // why a function that the block calls once is one node; "" where there is none
+	Err     *state.ExecError // why the block is refused
+	Failure *state.ExecError // of the action fail: how it fails, as before
+	Whole   string           // why a function that the block calls once is one node; "" where there is none
 }
 
 // IsEnd reports whether the node is the end of the program.
@@ -171,7 +172,7 @@ func planBlocks(units []*unit, acts []PlanNode) []PlanBlock {
 			}
 		}
 		if fails != nil && (b.Action == ActReuse || b.Action == ActBlock) {
-			b.Action, b.Reason, b.Err = ActFail, state.Reason{Code: state.ReasonReused}, fails
+			b.Action, b.Reason, b.Failure = ActFail, state.Reason{Code: state.ReasonReused}, fails
 		}
 		if len(b.Nodes) > 0 && b.Nodes[0].Action == ActSkip {
 			b.Action, b.Reason = ActSkip, b.Nodes[0].Reason

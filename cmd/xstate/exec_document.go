@@ -70,6 +70,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 	x.cut(done, &text)
 	x.whole(text.String())
 	x.decision(done)
+	x.d.Open = openFailures(out, x.blocks)
 	var others []*runner.BlockOutcome
 	for i := range out.Blocks {
 		if b := &out.Blocks[i]; !slices.Contains(x.blocks, b.ID) && affected(b) {
@@ -106,6 +107,16 @@ func (x *execution) cut(done *xstate.ExecResult, text *strings.Builder) {
 		gone = "KeyboardInterrupt: " + gone
 	}
 	text.WriteString(x.told(gone + "\n"))
+}
+
+// openFailures returns the blocks that failed before a call and fail still, beside those that it is about.
+func openFailures(out *xstate.Outcome, own []xstate.BlockID) (open []xstate.BlockID) {
+	for i := range out.Blocks {
+		if b := &out.Blocks[i]; b.Status == state.StatusFailed && !slices.Contains(own, b.ID) && !affected(b) {
+			open = append(open, b.ID)
+		}
+	}
+	return open
 }
 
 // affected reports whether a call executed a block, or changed its outcome.

@@ -185,5 +185,21 @@ func (x *execution) talk(done *xstate.ExecResult) {
 		}
 		return
 	}
+	if len(x.d.Open) > 0 {
+		x.ui.talk("%s", openText(x.d.Open))
+	}
 	x.printCounts(done.Step, done.Outcome.Seconds, done.Outcome.Engine, done.Outcome.Saved)
+}
+
+// openText says which blocks failed in earlier calls and are not mended.
+func openText(open []xstate.BlockID) string {
+	var names []string
+	for _, id := range open[max(0, len(open)-mostOthers):] {
+		names = append(names, string(id))
+	}
+	text := "still failing from before: " + strings.Join(names, ", ")
+	if n := len(open) - len(names); n > 0 {
+		text += fmt.Sprintf(" and %d older", n)
+	}
+	return text
 }

@@ -31,6 +31,7 @@ type exportFlags struct {
 	at                       stepFlags
 	format, out, images, key string
 	values, noOutputs, force bool
+	noFailed                 bool
 }
 
 // formatArchive is the format of a whole session; the others are of a program at a step.
@@ -98,6 +99,7 @@ store.`,
 	)
 	flags.StringVar(&f.images, "images", "", "with md: put pictures into the folder `DIR` (default: FILE_files)")
 	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out the outputs of blocks")
+	flags.BoolVar(&f.noFailed, "no-failed", false, "leave out blocks that failed, and those that these blocked")
 	flags.BoolVar(&f.values, "values", false, "with an archive: also values and the content of files")
 	flags.StringVar(&f.key, "key", "", "with an archive: sign it with the private key in `FILE`")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing FILE")
@@ -186,7 +188,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 }
 
 func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
-	options := provenance.ExportOptions{NoOutputs: f.noOutputs}
+	options := provenance.ExportOptions{NoOutputs: f.noOutputs, NoFailed: f.noFailed}
 	if src, err := o.readSource(o.file); err == nil {
 		options.Data = src.data
 		options.Program, _ = patch.Parse(src.name, src.data) // what cannot be read has no texts
@@ -208,6 +210,11 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 			return err
 		}
 	}
+	if !f.noFailed {
+		if err := a.tellFailed(ctx, o, doc.Step); err != nil {
+			return err
+		}
+	}
 	data, err := provenance.Export(ctx, o.session.History(), doc.Step, provenance.Format(f.format), options)
 	if err != nil {
 		return err
@@ -225,6 +232,25 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		return err
 	}
 	return writeText(o.session.Folder(), doc.File, data)
+}
+
+// tellFailed says which blocks of an exported program fail: whoever runs it should know.
+func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber) error {
+	s, err := o.session.History().At(ctx, n)
+	if err != nil {
+		return err
+	}
+	var failed []string
+	for i := range s.Blocks {
+		if s.Blocks[i].Status == state.StatusFailed.String() {
+			failed = append(failed, string(s.Blocks[i].ID))
+		}
+	}
+	if len(failed) > 0 {
+		a.ui.talk("it holds %s that failed: %s; --no-failed leaves out such blocks", plural(len(failed), "block"),
+			strings.Join(failed, ", "))
+	}
+	return nil
 }
 
 // imageFolder is the folder for the pictures of a document; "" if the export has none.

@@ -370,7 +370,7 @@ func planDocumentOf(
 			Reason:  b.Reason,
 			Seconds: micro(b.Seconds),
 			Saved:   micro(b.Saved),
-			Error:   b.Err,
+			Error:   cmp.Or(b.Err, b.Failure),
 			Nodes:   []api.PlanNode{},
 			Whole:   b.Whole,
 		}

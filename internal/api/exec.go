@@ -25,11 +25,13 @@ type Exec struct {
 	Error   *state.ExecError `json:"error"`             // of Block; null if it did not fail
 	Denied  []state.Denial   `json:"denied,omitempty"`  // what the bounds forbade to the code
 	Sandbox string           `json:"sandbox,omitempty"` // the level of the bounds
-	Others  []ExecBlock      `json:"others"`            // other blocks that this call executed, or that changed
-	Files   []ExecFile       `json:"files"`             // pictures, also of Others, and texts that were clipped
-	Clipped bool             `json:"clipped"`           // a text in this document is not the whole text
-	Stopped string           `json:"stopped,omitempty"` // why the run ended early
-	File    string           `json:"file,omitempty"`    // the session's file, if it was written
+	// Open are blocks that failed before this call and fail still: it did not execute them.
+	Open    []state.BlockID `json:"open,omitempty"`
+	Others  []ExecBlock     `json:"others"`            // other blocks that this call executed, or that changed
+	Files   []ExecFile      `json:"files"`             // pictures, also of Others, and texts that were clipped
+	Clipped bool            `json:"clipped"`           // a text in this document is not the whole text
+	Stopped string          `json:"stopped,omitempty"` // why the run ended early
+	File    string          `json:"file,omitempty"`    // the session's file, if it was written
 	// TakenBack: the code was interrupted, or it ended the program. It is not in the program, as after undo.
 	TakenBack bool `json:"taken_back,omitempty"`
 	// Repeated: a call of the same call_id submitted the same code before. This is its result; nothing was executed.

@@ -3,6 +3,9 @@ package provenance
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
@@ -27,6 +30,14 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 			snap.Blocks[i].Outputs, snap.Blocks[i].Error = nil, nil
 		}
 	}
+	if o.NoFailed {
+		snap.Blocks = slices.DeleteFunc(snap.Blocks, func(b query.BlockView) bool {
+			return b.Status == state.StatusFailed.String() || b.Status == state.StatusBlocked.String()
+		})
+	}
+	for i := range snap.Blocks {
+		snap.Blocks[i].Outputs = capped(snap.Blocks[i].Outputs)
+	}
 	d := document{Snapshot: snap, blocks: query.SnapshotBlocks(snap), options: o}
 	if o.Program != nil {
 		now, _, err := h.Blocks(ctx)
@@ -50,4 +61,32 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 		Message: fmt.Sprintf("there is no format %q", format),
 		Hint:    "use py, md, ipynb, html, prov or agent-trace",
 	}
+}
+
+// mostText is how many bytes of one text a document holds: a block that prints without an end must not fill it.
+const mostText = 64 << 10
+
+// capped returns outputs with long texts cut. Pictures and HTML stay: a part of one is none.
+func capped(outputs []state.Output) []state.Output {
+	outputs = slices.Clone(outputs)
+	for i := range outputs {
+		o := &outputs[i]
+		o.Text = cappedText(o.Text)
+		if plain, ok := o.Data["text/plain"]; ok && len(plain) > mostText {
+			o.Data = maps.Clone(o.Data)
+			o.Data["text/plain"] = cappedText(plain)
+		}
+	}
+	return outputs
+}
+
+func cappedText(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	end := mostText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s\n… %d more bytes are left out\n", text[:end], len(text)-end)
 }

@@ -22,6 +22,7 @@ var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatHTML,
 // ExportOptions selects what Export writes besides the code. The zero value is the code and the outputs of blocks.
 type ExportOptions struct {
 	NoOutputs bool // leave out what blocks put out
+	NoFailed  bool // leave out blocks that failed, and those that were blocked by them
 	// of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when
 	// empty
 	File string

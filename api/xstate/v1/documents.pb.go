@@ -5204,6 +5204,7 @@ type Exec struct {
 	Error         *ExecError             `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
 	Denied        []*Denial              `protobuf:"bytes,28,rep,name=denied,proto3" json:"denied,omitempty"`
 	Sandbox       string                 `protobuf:"bytes,29,opt,name=sandbox,proto3" json:"sandbox,omitempty"`
+	Open          []string               `protobuf:"bytes,36,rep,name=open,proto3" json:"open,omitempty"`
 	Others        []*ExecBlock           `protobuf:"bytes,11,rep,name=others,proto3" json:"others,omitempty"`
 	Files         []*ExecFile            `protobuf:"bytes,12,rep,name=files,proto3" json:"files,omitempty"`
 	Clipped       bool                   `protobuf:"varint,13,opt,name=clipped,proto3" json:"clipped,omitempty"`
@@ -5343,6 +5344,13 @@ func (x *Exec) GetSandbox() string {
 		return x.Sandbox
 	}
 	return ""
+}
+
+func (x *Exec) GetOpen() []string {
+	if x != nil {
+		return x.Open
+	}
+	return nil
 }
 
 func (x *Exec) GetOthers() []*ExecBlock {
@@ -12579,7 +12587,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\rEvidencePatch\x12\x14\n" +
 	"\x05block\x18\x01 \x01(\tR\x05block\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
-	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\xef\b\n" +
+	"\x04edit\x18\x03 \x01(\v2\x10.xstate.v1.EntryR\x04edit\"\x83\t\n" +
 	"\x04Exec\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12593,7 +12601,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x05error\x18\n" +
 	" \x01(\v2\x14.xstate.v1.ExecErrorR\x05error\x12)\n" +
 	"\x06denied\x18\x1c \x03(\v2\x11.xstate.v1.DenialR\x06denied\x12\x18\n" +
-	"\asandbox\x18\x1d \x01(\tR\asandbox\x12,\n" +
+	"\asandbox\x18\x1d \x01(\tR\asandbox\x12\x12\n" +
+	"\x04open\x18$ \x03(\tR\x04open\x12,\n" +
 	"\x06others\x18\v \x03(\v2\x14.xstate.v1.ExecBlockR\x06others\x12)\n" +
 	"\x05files\x18\f \x03(\v2\x13.xstate.v1.ExecFileR\x05files\x12\x18\n" +
 	"\aclipped\x18\r \x01(\bR\aclipped\x12\x18\n" +

@@ -27,11 +27,30 @@ func execReply(d *api.Exec) *reply {
 		r.line("wrote %s", d.File)
 	}
 	r.waits(d.Waiting)
+	if open := d.Open[max(0, len(d.Open)-mostOpen):]; len(open) > 0 {
+		older := ""
+		if n := len(d.Open) - len(open); n > 0 {
+			older = fmt.Sprintf(" and %d older", n)
+		}
+		r.line("still failing from before, not because of this code: %s%s", joined(open), older)
+	}
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Engine, d.Saved)
 	r.calls(d.Calls)
 	r.ended(d.Stopped, d.ExitCode, d.Notices)
 	r.loops(d.Loops)
 	return r
+}
+
+// mostOpen is how many blocks that fail from before a result names.
+const mostOpen = 8
+
+// joined lists blocks.
+func joined(blocks []state.BlockID) string {
+	names := make([]string, len(blocks))
+	for i, id := range blocks {
+		names[i] = string(id)
+	}
+	return strings.Join(names, ", ")
 }
 
 // decided says why code replaced a block or became a new one, where that was not the caller's decision.

@@ -624,6 +624,7 @@ class Exec(TypedDict):
     error: ExecError | None
     denied: NotRequired[list[Denial]]
     sandbox: NotRequired[str]
+    open: NotRequired[list[str]]
     others: list[ExecBlock]
     files: list[ExecFile]
     clipped: bool
