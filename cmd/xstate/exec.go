@@ -277,8 +277,11 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 
 // target returns the file that a session belongs to, which is kept in step with the session: a later run of the file
 // would otherwise remove what exec added. Without a file the session is the program.
-func (x *execution) target(f execFlags) (xstate.Target, error) {
-	t := xstate.Target{Block: xstate.BlockID(f.replace), Answers: f.origin.Answers}
+func (x *execution) target(ctx context.Context, f execFlags) (t xstate.Target, err error) {
+	t.Answers = f.origin.Answers
+	if t.Block, err = x.o.named(ctx, f.replace); err != nil {
+		return t, err
+	}
 	if !slices.Contains(programKinds, filepath.Ext(x.o.file)) {
 		return t, nil
 	}
@@ -294,7 +297,7 @@ func (x *execution) target(f execFlags) (xstate.Target, error) {
 }
 
 func (x *execution) execute(ctx context.Context, code, dialect string, f execFlags) error {
-	target, err := x.target(f)
+	target, err := x.target(ctx, f)
 	if err != nil {
 		return err
 	}
