@@ -211,7 +211,12 @@ func (a *app) execCode(in io.Reader, args []string, f execFlags) (string, error)
 	case len(args) == 0:
 		return a.readPatch("-", in)
 	}
-	return a.readPatch(args[0], in)
+	code, err := a.readPatch(args[0], in)
+	if state.CodeOf(err) == codeNoFile && likeCode(args[0]) {
+		return "", &usageError{err: fmt.Errorf("there is no file %q", args[0]),
+			hint: "`xstate exec -c CODE` runs code that is an argument"}
+	}
+	return code, err
 }
 
 // openToExec opens the session that is meant, and makes it and its store if there is none. A session keeps the folder
