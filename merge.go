@@ -201,10 +201,11 @@ func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (St
 }
 
 // Which selects edits to undo: those of the steps First to Last, or of all steps if both are 0. If Agent is set, it
-// selects only edits by that agent.
+// selects only edits by that agent. If Newest is set, it selects the newest of them that is in effect and is no undo.
 type Which struct {
 	First, Last StepNumber
 	Agent       string
+	Newest      bool
 }
 
 // Undoing is the result of PlanUndo. It is not recorded until Session.Undo.
@@ -275,8 +276,14 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 			}
 			meant = of.Origin.Agent != w.Agent
 		}
+		if w.Newest && step.Undoes > 0 {
+			meant = false
+		}
 		if meant && (query.IsEdit(step.Kind) || step.Declared != nil) && !undone[n] {
 			found = append(found, n)
+			if w.Newest {
+				break
+			}
 		}
 	}
 	if len(found) == 0 {
@@ -295,6 +302,8 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 	if w.First != w.Last || w.First == 0 {
 		if w.Agent != "" {
 			e.Message = fmt.Sprintf("no edit by agent %q is in effect", w.Agent)
+		} else if w.Newest {
+			e.Message = "no edit is in effect"
 		}
 		return e
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
@@ -59,7 +58,11 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 		return err
 	}
 	defer o.Close()
-	found, err := replay.Bisect(ctx, o.session.Subject(), xstate.BlockID(f.block), f.o)
+	id, err := o.named(ctx, f.block)
+	if err != nil {
+		return err
+	}
+	found, err := replay.Bisect(ctx, o.session.Subject(), id, f.o)
 	if err != nil {
 		return err
 	}

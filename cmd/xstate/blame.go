@@ -31,11 +31,15 @@ undo restored.`,
 
 func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		lines, err := o.session.History().Blame(ctx, n, xstate.BlockID(block))
+		id, err := o.named(ctx, block)
 		if err != nil {
 			return err
 		}
-		calls, err := o.session.History().CallsOfBlock(ctx, n, xstate.BlockID(block))
+		lines, err := o.session.History().Blame(ctx, n, id)
+		if err != nil {
+			return err
+		}
+		calls, err := o.session.History().CallsOfBlock(ctx, n, id)
 		if err != nil {
 			return err
 		}

@@ -211,7 +211,12 @@ func (a *app) execCode(in io.Reader, args []string, f execFlags) (string, error)
 	case len(args) == 0:
 		return a.readPatch("-", in)
 	}
-	return a.readPatch(args[0], in)
+	code, err := a.readPatch(args[0], in)
+	if state.CodeOf(err) == codeNoFile && likeCode(args[0]) {
+		return "", &usageError{err: fmt.Errorf("there is no file %q", args[0]),
+			hint: "`xstate exec -c CODE` runs code that is an argument"}
+	}
+	return code, err
 }
 
 // openToExec opens the session that is meant, and makes it and its store if there is none. A session keeps the folder
@@ -277,8 +282,11 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 
 // target returns the file that a session belongs to, which is kept in step with the session: a later run of the file
 // would otherwise remove what exec added. Without a file the session is the program.
-func (x *execution) target(f execFlags) (xstate.Target, error) {
-	t := xstate.Target{Block: xstate.BlockID(f.replace), Answers: f.origin.Answers}
+func (x *execution) target(ctx context.Context, f execFlags) (t xstate.Target, err error) {
+	t.Answers = f.origin.Answers
+	if t.Block, err = x.o.named(ctx, f.replace); err != nil {
+		return t, err
+	}
 	if !slices.Contains(programKinds, filepath.Ext(x.o.file)) {
 		return t, nil
 	}
@@ -294,7 +302,7 @@ func (x *execution) target(f execFlags) (xstate.Target, error) {
 }
 
 func (x *execution) execute(ctx context.Context, code, dialect string, f execFlags) error {
-	target, err := x.target(f)
+	target, err := x.target(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	_ "github.com/xstate-engine/xstate/cmd/xstate/early"
 	"github.com/xstate-engine/xstate/internal/serve"
@@ -138,11 +136,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 			if len(args) == 0 {
 				return nil
 			}
-			err := fmt.Errorf("there is no verb %q", args[0])
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return &usageError{err: err, hint: "did you mean: `xstate " + near[0] + "`"}
-			}
-			return &usageError{err: err, hint: "`xstate --help` lists the verbs; to run a file: `xstate run FILE`"}
+			return noVerb(cmd, args[0])
 		},
 		SuggestionsMinimumDistance: 2,
 		SilenceErrors:              true,
@@ -164,20 +158,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var value *pflag.InvalidValueError
-		if errors.As(err, &value) {
-			err = fmt.Errorf("%q is no value for --%s", value.GetValue(), value.GetFlag().Name)
-		}
-		hint := helpOf(cmd) + " lists the flags"
-		if cmd.Name() == "run" && value == nil {
-			hint += "; to pass flags to the program: `xstate run FILE -- --flag`"
-		}
-		if value != nil && value.GetFlag().Value.Type() == "duration" {
-			hint = "name the unit, as in `--" + value.GetFlag().Name + " 5s`"
-		}
-		return &usageError{err: err, hint: hint}
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
 	root.PersistentFlags().
 		StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")

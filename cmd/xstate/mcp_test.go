@@ -162,7 +162,7 @@ func TestMCPTools(t *testing.T) {
 		"-data = [3, 5, 4]", "+data = [3, 5, 40]")
 	h.call("value", `{"name":"data"}`, "data after step 8: list 3", "[3, 5, 40]")
 	h.call("value", `{"name":"data","at_step":6}`, "[3, 5, 4]")
-	h.fails("value", `{"name":"none"}`, "no-block: ", "hint: its blocks are: ")
+	h.fails("value", `{"name":"none"}`, "no-block: ", "hint: query with block BLOCK shows")
 	h.call("history", `{"limit":3}`, "step 8  run: ran 3", "step 7  patch load", "history with after 6")
 
 	h.call("query", `{"at_step":4}`, "after step 4: 2 blocks", "total 12")
@@ -176,14 +176,15 @@ func TestMCPTools(t *testing.T) {
 	h.call("query", `{"where":"step.kind == \"run\"","limit":2}`, "steps for which it is true: 2", "query with after")
 	h.fails("query", `{"where":"step.kind =="}`, "bad-expression: ")
 	h.fails("query", `{"block":"load","symbol":"x"}`, "usage: ", "block and symbol exclude each other")
-	h.fails("query", `{"at_step":99}`, "no-step: ", "history lists the steps")
+	h.fails("query", `{"at_step":99}`, "no-step: ", "its last step is 8")
 
 	h.call("fork", `{"new":"trial","at_step":6}`, "session trial begins after step 6 of main")
 	h.fails("fork", `{"new":"trial"}`, "session-exists: ")
 	h.call("exec", `{"session":"trial","code":"total + 1"}`, "13", "reused 3")
 	h.call("undo", `{"step":7,"dry_run":true}`, "would take back the edits of steps 7")
 	h.call("undo", `{"by":"coder"}`, "took back the edits of steps 7", "nothing ran: run")
-	h.fails("undo", `{"by":"coder"}`, "nothing-to-undo: ", "history lists the edits")
+	h.call("undo", `{"dry_run":true}`, "would take back the edits of steps ")
+	h.fails("undo", `{"by":"coder"}`, "nothing-to-undo: ", "history lists the steps")
 	h.call("run", `{}`, "reused 3")
 	h.call("value", `{"name":"total"}`, "12")
 
@@ -195,7 +196,7 @@ func TestMCPTools(t *testing.T) {
 	h.fails("edit", `{"patch":"<<<<<<< SEARCH\nnothing like this\n=======\nx\n>>>>>>> REPLACE","block":"total"}`,
 		"patch-absent: ", "hint: read the current text (show) and")
 	h.fails("edit", `{"patch":"# %% load\ndata = [9]","expect":"3"}`, "conflict: ",
-		"others have edited the program since")
+		"read the steps since then, then try again")
 	h.call("replay", `{"cached":true}`, "equal: ")
 	h.call("replay", `{"step":8}`, "equal: 1 run of session main", "step 8: equal")
 }
@@ -217,7 +218,7 @@ func TestMCPFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "30", "31", 1)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	h.fails("undo", `{"session":"a.py","step":4}`, "unrecorded-edits: ", "run records its edits")
+	h.fails("undo", `{"session":"a.py","step":4}`, "unrecorded-edits: ", "hint: run records them first; or restore")
 	h.call("run", `{"session":"a.py"}`, "y 62")
 	h.fails("run", `{"session":"b.py"}`, "no-file: ", "needs the file")
 }

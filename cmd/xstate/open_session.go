@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // opened is a session that there is, with its store.
@@ -24,6 +25,16 @@ type opened struct {
 	file    string // the session's file; it may be gone
 	begins  bool   // nothing is recorded of it yet
 	remove  string // a folder that goes with it
+}
+
+// named returns the block of the present program that an argument names: by its id, or by its number as it is shown,
+// such as [2]. Where that is no block, the verb says so.
+func (o *opened) named(ctx context.Context, argument string) (xstate.BlockID, error) {
+	if !strings.HasPrefix(argument, "[") {
+		return xstate.BlockID(argument), nil
+	}
+	blocks, _, err := o.session.History().Blocks(ctx)
+	return query.Shown(xstate.BlockID(argument), query.IDs(blocks)), err
 }
 
 func (o *opened) Close() {

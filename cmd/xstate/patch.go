@@ -128,7 +128,10 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		_ = a.closeSession(o.session)
 		release()
 	}()
-	target := xstate.Target{Block: xstate.BlockID(f.block), Answers: f.origin.Answers}
+	target := xstate.Target{Answers: f.origin.Answers}
+	if target.Block, err = o.named(ctx, f.block); err != nil {
+		return err
+	}
 	if target.Base, err = o.expected(ctx, f); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func similar(path string) string {
 	var near []string
 	for _, n := range programs(filepath.Dir(path)) {
 		if strings.EqualFold(n, base) || strings.TrimSuffix(n, filepath.Ext(n)) == stem || strings.HasPrefix(n, stem) ||
-			strings.HasPrefix(stem, strings.TrimSuffix(n, filepath.Ext(n))) {
+			len(n) > len("ab.py") && strings.HasPrefix(stem, strings.TrimSuffix(n, filepath.Ext(n))) {
 			near = append(near, n)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -121,12 +120,15 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	f.o.CallAgain = f.calls == callsAgain
-	f.o.From, f.o.To, f.o.Step, f.o.Block = f.from.n, f.to.n, f.step.n, xstate.BlockID(f.block)
+	f.o.From, f.o.To, f.o.Step = f.from.n, f.to.n, f.step.n
 	o, err := a.openToPlan(ctx, f.python)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
+	if f.o.Block, err = o.named(ctx, f.block); err != nil {
+		return err
+	}
 	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
 		n := 0
 		f.o.OnRun = func(run *replay.RunReport, of int) {

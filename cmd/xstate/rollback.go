@@ -151,7 +151,7 @@ func (o *opened) following(
 func unrecorded(file string, edits int, err error) error {
 	e := &state.Error{
 		Code:    xstate.CodeUnrecorded,
-		Hint:    "`xstate run` records them first; `--keep-file` leaves the file as it is; with neither, restore the file",
+		Hint:    "`xstate run` records them first; `--keep-file` leaves the file as it is; or restore the file",
 		Message: fmt.Sprintf("%s has %s that are not recorded", file, plural(edits, "edit")),
 	}
 	if edits == 1 {

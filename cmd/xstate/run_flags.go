@@ -24,6 +24,15 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	if err != nil {
 		return nil, err
 	}
+	var ids []string
+	for _, b := range blocks {
+		ids = append(ids, string(b.ID))
+	}
+	for _, list := range [][]string{f.always, f.never} {
+		for i, id := range list {
+			list[i] = string(query.Shown(xstate.BlockID(id), ids))
+		}
+	}
 	pins := map[xstate.BlockID]runner.Pin{}
 	for _, id := range slices.Concat(f.always, f.never) {
 		if !slices.ContainsFunc(blocks, func(b state.ProgramBlock) bool { return string(b.ID) == id }) {

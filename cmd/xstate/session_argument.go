@@ -38,6 +38,9 @@ func (a *app) ofSession(cmd *cobra.Command) *cobra.Command {
 	check, run, complete := cmd.Args, cmd.RunE, cmd.ValidArgsFunction
 	taken := 0 // arguments that name the session
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := a.fileAlone(cmd, args); err != nil && a.session == "" {
+			return err
+		}
 		if a.session == "" && a.leads(cmd, args, check) {
 			a.session, taken = args[0], 1
 		}

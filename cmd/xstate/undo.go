@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -26,14 +25,15 @@ func (a *app) undoVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [STEP|STEP..STEP]",
 		Short: "take back edits, and keep later ones",
-		Long: `Undo takes back one edit, all edits of a range of steps, or all by one agent (--by), and keeps what
-others did since. It merges the inverse of each edit, the newest first, into the present block (a three-way merge by
+		Long: `Undo takes back the last edit, the edit of one step, all edits of a range of steps, or all by one agent
+(--by), and keeps what others did since. It merges the inverse of each edit, the newest first, into the present block (a three-way merge by
 lines). Where a later edit changed the same lines, undo changes nothing and shows both sides. It takes back declarations
 of artifacts, too.
 
 Each edit taken back is one more step, which can itself be undone. Nothing is executed: the next run finds the results
 of restored code by content. Undo writes the session's file, like rollback.`,
-		Example: `  xstate undo 12
+		Example: `  xstate undo
+  xstate undo 12
   xstate undo 5..9 --by coder
   xstate undo --by coder --reason "another way"`,
 		Args: takes(0, 1, "one STEP or a range STEP..STEP"),
@@ -56,12 +56,7 @@ of restored code by content. Undo writes the session's file, like rollback.`,
 func (f *undoFlags) which() (w xstate.Which, err error) {
 	w.Agent = f.by
 	if f.steps == "" {
-		if f.by == "" {
-			return w, &usageError{
-				err:  errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"),
-				hint: "`xstate log` lists the steps",
-			}
-		}
+		w.Newest = f.by == ""
 		return w, nil
 	}
 	first, last, isRange := strings.Cut(f.steps, "..")

@@ -63,6 +63,9 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 		return err
 	}
 	defer o.Close()
+	if id, err = o.named(ctx, string(id)); err != nil {
+		return err
+	}
 	found, err := replay.VerifyBlock(
 		ctx,
 		o.session.Subject(),

@@ -129,6 +129,9 @@ func (d *Dependencies) NodeName(id depgraph.NodeID) string {
 // a module of the graph, a name of the program (the nodes that bind it), or a file, package or other key (the nodes
 // that read it).
 func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Key, err error) {
+	if b, err := d.Snapshot.Block(state.BlockID(what)); err == nil {
+		what = string(b.ID)
+	}
 	all := append(d.Graph.NodeIDs(), d.Graph.Modules()...)
 	pick := func(ok func(depgraph.NodeID, *Node) bool) []depgraph.NodeID {
 		var found []depgraph.NodeID

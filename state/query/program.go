@@ -3,6 +3,9 @@ package query
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
@@ -141,4 +144,18 @@ func (h *History) Source(ctx context.Context, version state.Digest) (string, err
 	}
 	text, err := h.store.Source(ctx, version)
 	return string(text), err
+}
+
+// Shown returns the block that a text names: by its id, or by its number between brackets as programs are shown, from
+// [1] on. It is the text itself where no block has that number.
+func Shown(text state.BlockID, ids []string) state.BlockID {
+	if slices.Contains(ids, string(text)) {
+		return text
+	}
+	number, opened := strings.CutPrefix(string(text), "[")
+	number, closed := strings.CutSuffix(number, "]")
+	if i, err := strconv.Atoi(number); opened && closed && err == nil && 1 <= i && i <= len(ids) {
+		return state.BlockID(ids[i-1])
+	}
+	return text
 }

@@ -107,14 +107,14 @@ func (h *History) Start(ctx context.Context, n state.StepNumber, limit int) (*Sn
 	return snap, nil
 }
 
-// Block returns a block of the snapshot by its id.
+// Block returns a block of the snapshot by its id, or by its number as it is shown, such as [2].
 func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
 	known := make([]string, 0, len(s.Blocks))
 	for i := range s.Blocks {
-		if s.Blocks[i].ID == id {
-			return &s.Blocks[i], nil
-		}
 		known = append(known, string(s.Blocks[i].ID))
+	}
+	if i := slices.Index(known, string(Shown(id, known))); i >= 0 {
+		return &s.Blocks[i], nil
 	}
 	return nil, &state.Error{
 		Code:    CodeNoBlock,

@@ -951,7 +951,7 @@ type UndoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
 	Folder        string                 `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
-	Steps         string                 `protobuf:"bytes,3,opt,name=steps,proto3" json:"steps,omitempty"` // 12 or 5..9; "": with by, all
+	Steps         string                 `protobuf:"bytes,3,opt,name=steps,proto3" json:"steps,omitempty"` // 12 or 5..9; "": the last edit, or with by all of the agent
 	By            string                 `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"`       // the edits of this agent only
 	DryRun        bool                   `protobuf:"varint,5,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	KeepFile      bool                   `protobuf:"varint,6,opt,name=keep_file,json=keepFile,proto3" json:"keep_file,omitempty"` // do not write the program's file

@@ -97,6 +97,16 @@ class TestExec(Folder):
             self.assertEqual((again.document, str(again)), (r.document, str(r)))
         self.assertIs(type(r.document), dict)
 
+    def test_undo_takes_back_the_last_edit(self):
+        s = self.engine.session()
+        s.exec("# %% a\nx = 1")
+        s.exec("# %% b\ny = x + 1\ny")
+        s.exec("x = 5", replace="[1]")  # as show numbers it
+        self.assertEqual(len(s.undo()["undone"]), 1)
+        self.assertEqual([b["source"] for b in s.show()["blocks"]], ["x = 1", "y = x + 1\ny"])
+        s.undo()
+        self.assertEqual([b["id"] for b in s.show()["blocks"]], ["a"])
+
     def test_events(self):
         events = []
         r = self.engine.session().exec(

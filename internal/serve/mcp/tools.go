@@ -203,11 +203,12 @@ var tools = []*tool{
 	},
 	{
 		name: "undo", title: "Take edits back",
-		about: "Take back one edit, a range of them, or all edits of an agent, and keep what others did since. A " +
+		about: "Take back the last edit, one edit, a range of them, or all edits of an agent, and keep what others did " +
+			"since. A " +
 			"later edit of the same lines is a conflict: then nothing changes. Nothing runs: call run afterwards, " +
 			"which finds the former results. An undo is a step, and can be undone.",
 		arguments: []argument{
-			{name: "step", kind: integer, about: "the step of the edit, or the first of a range"},
+			{name: "step", kind: integer, about: "the step of the edit, or the first of a range (default: the last edit)"},
 			{name: "through", kind: integer, about: "the last step of a range"},
 			{name: "by", kind: text, about: "take back the edits of this agent only; without step all of them"},
 			{name: "dry_run", kind: boolean, about: "true: say what would change, and change nothing"},
@@ -370,9 +371,6 @@ func undoRequest(in input) (request, *api.Error) {
 	case ranged && !given:
 		return request{}, &api.Error{Code: codeUsage, Message: "through needs step, the first of the range",
 			Hint: "undo takes step 5 with through 9 for the edits of the steps 5 to 9"}
-	case !given && !in.has("by"):
-		return request{}, &api.Error{Code: codeUsage, Message: "undo needs step, or by with an agent's name",
-			Hint: "history lists the steps"}
 	case ranged:
 		args = append(args, strconv.Itoa(first)+".."+strconv.Itoa(last))
 	case given:

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/xstate-engine/xstate/state/artifact"
+)
+
+// otherVerbs are words that people try as verbs, and what does what they mean. The verbs that look alike do not.
+var otherVerbs = map[string]string{
+	"stop":        "`xstate serve --stop` ends the server; Ctrl-C stops what runs",
+	"kill":        "`xstate serve --stop` ends the server; Ctrl-C stops what runs",
+	"list":        "`xstate show` lists the blocks, `xstate log` the steps, and xstate alone the sessions",
+	"ls":          "`xstate show` lists the blocks, `xstate log` the steps, and xstate alone the sessions",
+	"sessions":    "xstate alone lists the sessions",
+	"status":      "xstate alone says which sessions are here, and what is next",
+	"history":     "`xstate log` lists the steps",
+	"edit":        "`xstate patch FILE PATCHFILE` applies an edit",
+	"apply-patch": "`xstate patch FILE PATCHFILE` applies an edit",
+	"revert":      "`xstate undo` takes back edits, `xstate calls revert` the effects of calls",
+	"eval":        "`xstate exec -c CODE` runs code",
+	"start":       "`xstate run FILE` runs a program",
+	"delete":      "`xstate patch` takes a diff that deletes a block",
+}
+
+// noVerb is the error of a word that is no verb.
+func noVerb(cmd *cobra.Command, word string) error {
+	err := fmt.Errorf("there is no verb %q", word)
+	if hint := otherVerbs[word]; hint != "" {
+		return &usageError{err: err, hint: hint}
+	}
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return &usageError{err: err, hint: "did you mean: `xstate " + near[0] + "`"}
+	}
+	return &usageError{err: err, hint: "`xstate --help` lists the verbs; to run a file: `xstate run FILE`"}
+}
+
+// flagError is the error of a flag that a verb does not have, or of a value that the flag does not take.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := helpOf(cmd) + " lists the flags"
+	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &value):
+		err = fmt.Errorf("%q is no value for --%s", value.GetValue(), value.GetFlag().Name)
+		if takes, ok := strings.CutPrefix(value.Unwrap().Error(), "want "); ok {
+			hint = "it takes " + takes
+		}
+		if value.GetFlag().Value.Type() == "duration" {
+			hint = "name the unit, as in `--" + value.GetFlag().Name + " 5s`"
+		}
+	case errors.As(err, &unknown):
+		if near := nearFlags(cmd, unknown.GetSpecifiedName()); near != "" {
+			hint = "did you mean " + near + "? " + hint
+		}
+	}
+	if value == nil && cmd.Name() == "run" {
+		hint += "; to pass flags to the program: `xstate run FILE -- --flag`"
+	}
+	return &usageError{err: err, hint: hint}
+}
+
+// nearFlags are the flags of a verb that begin like a word, or the one that is the most like it; "" if none is.
+func nearFlags(cmd *cobra.Command, word string) string {
+	var names, begin []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		names = append(names, f.Name)
+		if word != "" && strings.HasPrefix(f.Name, word) {
+			begin = append(begin, "`--"+f.Name+"`")
+		}
+	})
+	if len(begin) > 0 {
+		return strings.Join(begin, " or ")
+	}
+	near := strings.TrimSuffix(strings.TrimPrefix(artifact.DidYouMean(word, names), "did you mean "), "? ")
+	if near == "" || len(word) < 3 {
+		return ""
+	}
+	return "`--" + near + "`"
+}
+
+// needsBlock are verbs about one block of a program. A file alone does not say which.
+var needsBlock = map[string]bool{"why": true, "blame": true, "bisect": true, "verify": true}
+
+// fileAlone is the error of a verb that is given a program's file and no block of it; nil if it is not.
+func (c caller) fileAlone(cmd *cobra.Command, args []string) error {
+	if !needsBlock[cmd.Name()] || len(args) != 1 || !c.isProgram(args[0]) {
+		return nil
+	}
+	file := quoted(args[0])
+	return &usageError{
+		err:  fmt.Errorf("%s is a program, and %s needs a BLOCK of it", args[0], cmd.CommandPath()),
+		hint: fmt.Sprintf("`xstate %s %s BLOCK`; `xstate show %s` lists its blocks", cmd.Name(), file, file),
+	}
+}
+
+// likeCode reports whether a word is code rather than the name of a file.
+func likeCode(word string) bool { return strings.ContainsAny(word, " ()=;'\"\n") }
