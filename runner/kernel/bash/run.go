@@ -211,7 +211,7 @@ func oneLine(text string) string {
 }
 
 // statusText returns what leaves the exit codes, and the last argument, that the node before left. A failure in a list
-// ends no shell under set -e.
+// or a condition ends no shell under set -e.
 func (sh *shell) statusText(u *uses) string {
 	s := sh.live.status
 	if len(s) < 3 {
@@ -220,17 +220,22 @@ func (sh *shell) statusText(u *uses) string {
 	if u.last {
 		return ": " + quote(s[1]) + "; "
 	}
-	if len(s) == 3 && (s[0] == s[2] || s[0] != "0") {
-		if s[0] == "0" {
-			return ""
-		}
-		return "__xs_s " + s[0] + " && :; "
+	code, codes := s[0], s[2:]
+	last := codes[len(codes)-1]
+	if len(codes) == 1 && code == "0" && last == "0" {
+		return ""
 	}
-	var codes []string
-	for _, c := range s[2:] {
-		codes = append(codes, "__xs_s "+c)
+	if len(codes) == 1 && code != "0" {
+		codes = []string{code}
 	}
-	return strings.Join(codes, " | ") + "; "
+	pipeline := "__xs_s " + strings.Join(codes, " | __xs_s ")
+	if code == "0" && last == "0" {
+		return pipeline + "; "
+	}
+	if code == "0" { // as after a loop: the codes are of its condition
+		return "if " + pipeline + "; then :; fi; "
+	}
+	return pipeline + " && :; "
 }
 
 // body returns the text of a node, followed by what notes the exit codes. Between commands that write to both streams
