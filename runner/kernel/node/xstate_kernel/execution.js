@@ -57,6 +57,8 @@ const exists = fs.existsSync
 const DRAIN = 10000 // milliseconds that work which a node leaves over may take
 const STAYS = new RegExp('^(Timeout|TCPServerWrap|PipeServerWrap|UDPWRAP|FSEvent.*|StatWatcher|MessagePort|' +
   'TCPSocketWrap|PipeWrap)$') // kinds of work that may go on for ever
+const CONNECTED = /^(TCPSocketWrap|PipeWrap)$/ // those of them that another side ends
+const IDLE = 3 // turns of Node's loop in which nothing calls back, after which only what stays is left
 const REST = 1000 // milliseconds without work after which a worker is not waited for
 const now = process.hrtime.bigint.bind(process.hrtime)
 const COMMONJS = ['require', 'module', 'exports', '__filename', '__dirname'] // names that a module of ES lacks
@@ -331,6 +333,7 @@ class Execution {
     this.turn.resume()
     /** @type {NodeJS.Timeout | undefined} */
     let polled
+    const idle = this.turn.idleness(0)
     return /** @type {Promise<(string | Worker)[]>} */ (new Promise((resolve) => {
       running.stop = () => resolve([])
       // Node asks whether something is left once the ticks and promises of the listeners have run
@@ -338,8 +341,8 @@ class Execution {
       polled = setInterval_(() => {
         const all = this.turn.active()
         const others = all.filter((k) => k !== 'Timeout')
-        const stays = others.length > 0 && others.every((k) => STAYS.test(k))
-        if (stays && all.length - others.length <= this.live()) resolve([...all, ...this.workers.keys()])
+        const stays = others.length > 0 && others.every((k) => STAYS.test(k) && !CONNECTED.test(k))
+        if (idle() >= IDLE && stays && all.length - others.length <= this.live()) resolve([...all, ...this.workers.keys()])
       }, 5).unref()
     })).finally(() => {
       clearInterval_(polled)
@@ -465,11 +468,13 @@ class Execution {
     if (failed || running.ending !== null || running.late !== null) return left().length ? left() : []
     const until = Date_now() + DRAIN
     let idle = process.listenerCount('beforeExit') > 1 // what the program does at its end is not for now
+    const turns = this.turn.idleness(1)
     for (let all = left(); all.length || !idle; all = left()) {
       const timers = all.filter((k) => k === 'Timeout').length
       const waits = (!all.length && this.working()) || all.some((k) => !STAYS.test(k)) ||
         timers > this.live()
-      if (!waits || Date_now() > until || running.interrupted || running.late !== null || running.ending !== null) {
+      const over = !waits && (!all.length || turns() >= IDLE)
+      if (over || Date_now() > until || running.interrupted || running.late !== null || running.ending !== null) {
         return [...all, ...this.workers.keys()]
       }
       await /** @type {Promise<void>} */ (new Promise((resolve) => {

@@ -157,7 +157,8 @@ class Names {
       }
       const p = owned(G, n)
       const was = this.builtin.get(n)
-      if (was !== undefined && !this.table.has(n) && Object.is(was.value, p.value) && was.get === p.get) continue
+      if (was !== undefined && !this.table.has(n) && !node.declares.has(n) && Object.is(was.value, p.value) &&
+        was.get === p.get) continue
       if (n.startsWith('__xs_')) continue
       if (was?.get && !this.table.has(n) && 'value' in p && this.isLate(n, was, p)) continue
       if (node.fixed.has(n)) now.set(n, node.fixed.get(n))

@@ -82,6 +82,20 @@ class Turn {
   waits() { return getActive().filter((k) => k !== 'TTYWrap') }
 
   active() { return this.waits().filter((k) => k !== 'Immediate') }
+
+  // idleness returns a function that counts how often in a row it was called without a new thing that calls back, in a
+  // turn of Node's loop each time. own is how many the caller makes between two calls.
+  /** @type {(own: number) => () => number} */
+  idleness(own) {
+    let last = nextResource()
+    let turns = 0
+    return () => {
+      const next = nextResource()
+      turns = next > last + own + 1 ? 0 : turns + 1
+      last = next
+      return turns
+    }
+  }
 }
 
 // nextResource returns the number that Node gives the next thing that calls back: it counts all but promises. A hook
