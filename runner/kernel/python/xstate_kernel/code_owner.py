@@ -55,12 +55,13 @@ def is_library_path(path):
     if path.startswith("<") and path.endswith(">"):
         return False  # the name of code without a file
     folder = os.path.dirname(path)
-    found = _known(folder) and not _is_link(path)
+    link = _is_link(path)
+    found = _known(folder) and link is False
     if not found:
         found = _is_library(path)
-        if found and not _is_link(path):
+        if found and link is False:
             _keep(folder)
-    if found and os.path.isabs(folder):
+    if found and link is not None and os.path.isabs(folder):
         _library_files.add(path)
     return found
 
@@ -68,8 +69,10 @@ def is_library_path(path):
 def is_library_folder(folder):
     """Reports whether the files in a folder belong to the interpreter, an installed package or this kernel. It looks up
     no other path than the folder: what the process looks up may count."""
-    found = _known(folder) or _is_library(folder)
-    if found:
+    if _known(folder):
+        return True
+    found = _is_library(folder)
+    if found and _is_link(folder) is False:
         _keep(folder)
     return found
 
@@ -80,7 +83,7 @@ def _known(folder):
     if folder in _library_folders:
         return True
     above, name = os.path.split(folder)
-    found = above in _library_folders and name not in ("", os.curdir, os.pardir) and not _is_link(folder)
+    found = above in _library_folders and name not in ("", os.curdir, os.pardir) and _is_link(folder) is False
     if found:
         _library_folders.add(folder)
     return found
@@ -119,10 +122,11 @@ def _is_library(path):
 
 
 def _is_link(path):
+    """Reports whether a path is a symbolic link; None: nothing is there, and it may be one later."""
     try:
-        return stat.S_ISLNK((_lstat if os.path.isabs(path) else os.lstat)(path).st_mode)
+        return stat.S_ISLNK((_lstat if os.path.isabs(path) else _relative_lstat)(path).st_mode)
     except (OSError, ValueError):
-        return False
+        return None
 
 
 def folders_above(workspace):
@@ -139,6 +143,7 @@ looking = False  # see unobserved
 _library_folders, _library_files = set(), set()
 _above = set()  # folders above library folders
 _stat, _lstat = sandbox.unasked(os.stat), sandbox.unasked(os.lstat)
+_relative_lstat = os.lstat  # as it is before the hooks wrap it
 _getpid, _process = os.getpid, os.getpid()
 
 
