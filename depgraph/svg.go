@@ -90,18 +90,6 @@ func (l *layout) curve(e *drawnEdge) string {
 	return b.String()
 }
 
-// shortLabel names the first thing that an edge is about, and counts the others.
-func shortLabel(labels []string) string {
-	text := labels[0]
-	if r := []rune(text); len(r) > 24 {
-		text = string(r[:23]) + "…"
-	}
-	if more := len(labels) - 1; more > 0 {
-		text += fmt.Sprintf(" +%d", more)
-	}
-	return text
-}
-
 // svgText escapes text; XML has no control characters.
 func svgText(text string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {

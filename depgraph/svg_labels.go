@@ -1,6 +1,7 @@
 package depgraph
 
 import (
+	"fmt"
 	"slices"
 	"unicode/utf8"
 )
@@ -63,4 +64,16 @@ func (l *layout) along(e *drawnEdge) (places [][2]float64) {
 		}
 	}
 	return places
+}
+
+// shortLabel names the first thing that an edge is about, and counts the others.
+func shortLabel(labels []string) string {
+	text := labels[0]
+	if r := []rune(text); len(r) > 24 {
+		text = string(r[:23]) + "…"
+	}
+	if more := len(labels) - 1; more > 0 {
+		text += fmt.Sprintf(" +%d", more)
+	}
+	return text
 }

@@ -45,7 +45,7 @@ func (a *app) watch(ctx context.Context, name string) error {
 		data, err := os.ReadFile(path)
 		if err == nil && len(data) > 0 && !bytes.Equal(data, last) {
 			last = data
-			_ = commands{exported: a.exported}.Do(ctx, call) // it says itself what failed
+			_ = a.doer(nil).Do(ctx, call) // it says itself what failed
 			if ctx.Err() != nil {
 				return nil
 			}
