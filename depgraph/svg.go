@@ -65,8 +65,6 @@ func (g *Graph) SVG() string {
 	return b.String()
 }
 
-func (s *spot) y() float64 { return margin + nodeHeight/2 + float64(s.layer)*layerHeight }
-
 func (l *layout) spotOf(id NodeID) *spot {
 	return &l.spots[l.index[id]]
 }
