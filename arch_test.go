@@ -136,6 +136,7 @@ var owners = map[string][]string{
 	"github.com/dominikbraun/graph":       {"depgraph"},
 	"github.com/smacker/go-tree-sitter":   {"patch", "depgraph/python/pytree", "depgraph/javascript/jstree"},
 	"github.com/spf13/cobra":              {"cmd/xstate"},
+	"github.com/fsnotify/fsnotify":        {"cmd/xstate"},
 	"github.com/google/cel-go":            {"state/query", "runner/journal/rule"},
 	"github.com/secure-systems-lab":       {"state/provenance"},
 	"golang.org/x/crypto":                 {"state/provenance"},

@@ -291,3 +291,6 @@ func (l *layout) settle(layer []int, want func(int) float64) {
 		l.spots[i].x = (left[p] + right[p]) / 2
 	}
 }
+
+// y is the middle of a spot.
+func (s *spot) y() float64 { return margin + nodeHeight/2 + float64(s.layer)*layerHeight }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html"
 	"strings"
-	"unicode/utf8"
 )
 
 const svgStyle = `text { font: 12px ui-monospace, monospace; text-anchor: middle; fill: #222 }
@@ -21,8 +20,6 @@ path { fill: none; stroke: #667; stroke-width: 1.2px }
 // which viewers show under the pointer, always names what it is about.
 const maxLabels = 60
 
-const labelWidth = 5.6 // of a character of a label
-
 // SVG returns a drawing of the graph. Predicted flow is dashed, observed flow is solid, other edges are dotted.
 func (g *Graph) SVG() string {
 	l := newLayout(g)
@@ -30,9 +27,12 @@ func (g *Graph) SVG() string {
 	for _, s := range l.spots {
 		width = max(width, s.x+s.width/2+margin)
 	}
-	for _, e := range l.edges {
-		x, _ := l.middle(&e)
-		width = max(width, x+labelWidth*float64(utf8.RuneCountInString(shortLabel(e.labels)))/2+margin)
+	var labels []placedLabel
+	if len(l.edges) <= maxLabels {
+		labels = l.placeLabels()
+	}
+	for _, p := range labels {
+		width = max(width, p.x+p.width/2+margin)
 	}
 	height := max(0, len(l.layers)-1)*layerHeight + nodeHeight + 2*margin
 	var b strings.Builder
@@ -56,20 +56,14 @@ func (g *Graph) SVG() string {
 			`<text x="%.1f" y="%.1f">%s</text></g>`+"\n", class, svgText(string(id)), s.x-s.width/2, s.y()-nodeHeight/2,
 			s.width, nodeHeight, s.x, s.y()+4, svgText(string(id)))
 	}
-	if len(l.edges) <= maxLabels {
-		for _, e := range l.edges {
-			x, y := l.middle(&e)
-			for _, class := range []string{"halo", "label"} { // not every viewer knows paint-order
-				fmt.Fprintf(&b, `<text class="%s" x="%.1f" y="%.1f">%s</text>`+"\n", class, x, y,
-					svgText(shortLabel(e.labels)))
-			}
+	for _, p := range labels {
+		for _, class := range []string{"halo", "label"} { // not every viewer knows paint-order
+			fmt.Fprintf(&b, `<text class="%s" x="%.1f" y="%.1f">%s</text>`+"\n", class, p.x, p.y+3, svgText(p.text))
 		}
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
-
-func (s *spot) y() float64 { return margin + nodeHeight/2 + float64(s.layer)*layerHeight }
 
 func (l *layout) spotOf(id NodeID) *spot {
 	return &l.spots[l.index[id]]
@@ -92,28 +86,6 @@ func (l *layout) curve(e *drawnEdge) string {
 		}
 	}
 	return b.String()
-}
-
-// middle returns the place of an edge's label: on the line, halfway between two layers.
-func (l *layout) middle(e *drawnEdge) (x, y float64) {
-	k := (len(e.through) - 1) / 2
-	if k+1 >= len(e.through) {
-		k = 0
-	}
-	a, b := &l.spots[e.through[k]], &l.spots[e.through[min(k+1, len(e.through)-1)]]
-	return (a.x + b.x) / 2, (a.y()+b.y())/2 + 3
-}
-
-// shortLabel names the first thing that an edge is about, and counts the others.
-func shortLabel(labels []string) string {
-	text := labels[0]
-	if r := []rune(text); len(r) > 24 {
-		text = string(r[:23]) + "…"
-	}
-	if more := len(labels) - 1; more > 0 {
-		text += fmt.Sprintf(" +%d", more)
-	}
-	return text
 }
 
 // svgText escapes text; XML has no control characters.

@@ -132,3 +132,57 @@ func TestSVGOfNothing(t *testing.T) {
 		t.Errorf("elements = %v", list)
 	}
 }
+
+// TestSVGLabels: no label hides a node or another label, however many edges run beside each other, and each edge that
+// has room keeps its label.
+func TestSVGLabels(t *testing.T) {
+	blocks := []string{"import os"}
+	last := "print("
+	for i := range 9 {
+		name := fmt.Sprintf("a_long_name_of_a_value_%d", i)
+		blocks = append(blocks, fmt.Sprintf("%s = os.x + %d", name, i))
+		last += name + ", "
+	}
+	g := program(t, append(blocks, last+")", last+"1)")...)
+	type rect struct{ x, y, width, height float64 }
+	var taken []rect
+	number := func(e element, name string) (v float64) {
+		if _, err := fmt.Sscan(e.of[name], &v); err != nil {
+			t.Fatalf("%s = %q", name, e.of[name])
+		}
+		return v
+	}
+	labels := 0
+	for _, e := range elements(t, g.SVG()) {
+		var r rect
+		switch {
+		case e.name == "rect" && e.of["x"] != "":
+			r = rect{number(e, "x"), number(e, "y"), number(e, "width"), number(e, "height")}
+		case e.name == "text" && e.of["class"] == "label":
+			labels++
+			width := 5.6 * float64(len([]rune(strings.TrimSpace(e.text))))
+			r = rect{number(e, "x") - width/2, number(e, "y") - 8, width, 10}
+		default:
+			continue
+		}
+		for _, o := range taken {
+			if r.x < o.x+o.width && o.x < r.x+r.width && r.y < o.y+o.height && o.y < r.y+r.height {
+				t.Errorf("%s %q at %v overlaps %v", e.name, e.text, r, o)
+			}
+		}
+		taken = append(taken, r)
+	}
+	if labels < 12 {
+		t.Errorf("%d labels", labels)
+	}
+}
+
+// TestGraphText: each node stands in program order above what it depends on.
+func TestGraphText(t *testing.T) {
+	g := program(t, "x = 1", "y = x", "x = y")
+	want := "a#1\nb#1\n  ← a#1: var:x (predicted)\nc#1\n  ← a#1: var:x (order)\n" +
+		"  ← b#1: var:x (order), var:y (predicted)\n"
+	if got := g.Text(); got != want {
+		t.Errorf("Text() =\n%s, want\n%s", got, want)
+	}
+}

@@ -80,7 +80,7 @@ func (a *app) debugged() bool { return a.env("XSTATE_DEBUG")+a.env("XSTATE_VERIF
 
 // served reports whether a server may carry a verb out.
 func (a *app) served(cmd *cobra.Command) bool {
-	if a.debugged() {
+	if a.debugged() || cmd.Flags().Changed("watch") { // each run of a watch is a call of its own
 		return false
 	}
 	words := strings.Fields(cmd.CommandPath())[1:]

@@ -28,7 +28,8 @@ from the source, observed in executions, or both. query --path finds a shortest 
 		RunE: func(cmd *cobra.Command, args []string) error { return a.graph(cmd.Context(), format, at) },
 	}
 	at.flags(cmd)
-	cmd.Flags().StringVar(&format, "format", "dot", "dot, mermaid, svg or json")
+	cmd.Flags().StringVar(&format, "format", "",
+		"text, dot, mermaid, svg or json (default: text on a terminal, else dot)")
 	_ = cmd.RegisterFlagCompletionFunc(
 		"format",
 		cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp),
@@ -40,10 +41,15 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 	if a.ui.json {
 		format = "json"
 	}
+	if format == "" {
+		if format = "dot"; a.ui.outTerminal {
+			format = "text"
+		}
+	}
 	if !slices.Contains(graphFormats, format) {
 		return &usageError{
 			err:  fmt.Errorf("there is no format %q", format),
-			hint: "use `--format` dot, mermaid, svg or json",
+			hint: "use `--format` text, dot, mermaid, svg or json",
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
@@ -54,6 +60,9 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 		switch format {
 		case "json":
 			return a.ui.document(d.Graph)
+		case "text":
+			a.ui.file(d.Graph.Text())
+			return nil
 		case "mermaid":
 			a.ui.file(lineEnded(d.Graph.Mermaid()))
 			return nil
@@ -70,7 +79,7 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 	})
 }
 
-var graphFormats = []string{"dot", "mermaid", "svg", "json"}
+var graphFormats = []string{"text", "dot", "mermaid", "svg", "json"}
 
 // pictureOf returns a graph as SVG, by Graphviz if it is there and does it.
 func (c caller) pictureOf(ctx context.Context, dot string, g *depgraph.Graph) string {

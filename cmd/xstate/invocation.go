@@ -41,7 +41,7 @@ func takesProgramOrSession(cmd *cobra.Command, args []string) error {
 	if len(own) > 0 || !cmd.Flags().Changed("session") {
 		return takesProgram(cmd, args)
 	}
-	for _, name := range []string{"stdin", "workdir", "write", "expect", "merge", "private"} {
+	for _, name := range []string{"stdin", "workdir", "write", "expect", "merge", "private", "watch"} {
 		if cmd.Flags().Changed(name) {
 			return &usageError{
 				err:  errors.New("--" + name + " needs a FILE"),

@@ -41,6 +41,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		Example: `  xstate run analysis.py
   xstate run analysis.py --stdin orders.txt -- --n 5
   xstate run analysis.py --verify --timeout 30s
+  xstate run analysis.py --watch
   xstate run analysis.py --json --agent coder --reason "fix the join"`,
 		Args:              takesProgramOrSession,
 		ValidArgsFunction: completePrograms,
@@ -54,6 +55,10 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 					return a.runRecorded(cmd.Context(), f)
 				}
 				return a.run(cmd.Context(), file, f)
+			}
+			if f.watch {
+				own, _ := programArguments(cmd, args)
+				return a.watch(cmd.Context(), own[0])
 			}
 			return f.given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				f.invocation = in
@@ -70,6 +75,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		false,
 		"then run everything from scratch and compare; repeats effects outside the folder",
 	)
+	flags.BoolVar(&f.watch, "watch", false, "run it again whenever FILE is saved, until Ctrl-C")
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.StringSliceVar(&f.always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
 	flags.StringSliceVar(

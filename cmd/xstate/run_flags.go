@@ -64,6 +64,7 @@ type runFlags struct {
 	merge, write       bool
 	restoreFiles       bool
 	private, refresh   bool
+	watch              bool
 	tool               string // to refresh
 	always, never      []string
 	timeout            time.Duration
