@@ -36,6 +36,51 @@ BOOKS = {  # name: (cells, how the file is written)
         ],
         {},
     ),
+    "sympy": (
+        [
+            "from sympy import *\nx, y = symbols('x y')\nf = Function('f')",
+            "x**2 + 1",
+            "init_printing()",
+            "Rational(3, 2)*pi + exp(I*x) / (x**2 + y)",
+            "[x, y**2, sqrt(2)]",
+            "[1, 2.5, 'a']",
+            "{x: 1, y: [x, x**3]}",
+            "Matrix([[1, x], [y, 2]])",
+            "display(x**2)\nprint(x**2)",
+            "Eq(f(x).diff(x), f(x))",
+            "solve(x**2 - 2, x)",
+            "3.14159, 5, True",
+            "series(cos(x), x, 0, 6)",
+            "init_printing(use_latex=False)",
+            "x**2 / y",
+            "init_printing(pretty_print=False)",
+            "x**2 / y",
+        ],
+        {},
+    ),
+    "formatters": (
+        [
+            "ip = get_ipython()\ntext = ip.display_formatter.formatters['text/plain']\n"
+            "before = text.for_type(int, lambda n, p, cycle: p.text('int %d' % n))",
+            "[1, (2, 3), {4: 5}]",
+            "class Point:\n    def __init__(self, a): self.a = a\n    def __repr__(self): return f'Point({self.a})'\n"
+            "html = ip.display_formatter.formatters['text/html']\nhtml.for_type(Point, lambda p: f'<b>{p.a}</b>')",
+            "Point(3)",
+            "[Point(1)]",
+            "html.for_type_by_name('datetime', 'date', lambda d: '<i>%s</i>' % d)\nimport datetime",
+            "datetime.date(2020, 1, 2)",
+            "%precision 3",
+            "[3.14159, 2.0], 2.0",
+            "text.pop(int) is not None, int in text",
+            "class Below(Point): pass\nBelow(2)",
+            "class Media:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+            "        return {'text/plain': 'media', 'text/html': '<i>m</i>'}\n"
+            "    def _repr_latex_(self): return '$m$'\nMedia()",
+            "html.for_type(Media, lambda m: '<u>other</u>')\nMedia()",
+            "sorted(ip.display_formatter.format(Point(4))[0].items())",
+        ],
+        {},
+    ),
     "ipython": (
         [
             "from IPython.display import HTML, JSON, Image, Latex, Markdown, SVG, display, publish_display_data",

@@ -58,6 +58,7 @@ class Baseline:
         showing = adapters.begin(self.recorder, False)
         builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: None)
         if options.get("ipython"):
+            builtins.get_ipython = shell.get_ipython
             builtins.display = lambda *objects, **_: [
                 self.recorder.rich("display", display.bundle(o, display.pretty)) for o in objects
             ]

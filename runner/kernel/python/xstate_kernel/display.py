@@ -5,7 +5,7 @@ import reprlib
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters
+from . import adapters, formatters
 
 _ATOMS = (int, str, float, bool, type(None), bytes, complex)
 
@@ -23,26 +23,17 @@ def text_of(request):
 
 
 def bundle(value, text=repr):
-    """Returns media type → text for a value; images in base64. text writes the value as text."""
-    own = adapters.bundle(value)
-    if own is not None:
-        own.setdefault("text/plain", text(value))
-        return own
-    found = {"text/plain": text(value)}
-    for method, media in (
-        ("_repr_html_", "text/html"),
-        ("_repr_markdown_", "text/markdown"),
-        ("_repr_svg_", "image/svg+xml"),
-        ("_repr_png_", "image/png"),
-        ("_repr_latex_", "text/latex"),
-        ("_repr_jpeg_", "image/jpeg"),
-        ("_repr_javascript_", "application/javascript"),
-    ):
-        try:
-            render = getattr(type(value), method, None)  # not on the value, whose __getattr__ may answer to any name
-            data = render(value) if callable(render) else None
-        except Exception:
+    """Returns media type → text for a value; images in base64. text writes the value as text. What the program has
+    registered for a medium comes first, then what the value or its library gives as several media, then its methods."""
+    found = adapters.bundle(value) or {}
+    if formatters.plain.knows(value):
+        found["text/plain"] = formatters.plain(value)
+    elif "text/plain" not in found:
+        found["text/plain"] = text(value)
+    for media, show in formatters.formatter.formatters.items():
+        if media == "text/plain" or ((media in found or media == "application/json") and not show.knows(value)):
             continue
+        data = show(value)
         if isinstance(data, tuple):
             data = data[0]
         if isinstance(data, bytes):

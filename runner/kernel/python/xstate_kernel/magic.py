@@ -10,12 +10,12 @@ import time
 
 from xstate_kernel import original as __builtins__
 
-from . import plain, shutdown
+from . import formatters, plain, shutdown
 from .shell import UsageError
 
 # Line magics that configure a front end, or show its own state: nothing to do here.
 _FRONT_END = frozenset(
-    """matplotlib autoreload config precision gui colors xmode pdb pprint doctest_mode automagic alias unalias
+    """matplotlib autoreload config gui colors xmode pdb pprint doctest_mode automagic alias unalias
     history hist notebook lsmagic magic quickref page tb logstart logstop logon logoff logstate store macro save edit
     load loadpy recall rep rerun debug psearch pdoc pdef pfile psource pinfo pinfo2 dirs pushd popd dhist bookmark
     rehashx killbgscripts lprun mprun watermark reload sql tensorboard config_profile conda_env code_wrap subshell
@@ -66,6 +66,9 @@ class Magic:
             sys.stderr.write("figures are captured, not shown in a window\n")
         if name in ("who", "who_ls", "whos"):
             return self.who()
+        if name == "precision":
+            formatters.plain.float_precision = args.strip()
+            return formatters.plain.float_format
         if name in ("reset", "reset_selective"):
             return self.reset()
         if name == "run":

@@ -110,7 +110,7 @@ class Kernel:
             lambda mark: self.files.marks.add(mark),  # noqa: PLW0108 - there are no files yet
         )
         if options.get("ipython"):
-            builtins.display = self.display
+            builtins.display, builtins.get_ipython = self.display, shell.get_ipython
         # before the first snapshot of hidden state
         started.start(options.get("file") or "", options.get("arguments") or (), options.get("stdin"))
         sys.path.insert(0, options["imports"])

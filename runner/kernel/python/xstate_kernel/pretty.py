@@ -8,6 +8,8 @@ import types
 
 from xstate_kernel import original as __builtins__
 
+from . import formatters
+
 _WIDTH, _ITEMS = 79, 1000
 _BREAK, _NEWLINE = object(), object()  # a place where a line may end; one where it must
 
@@ -284,7 +286,11 @@ _WRITERS = {
 def _writer(value):
     """Returns the function that writes a value: that of the first of its classes that has one."""
     kind = getattr(value, "__class__", None) or type(value)
+    if (registered := formatters.plain.singleton_printers.get(id(value))) is not None:
+        return lambda p, value, cycle: registered(value, p, cycle)
     for c in kind.__mro__ if isinstance(kind, type) else ():
+        if (registered := formatters.plain.of_class(c)) is not None:
+            return lambda p, value, cycle: registered(value, p, cycle)
         if c in _WRITERS:
             return _WRITERS[c]
         own = vars(c)
@@ -297,7 +303,7 @@ def _writer(value):
 
 def pretty(value):
     """Returns the text of a value. A value that is nested too deeply is written as Python does."""
-    if type(value) in (str, int, float, bool, type(None)):
+    if type(value) in (str, int, float, bool, type(None)) and not formatters.plain.registered():
         return repr(value)
     try:
         p = Printer()

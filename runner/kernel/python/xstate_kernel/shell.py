@@ -6,6 +6,8 @@ import re
 
 from xstate_kernel import original as __builtins__
 
+from . import formatters
+
 _FIELD = re.compile(r"\$\$|\{\{|\}\}|\$([A-Za-z_]\w*)|\{([^{}]+)\}")
 _ESCAPE = re.compile(r"(?m)^([ \t]*)(?:([\w.]+[ \t]*=)[ \t]*)?([%!])(.*)$")
 _VALUED = {"timeit": "nrp", "prun": "lsTD", "memit": "rt"}  # options that have a value
@@ -25,6 +27,8 @@ class ZMQInteractiveShell:
     """The part of IPython's shell that exported notebooks use. Its name is the one by which programs know Jupyter."""
 
     config = {"IPKernelApp": {}}
+    colors = "neutral"
+    display_formatter = formatters.formatter
 
     def run_line_magic(self, name, line, _stack_depth=1):
         kernel, line = builtins.__xstate__, _expanded(line)
