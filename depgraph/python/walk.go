@@ -32,7 +32,7 @@ type walker struct {
 	errAt int
 	flow  flow
 	depth int
-	deep  bool // too deep
+	deep  bool     // too deep
 	lines []uint32 // start of each line
 }
 
