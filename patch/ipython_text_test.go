@@ -2,15 +2,17 @@ package patch
 
 import "testing"
 
-// TestIPythonText: a text with magics, shell commands or questions is one of IPython, whatever languages the program has
-// beside Python. "!echo two" was a command of Bash once the program had a block of Bash, and so was not found.
+// TestIPythonText: a text with magics, shell commands or questions is one of IPython, whatever languages the program
+// has beside Python. "!echo two" was a command of Bash once the program had a block of Bash, and so was not found.
 func TestIPythonText(t *testing.T) {
 	python, bash := Block{Dialect: Python, Source: "x = 1"}, Block{Dialect: Bash, Source: "echo one"}
 	js := Block{Dialect: JavaScript, Source: "let z = 1"}
-	programs := map[string][]Block{"": nil, "python": {python}, "bash last": {python, bash}, "bash first": {bash, python},
-		"bash": {bash}, "all": {python, js, bash}, "js last": {python, bash, js}}
+	programs := map[string][]Block{"": nil, "python": {python}, "bash last": {python, bash},
+		"bash first": {bash, python},
+		"bash":       {bash}, "all": {python, js, bash}, "js last": {python, bash, js}}
 	alone := map[string][]Block{"js": {js}}
-	for _, text := range []string{"!echo two", "%timeit -n1 f(1)", "%pwd", "!ls\ny = 1", "!ls\ny = f(1)", "x?", "?x", "x.y??",
+	for _, text := range []string{"!echo two", "%timeit -n1 f(1)", "%pwd", "!ls\ny = 1", "!ls\ny = f(1)", "x?", "?x",
+		"x.y??",
 		"files = !ls *.txt", "z=!echo q", "v = %time f()", "%%time\nf()", "%%html\n<b>x</b>", "a, b = !ls",
 		"if x:\n    !echo in", "for i in x:\n    r = !echo {i}\n    print(r)", "x = 1\n%matplotlib inline",
 		"%cd /tmp", "!pip install x\nimport x", "s = '''\n%d\n'''\n!ls"} {

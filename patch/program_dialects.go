@@ -49,6 +49,40 @@ func (p neighbours) dialect(said, text string) string {
 	return said
 }
 
+// meant reports whether a text with escapes is one of a language of the program that is not Python: "%d" in a
+// here-document is text, and Bash negates with "! ". Bash also parses "!ls", "%time f()" and "n = %pwd", as commands
+// with names that no command has.
+func (p neighbours) meant(text string) bool {
+	own := p.families()
+	for _, f := range own {
+		list, broken := syntaxOf(p.like(f)).stmts([]byte(text))
+		if f == Python || broken {
+			continue
+		}
+		if f == JavaScript && !slices.Contains(own, Python) {
+			return true // "!done" is a value
+		}
+		foreign := false
+		for _, s := range list {
+			line, _, _ := strings.Cut(text[s.start:], "\n")
+			foreign = foreign || isEscape([]byte(line)) && !meansOther(f, line)
+		}
+		if !foreign {
+			return true
+		}
+	}
+	return false
+}
+
+// meansOther reports whether a line that may be an escape does something in JavaScript or Bash, too.
+func meansOther(family, line string) bool {
+	if family == JavaScript {
+		return strings.Contains(line, "(") // !function () { … }()
+	}
+	targets, _, assigned := strings.Cut(line, "=%")
+	return strings.HasPrefix(line, "! ") || assigned && !strings.ContainsAny(targets, " \t.,!%")
+}
+
 // dialectOf returns the dialect of a block of a source file.
 func (p *Program) dialectOf(said, text string, blocks []Block) string {
 	own := sourceFiles[p.ext]

@@ -424,8 +424,9 @@ func lineOf(text string, line int) string {
 	return ""
 }
 
-// compile asks the language for its verdict on every block whose verdict is not known. It reports whether all are as the
-// analysis found them: a block that is refused from now on does not run, and one that does not parse has other words.
+// compile asks the language for its verdict on every block whose verdict is not known. It reports whether all are as
+// the analysis found them: a block that is refused from now on does not run, and one that does not parse has
+// other words.
 func (e *Engine) compile(ctx context.Context, units []*unit) (bool, error) {
 	var asked []*unit
 	var blocks []kernel.Source

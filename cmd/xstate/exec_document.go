@@ -292,8 +292,8 @@ func (x *execution) decision(done *xstate.ExecResult) {
 	}
 }
 
-// other takes a block into the document that the code is not. A picture that it draws again is one of the call: it shows
-// what the code changed.
+// other takes a block into the document that the code is not. A picture that it draws again is one of the call: it
+// shows what the code changed.
 func (x *execution) other(b *runner.BlockOutcome, budget int) {
 	whole := x.outputs(b)
 	if b.Err != nil {

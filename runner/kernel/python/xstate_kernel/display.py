@@ -25,7 +25,7 @@ def text_of(request):
 def bundle(value, text=repr):
     """Returns media type → text for a value; images in base64. text writes the value as text. What the program has
     registered for a medium comes first, then what the value or its library gives as several media, then its methods."""
-    found = adapters.bundle(value) or {}
+    found: dict = adapters.bundle(value) or {}
     if formatters.plain.knows(value):
         found["text/plain"] = formatters.plain(value)
     elif "text/plain" not in found:

@@ -35,7 +35,7 @@ class Formatter:
         self.singleton_printers, self.type_printers, self.deferred_printers = {}, {}, {}
 
     def for_type(self, typ, func=None):
-        """Registers a function for a class, or for its name. Returns the one before; without a function, does no more."""
+        """Registers a function for a class, or for its name. Returns the one before; without one, does no more."""
         if isinstance(typ, str):
             module, _, name = typ.rpartition(".")
             return self.for_type_by_name(module, name, func)
@@ -105,10 +105,9 @@ class Formatter:
         """Returns whether and for what something is registered, and what."""
         entries = [(_name(c), f) for c, f in self.type_printers.items()]
         entries += [*self.deferred_printers.items(), *self.singleton_printers.items()]
-        found = {(self.format_type, i, name): f for i, (name, f) in enumerate(entries)}
         if not self.enabled:
-            found[self.format_type, "enabled", ""] = False
-        return found
+            entries.append((("", ""), False))
+        return {(self.format_type, i, name): f for i, (name, f) in enumerate(entries)}
 
 
 class PlainText(Formatter):
@@ -136,7 +135,7 @@ class PlainText(Formatter):
         precision, digits = str(precision), 8
         if "%" in precision:
             try:
-                precision % 3.14159
+                _ = precision % 3.14159
             except Exception:
                 raise ValueError(f"Precision must be int or format string, not {precision!r}") from None
             text = precision

@@ -55,8 +55,8 @@ class Matplotlib(Adapter):
         return {"matplotlib": self._watch, "matplotlib.pyplot": self._watch_show}
 
     def _watch_show(self, _, module):
-        """Makes pyplot.show put out the open figures at once, whatever becomes of the block. In a script they stay open:
-        without a screen it does no more. A cell closes them, as Jupyter does: what is drawn next is a new figure."""
+        """Makes pyplot.show put out the open figures at once, whatever becomes of the block. In a script they stay
+        open: without a screen it does no more. A cell closes them, as Jupyter does: what is drawn next is another."""
         if self.recorder is None:
             return
         original = module.show
