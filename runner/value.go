@@ -57,7 +57,8 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 				Code: CodeForeignValue,
 				Message: fmt.Sprintf("the value of %s is not shown: a value of a foreign store that is more than data",
 					name),
-				Hint: "if you would run its program, `xstate run FILE --fresh` computes it here; if you know who made " +
+				Hint: "if you would run its program, `xstate run FILE --fresh` computes it here; if you know who " +
+					"made " +
 					"it, `xstate import ARCHIVE --trust` believes it",
 			}
 		case errors.Is(err, errNotKept):
@@ -67,7 +68,8 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 				Code: CodeNotKept,
 				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name,
 					e.interpreterOf(w.units)),
-				Hint: "name the interpreter that the program ran with: `--python PATH`; `xstate log --json` tells its " +
+				Hint: "name the interpreter that the program ran with: `--python PATH`; `xstate log --json` tells " +
+					"its " +
 					"version",
 			}
 		case err != nil:

@@ -44,8 +44,10 @@ func TestHintsOfDoors(t *testing.T) {
 			if err := json.Unmarshal(printed, &d); err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(d.Error.Hint, want) || door != wording.CommandLine && ofCommandLine.MatchString(d.Text) {
-				t.Errorf("door %d: the hint of %q is %q, want %q; the text is %s", door, x.code, d.Error.Hint, want, d.Text)
+			if !strings.Contains(d.Error.Hint, want) ||
+				door != wording.CommandLine && ofCommandLine.MatchString(d.Text) {
+				t.Errorf("door %d: the hint of %q is %q, want %q; the text is %s", door, x.code, d.Error.Hint, want,
+					d.Text)
 			}
 		}
 	}
@@ -62,8 +64,8 @@ func doneBy(t *testing.T, door wording.Door, folder, stdin string, args ...strin
 	return out.Bytes()
 }
 
-// TestRefusalsOfDoors walks over ways to misuse each verb that a tool or a method has, and finds no words of the command
-// line in what is refused.
+// TestRefusalsOfDoors walks over ways to misuse each verb that a tool or a method has, and finds no words of the
+// command line in what is refused.
 func TestRefusalsOfDoors(t *testing.T) {
 	folder := t.TempDir()
 	refused := 0
@@ -82,11 +84,14 @@ func TestRefusalsOfDoors(t *testing.T) {
 			}
 		}
 	}
-	verbs := []string{"exec", "patch", "plan", "run", "why", "query", "log", "show", "undo", "approve", "fork", "replay",
+	verbs := []string{"exec", "patch", "plan", "run", "why", "query", "log", "show", "undo", "approve", "fork",
+		"replay",
 		"rollback", "diff", "calls", "verify", "evidence"}
 	words := [][]string{
-		nil, {"none"}, {"none", "other"}, {"--session=none"}, {"--session=none.py"}, {"--at-step=99"}, {"--timeout=-1s"},
-		{"--expect=9"}, {"--merge"}, {"--by=nobody"}, {"--to-step=99"}, {"--step=99"}, {"--value=none"}, {"--symbol=none"},
+		nil, {"none"}, {"none", "other"}, {"--session=none"}, {"--session=none.py"}, {"--at-step=99"},
+		{"--timeout=-1s"},
+		{"--expect=9"}, {"--merge"}, {"--by=nobody"}, {"--to-step=99"}, {"--step=99"}, {"--value=none"},
+		{"--symbol=none"},
 		{"--limit=1"}, {"--version=zz"}, {"--patch=99"}, {"--where=("}, {"--times=1"}, {"--format=none"}, {"--nothing"},
 		{"99"}, {"99..1"}, {"--choice=maybe", "9"}, {"--block=none"}, {"--python=/none/python"}, {"--after=x"},
 	}

@@ -149,7 +149,8 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		}
 	}
 	if f.timeout < 0 {
-		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate exec FILE --timeout 30s`"}
+		return &usageError{err: errors.New("`--timeout` must not be negative"),
+			hint: "`xstate exec FILE --timeout 30s`"}
 	}
 	dialect, err := f.dialect(args)
 	if err != nil {

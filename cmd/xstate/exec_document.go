@@ -247,8 +247,9 @@ func (x *execution) whole(text string) {
 	x.shown.end(leftOut(whole))
 }
 
-// inFile says where a text is whole that is kept in a file. Code that is bounded may not read the file, and who comes by
-// another door than the command line may have no way to it: a tool answers with a link, and all others have the record.
+// inFile says where a text is whole that is kept in a file. Code that is bounded may not read the file, and who comes
+// by another door than the command line may have no way to it: a tool answers with a link, and all others have the
+// record.
 func (x *execution) inFile(path string) string {
 	switch {
 	case x.door == wording.Tools:

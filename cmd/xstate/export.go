@@ -139,7 +139,8 @@ func (f *exportFlags) check(json bool) error {
 	case f.images != "" && f.format != string(provenance.FormatMarkdown):
 		return &usageError{err: errors.New("`--images` needs `--format md`"), hint: "other formats hold their pictures"}
 	case f.format != formatArchive && f.values:
-		return &usageError{err: errors.New("`--values` needs an archive"), hint: "`xstate query --value NAME` prints one"}
+		return &usageError{err: errors.New("`--values` needs an archive"),
+			hint: "`xstate query --value NAME` prints one"}
 	case f.format != formatArchive && f.key != "":
 		return &usageError{err: errors.New("`--key` needs an archive"),
 			hint: "`xstate evidence OF --key KEY` signs what is known of a result"}

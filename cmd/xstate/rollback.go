@@ -54,7 +54,8 @@ does not make any more, and --revert takes back what a tool takes back.`,
 
 func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 	if !f.to.given {
-		return &usageError{err: errors.New("`xstate rollback` needs `--to-step N`"), hint: "`xstate log` lists the steps"}
+		return &usageError{err: errors.New("`xstate rollback` needs `--to-step N`"),
+			hint: "`xstate log` lists the steps"}
 	}
 	a.bounds.executes = f.revert // tools come from the policy
 	return a.change(ctx, func(o *opened) error {

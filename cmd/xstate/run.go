@@ -197,7 +197,8 @@ func (f *runFlags) check() error {
 			hint: "`xstate fork --private NEW` makes a private session for longer work"}
 	}
 	if f.tool != "" && !f.refresh {
-		return &usageError{err: errors.New("`--tool` needs `--refresh`"), hint: "`xstate run FILE --refresh --tool NAME`"}
+		return &usageError{err: errors.New("`--tool` needs `--refresh`"),
+			hint: "`xstate run FILE --refresh --tool NAME`"}
 	}
 	if f.jobs < 1 {
 		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate run FILE --jobs 2`"}

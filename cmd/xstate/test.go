@@ -212,7 +212,8 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 		if slices.Contains(notPython, filepath.Ext(file)) {
 			return nil, nil, &state.Error{
 				Code: suite.CodeNoTests, Message: fmt.Sprintf("%s: only tests in Python are collected", file),
-				Hint: "run it as a program, where a test that fails is an error of its block: `xstate run " + file + "`",
+				Hint: "run it as a program, where a test that fails is an error of its block: `xstate run " + file +
+					"`",
 			}
 		}
 		path, err := o.abs(file)

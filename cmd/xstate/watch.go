@@ -23,7 +23,7 @@ const saving = 30 * time.Millisecond
 func (a *app) watch(ctx context.Context, name string) error {
 	if a.ui.json {
 		return &usageError{err: errors.New("--watch and --json exclude each other: a document is of one run"),
-			hint: "xstate run FILE --json after each edit"}
+			hint: "`xstate run FILE --json` after each edit"}
 	}
 	src, err := a.readSource(name)
 	if err != nil {

@@ -2,8 +2,9 @@
 //
 // # Nouns
 //
-// There are three. A hint is a sentence about what can be done. Its clauses are separated by "; " or ", or ". A way is one thing
-// that the reader can do, with its values. A hint holds a way between backticks, as the command line writes it:
+// There are three. A hint is a sentence about what can be done. Its clauses are separated by "; " or ", or ". A way is
+// one thing that the reader can do, with its values. A hint holds a way between backticks, as the command line writes
+// it:
 //
 //	"`xstate log` lists the steps; `--keep-file` leaves the file as it is"
 //

@@ -2,6 +2,17 @@ package wording
 
 import "strings"
 
+// Door is how a reader came to the engine.
+type Door int
+
+// The doors. The zero value is the command line.
+const (
+	CommandLine Door = iota
+	Tools            // of an agent, over MCP
+	API              // and the clients that are made of it
+	Program          // a program that handles an exception; what is recorded has these words
+)
+
 // verb is a verb of the command line in another door.
 type verb struct {
 	command   string            // the verb
@@ -81,3 +92,5 @@ func (d Door) Names() map[string][]string {
 	}
 	return found
 }
+
+func underscored(flag string) string { return strings.ReplaceAll(flag, "-", "_") }

@@ -2,18 +2,8 @@ package wording
 
 import (
 	"regexp"
+	"slices"
 	"strings"
-)
-
-// Door is how a reader came to the engine.
-type Door int
-
-// The doors. The zero value is the command line.
-const (
-	CommandLine Door = iota
-	Tools            // of an agent, over MCP
-	API              // and the clients that are made of it
-	Program          // a program that handles an exception; what is recorded has these words
 )
 
 // way finds the ways of a text. Other backticks, such as fences, are left alone.
@@ -84,4 +74,111 @@ func (d Door) Misuse(message string) string {
 	return flag.ReplaceAllStringFunc(message, func(f string) string { return underscored(f[2:]) })
 }
 
-func underscored(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+// command is a way as the command line writes it, taken apart.
+type command struct {
+	verb   string // "": only flags
+	values []value
+}
+
+// value is a flag or an argument of a command. The name of an argument is "".
+type value struct {
+	name, text string
+}
+
+// parse takes a command apart. The words after a flag, up to the next one, are its value, unless it is a switch.
+func parse(text string) command {
+	var c command
+	words := split(text)
+	if words[0] == "xstate" {
+		words = words[1:]
+		if len(words) > 0 && !strings.HasPrefix(words[0], "--") {
+			c.verb, words = words[0], words[1:]
+		}
+	}
+	for _, w := range words {
+		last := len(c.values) - 1
+		switch name, text, _ := strings.Cut(w, "="); {
+		case strings.HasPrefix(name, "--") && name != "--":
+			c.values = append(c.values, value{name[2:], text})
+		case last >= 0 && c.values[last].name != "" && c.values[last].text == "" &&
+			!slices.Contains(switches, c.values[last].name):
+			c.values[last].text = w
+		default:
+			c.values = append(c.values, value{"", w})
+		}
+	}
+	return c
+}
+
+// split cuts a command into words, as a shell does. Quotes stay.
+func split(text string) (words []string) {
+	quoted, begun := false, 0
+	for i, r := range text {
+		switch {
+		case r == '\'':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			words, begun = append(words, text[begun:i]), i+1
+		}
+	}
+	return slices.DeleteFunc(append(words, text[begun:]), func(w string) bool { return w == "" })
+}
+
+// in words a command for a door, and reports whether the door has it.
+func (c command) in(d Door) (text string, known bool) {
+	v, known := c.known(d)
+	if !known {
+		v = verb{name: c.verb}
+	}
+	var with []string
+	arguments := v.arguments
+	for _, x := range c.values {
+		name := x.name
+		switch {
+		case name != "" && known:
+			name = v.flags[name]
+		case name != "":
+			name = underscored(name)
+		case len(arguments) > 0:
+			name, arguments = arguments[0], arguments[1:]
+		}
+		if x.name == "" && (x.text == "FILE" || x.text == "--") {
+			continue // the program of the session
+		}
+		with = append(with, strings.TrimSpace(name+" "+x.text))
+	}
+	text = v.name
+	if text != "" && len(with) > 0 {
+		text += " with "
+	}
+	text += strings.Join(with, " and ")
+	if !known && d != Program {
+		text += " on the command line"
+	}
+	return text, known
+}
+
+// known returns the verb that a door has for a command, with all its flags and arguments.
+func (c command) known(d Door) (verb, bool) {
+	for _, v := range verbs[d] {
+		if c.verb != "" && c.verb != v.command || c.verb == "" && len(c.values) == 0 {
+			continue
+		}
+		arguments, has := 0, true
+		for _, x := range c.values {
+			if x.name == "" && x.text != "FILE" {
+				arguments++
+			} else if x.name != "" && v.flags[x.name] == "" {
+				has = false
+			}
+		}
+		if !has || arguments > len(v.arguments) {
+			continue
+		}
+		if c.verb == "" {
+			v.name = ""
+		}
+		return v, true
+	}
+	return verb{}, false
+}

@@ -7,13 +7,15 @@ import (
 
 func TestDoors(t *testing.T) {
 	for _, x := range []struct{ hint, line, tools, api string }{
-		{"`xstate log` lists the steps", "xstate log lists the steps", "history lists the steps", "history lists the steps"},
+		{"`xstate log` lists the steps", "xstate log lists the steps", "history lists the steps",
+			"history lists the steps"},
 		{"a longer `--timeout` gives it more time; `--always b1` tries the same again",
 			"a longer --timeout gives it more time; --always b1 tries the same again",
 			"a longer timeout gives it more time",
 			"a longer timeout gives it more time; always b1 tries the same again"},
 		{"`xstate run FILE --stdin FILE` gives it again", "xstate run FILE --stdin FILE gives it again",
-			"run with stdin FILE on the command line gives it again", "run with stdin FILE on the command line gives it again"},
+			"run with stdin FILE on the command line gives it again",
+			"run with stdin FILE on the command line gives it again"},
 		{"to overwrite it: `xstate run FILE --restore-files`; or copy it first",
 			"to overwrite it: xstate run FILE --restore-files; or copy it first",
 			"to overwrite it: run with restore_files; or copy it first",
@@ -43,7 +45,8 @@ func TestDoors(t *testing.T) {
 	if got := Program.Hint("`xstate run --budget usd=2` goes on"); got != "run with budget usd=2 goes on" {
 		t.Errorf("a program reads %q", got)
 	}
-	if got := Tools.Misuse("--at-step and --symbol: xstate query takes one"); got != "at_step and symbol: query takes one" {
+	got := Tools.Misuse("--at-step and --symbol: xstate query takes one")
+	if got != "at_step and symbol: query takes one" {
 		t.Errorf("a misuse is worded %q", got)
 	}
 }

@@ -159,6 +159,7 @@ func recordDecision(ctx context.Context, store *state.Store, c *state.Call) (*st
 		}
 		return &steps[0], nil
 	}
-	return nil, &state.Error{Code: state.CodeConflict, Hint: "`xstate calls " + fmt.Sprint(c.ID) + "` shows the decision",
+	return nil, &state.Error{Code: state.CodeConflict,
+		Hint:    "`xstate calls " + fmt.Sprint(c.ID) + "` shows the decision",
 		Message: "the decision counts, but the history changes faster than it can be recorded there"}
 }

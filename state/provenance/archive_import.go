@@ -145,7 +145,8 @@ func (f *ArchiveFile) verifySignature(key ed25519.PublicKey) error {
 		return &state.Error{
 			Code:    CodeSignature,
 			Message: "the archive is not signed",
-			Hint:    "who made it signs it with: `xstate export --out FILE.zip --key KEY`; `--trust` imports it as it is",
+			Hint: "who made it signs it with: `xstate export --out FILE.zip --key KEY`; `--trust` imports it " +
+				"as it is",
 		}
 	}
 	r, err := e.Open()

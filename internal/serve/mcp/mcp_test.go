@@ -118,7 +118,8 @@ func TestArguments(t *testing.T) {
 		{"history", `{"limit": 1.5}`, "usage: limit must be a whole number, 0 or more, and is 1.5"},
 		{"query", `{"list": "all"}`, `usage: list must be one of failed, unverified, volatile, and is "all"`},
 		{"run", `{"timeout": true}`, "usage: timeout must be a number, 0 or more, and is true"},
-		{"undo", `{"through":9}`, "usage: through needs step, the first of the range\nhint: undo takes step 5 with through 9 for " +
+		{"undo", `{"through":9}`, "usage: through needs step, the first of the range\n" +
+			"hint: undo takes step 5 with through 9 for " +
 			"the edits of the steps 5 to 9"},
 		{"undo", `{"through": 4}`, "usage: through needs step"},
 		{"show", `{"block": "a", "step": 4}`, "usage: block and step exclude each other"},

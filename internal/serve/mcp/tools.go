@@ -203,12 +203,14 @@ var tools = []*tool{
 	},
 	{
 		name: "undo", title: "Take edits back",
-		about: "Take back the last edit, one edit, a range of them, or all edits of an agent, and keep what others did " +
+		about: "Take back the last edit, one edit, a range of them, or all edits of an agent, and keep what " +
+			"others did " +
 			"since. A " +
 			"later edit of the same lines is a conflict: then nothing changes. Nothing runs: call run afterwards, " +
 			"which finds the former results. An undo is a step, and can be undone.",
 		arguments: []argument{
-			{name: "step", kind: integer, about: "the step of the edit, or the first of a range (default: the last edit)"},
+			{name: "step", kind: integer,
+				about: "the step of the edit, or the first of a range (default: the last edit)"},
 			{name: "through", kind: integer, about: "the last step of a range"},
 			{name: "by", kind: text, about: "take back the edits of this agent only; without step all of them"},
 			{name: "dry_run", kind: boolean, about: "true: say what would change, and change nothing"},

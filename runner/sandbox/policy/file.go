@@ -56,7 +56,7 @@ func (s *Setting) Place() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line
 
 // TrustHint says how the user trusts a folder.
 func TrustHint(folder string) string {
-	return "xstate policy trust " + folder + " shows what that grants, and asks"
+	return "`xstate policy trust " + folder + "` shows what that grants, and asks"
 }
 
 // refuse is an error about a setting.

@@ -406,7 +406,7 @@ func (p *Policy) Remarks() (remarks []string) {
 		folders = addNew(folders, filepath.Dir(s.File))
 	}
 	for _, folder := range folders {
-		remarks = append(remarks, TrustHint(folder))
+		remarks = append(remarks, strings.ReplaceAll(TrustHint(folder), "`", ""))
 	}
 	for _, l := range p.Lacks {
 		remarks = append(remarks, fmt.Sprintf("the level %s is not complete on this system: %s", p.Level, l))
