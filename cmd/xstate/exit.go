@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/bench"
@@ -195,6 +196,9 @@ func foundIn(err error) api.Error {
 	var cmd *usageError
 	var unfit *patch.ApplyError
 	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), state.CodeOf(err) == python.CodeBroken && fewFiles():
+		return api.Error{Code: state.CodeIO, Message: err.Error(), Hint: "the limit of open files is too low for a run, " +
+			"which needs at least 64: raise it with ulimit -n"}
 	case errors.As(err, &unfit):
 		return api.Error{
 			Code:       state.Code(unfit.Code),
@@ -227,6 +231,12 @@ func foundIn(err error) api.Error {
 		Message: err.Error(),
 		Hint:    "this should not happen; please report it with the command and the program",
 	}
+}
+
+// fewFiles reports whether the process may open too few files to run anything: an interpreter cannot say so.
+func fewFiles() bool {
+	var limit syscall.Rlimit
+	return syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil && limit.Cur < 64
 }
 
 // sentence is the message of an error, with its cause if that says more.

@@ -65,9 +65,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &usageError{err: err, hint: hint}
 }
 
-// nearFlags are the flags of a verb that begin like a word, or the one that is the most like it; "" if none is.
+// nearFlags are the flags of a verb whose first words are this one, or that begin like it, or the one that is the most like it; "" if none is.
 func nearFlags(cmd *cobra.Command, word string) string {
-	var names, begin []string
+	var names, begin, words []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
@@ -75,8 +75,14 @@ func nearFlags(cmd *cobra.Command, word string) string {
 		names = append(names, f.Name)
 		if word != "" && strings.HasPrefix(f.Name, word) {
 			begin = append(begin, "`--"+f.Name+"`")
+			if strings.HasPrefix(f.Name, word+"-") {
+				words = append(words, "`--"+f.Name+"`")
+			}
 		}
 	})
+	if len(words) > 0 {
+		return strings.Join(words, " or ")
+	}
 	if len(begin) > 0 {
 		return strings.Join(begin, " or ")
 	}

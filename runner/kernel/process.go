@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
@@ -69,12 +70,28 @@ func (e *StartError) Error() string { return strings.TrimSpace(fmt.Sprintf("%v %
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Said returns "; it said: " and the last line that a process put out which failed to start; "" where it said nothing.
+// Nameable fails for a folder whose name is not UTF-8: drivers in Python and Node are told their folders in JSON, which
+// has only characters.
+func Nameable(folders ...string) error {
+	for _, f := range folders {
+		if !utf8.ValidString(f) {
+			return &state.Error{Code: state.CodeInvalid, Hint: "rename it, or run the program elsewhere",
+				Message: fmt.Sprintf("the folder %+q has a name that is not UTF-8, so no interpreter is started there", f)}
+		}
+	}
+	return nil
+}
+
+// Said returns "; it said: " and the last line that a process put out which failed to start. Where it said nothing, that
+// is ": " and the cause.
 func Said(err error) string {
 	if bad := (*StartError)(nil); errors.As(err, &bad) {
 		if line := LastLine(bad.Stderr); line != "" {
 			return "; it said: " + line
 		}
+	}
+	if err != nil {
+		return ": " + err.Error()
 	}
 	return ""
 }

@@ -132,6 +132,9 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	if err != nil {
 		return nil, err
 	}
+	if err := kernel.Nameable(l.Folder, l.Store); err != nil {
+		return nil, err
+	}
 	// The descriptors 1 and 2 are to be the files that the engine reads. Node cannot put them in place, a shell can.
 	c := kernel.Command{
 		Args: []string{"/bin/sh", "-c", `exec "$0" "$@" <"$XSTATE_KERNEL_STDIN" >&5 2>&6`, i.Path,

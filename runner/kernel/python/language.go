@@ -269,6 +269,9 @@ func (i Interpreter) bundle(ctx context.Context, module, folder, install string,
 
 // start starts the interpreter with a module of the driver.
 func (i Interpreter) start(ctx context.Context, module, install string, c kernel.Command) (*kernel.Process, error) {
+	if err := kernel.Nameable(c.Folder, install); err != nil {
+		return nil, err
+	}
 	folder, err := installDriver(install)
 	if err != nil {
 		return nil, err
