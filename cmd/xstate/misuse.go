@@ -65,7 +65,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &usageError{err: err, hint: hint}
 }
 
-// nearFlags are the flags of a verb whose first words are this one, or that begin like it, or the one that is the most like it; "" if none is.
+// nearFlags are the flags of a verb whose first words are this one, or that begin like it, or the one that is the
+// most like it; "" if none is.
 func nearFlags(cmd *cobra.Command, word string) string {
 	var names, begin, words []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

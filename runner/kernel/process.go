@@ -76,14 +76,15 @@ func Nameable(folders ...string) error {
 	for _, f := range folders {
 		if !utf8.ValidString(f) {
 			return &state.Error{Code: state.CodeInvalid, Hint: "rename it, or run the program elsewhere",
-				Message: fmt.Sprintf("the folder %+q has a name that is not UTF-8, so no interpreter is started there", f)}
+				Message: fmt.Sprintf("the folder %+q has a name that is not UTF-8, so no interpreter is started there",
+					f)}
 		}
 	}
 	return nil
 }
 
-// Said returns "; it said: " and the last line that a process put out which failed to start. Where it said nothing, that
-// is ": " and the cause.
+// Said returns "; it said: " and the last line that a process put out which failed to start. Where it said nothing,
+// that is ": " and the cause.
 func Said(err error) string {
 	if bad := (*StartError)(nil); errors.As(err, &bad) {
 		if line := LastLine(bad.Stderr); line != "" {
