@@ -196,9 +196,10 @@ func foundIn(err error) api.Error {
 	var cmd *usageError
 	var unfit *patch.ApplyError
 	switch {
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), state.CodeOf(err) == python.CodeBroken && fewFiles():
-		return api.Error{Code: state.CodeIO, Message: err.Error(), Hint: "the limit of open files is too low for a run, " +
-			"which needs at least 64: raise it with ulimit -n"}
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE),
+		state.CodeOf(err) == python.CodeBroken && fewFiles():
+		return api.Error{Code: state.CodeIO, Message: err.Error(),
+			Hint: "the limit of open files is too low for a run, which needs at least 64: raise it with ulimit -n"}
 	case errors.As(err, &unfit):
 		return api.Error{
 			Code:       state.Code(unfit.Code),
