@@ -320,7 +320,7 @@ class Session:
         keep_file: bool = False,
         origin: Origin | None = None,
     ) -> documents.Undo:
-        """Takes edits back and keeps what was done since: the last one, a step, a range ("5..9"), or all of an agent."""
+        """Takes edits back, keeps what was done since: the last one, a step, a range ("5..9"), or all of an agent."""
         request = self._request(origin, environ=False, by=by, dry_run=dry_run, keep_file=keep_file)
         request.update(_given(steps=None if steps is None else str(steps)))
         return self.engine.call("EditService/Undo", request)
