@@ -18,7 +18,7 @@ del sys.path[0]
 
 def seed():
     """Seeds generators as for the other strategies. What is loaded already is seeded now."""
-    baseline.seed(options["seed"])
+    baseline.seed(options["seed"], {})
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(options["seed"] & 0xFFFFFFFF)
 
