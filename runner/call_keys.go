@@ -37,7 +37,7 @@ func toolKey(r journal.Request) depgraph.Key {
 	return depgraph.Key(fmt.Sprintf("%s:%s/%s", spaceTool, r.Kind, r.Tool))
 }
 
-// ToolOf returns the kind and name that the key of a tool stands for.
+// ToolOf returns the kind and name of the tool that a key names.
 func ToolOf(k depgraph.Key) (kind journal.Kind, name string, ok bool) {
 	if k.Space() != spaceTool {
 		return "", "", false

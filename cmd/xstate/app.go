@@ -80,8 +80,7 @@ func (f *budgetFlag) Set(text string) error {
 		b, err := policy.ParseBudget(strings.TrimSpace(name), strings.TrimSpace(amount))
 		if err != nil {
 			return errors.New("want limits such as usd=1.50, tokens=100000, calls=50, calls.search=10, wall=10m, " +
-				"cpu=5m or " +
-				"executions=200, with commas between them")
+				"cpu=5m or executions=200, with commas between them")
 		}
 		b.At = policy.Place{File: "--budget"}
 		*f = append(*f, b)

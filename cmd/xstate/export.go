@@ -235,7 +235,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 	return writeText(o.session.Folder(), doc.File, data)
 }
 
-// tellFailed says which blocks of an exported program fail: whoever runs it should know.
+// tellFailed says which blocks of an exported program fail, so that its reader knows before it runs.
 func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber) error {
 	s, err := o.session.History().At(ctx, n)
 	if err != nil {

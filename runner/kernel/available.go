@@ -8,7 +8,7 @@ type Available struct {
 	Builtins []string          `json:"builtins"`
 }
 
-// Offering is a language whose names and modules are known before a program runs. Bash is none: a variable that nobody
+// Offering is a language whose names and modules are known before a program runs. Bash is none: a variable that is not
 // set is empty, and a command is looked for when it is called.
 type Offering interface {
 	// Available asks the interpreter for its own names, and where modules come from, for a program in the folder of

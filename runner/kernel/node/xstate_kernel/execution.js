@@ -342,7 +342,9 @@ class Execution {
         const all = this.turn.active()
         const others = all.filter((k) => k !== 'Timeout')
         const stays = others.length > 0 && others.every((k) => STAYS.test(k) && !CONNECTED.test(k))
-        if (idle() >= IDLE && stays && all.length - others.length <= this.live()) resolve([...all, ...this.workers.keys()])
+        if (idle() >= IDLE && stays && all.length - others.length <= this.live()) {
+          resolve([...all, ...this.workers.keys()])
+        }
       }, 5).unref()
     })).finally(() => {
       clearInterval_(polled)

@@ -26,7 +26,7 @@ _REQUIRED = object()
 
 
 class Formatter:
-    """The functions for one media type. A name stands for a class whose module may not be loaded yet."""
+    """The functions for one media type. A name is that of a class whose module may not be loaded yet."""
 
     enabled = True
 
