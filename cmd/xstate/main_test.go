@@ -55,6 +55,7 @@ func scripts(t *testing.T) []string {
 }
 
 func runScripts(t *testing.T, files []string, prepare func(*testscript.Env) error) {
+	caches := t.TempDir() // of this run: what the machine has kept hides what is missing
 	testscript.Run(t, testscript.Params{
 		Files:               files,
 		RequireExplicitExec: true,
@@ -65,6 +66,7 @@ func runScripts(t *testing.T, files []string, prepare func(*testscript.Env) erro
 			e.Setenv("XSTATE", filepath.Join(bin, "xstate"))
 			folder, err := filepath.Abs("testdata")
 			e.Setenv("TESTDATA", folder)
+			e.Setenv("XDG_CACHE_HOME", caches)
 			e.Setenv("KEYS", filepath.Join(e.WorkDir, ".keys"))
 			return errors.Join(err, writeKeys(filepath.Join(e.WorkDir, ".keys")), prepare(e))
 		},
