@@ -22,6 +22,13 @@
 // The loops of the driver that look at every object of a value are in C, too, and are compiled where the driver is
 // installed: see native.go. What they tell is what those in Python tell.
 //
+// # Pure readers
+//
+// A node that is proven to have changed nothing that was there before is not compared with what was there: see
+// pure_readers.py, which has the argument and says what excludes the proof. XSTATE_DEBUG=check has all compared, and
+// XSTATE_DEBUG=proofs compares what pure readers read and makes a change a fault of the driver. A proof decides alone
+// what is looked at: what a node is said to have read and written is the same in all three ways.
+//
 // # The start
 //
 // A start takes the compiled code of what it imports from one file, the bundle: see bundle.py. The interpreter prints

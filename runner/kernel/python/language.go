@@ -153,6 +153,7 @@ type options struct {
 	Store     string        `json:"store"`
 	Seed      uint64        `json:"seed"`
 	Observe   string        `json:"observe,omitempty"`
+	Check     string        `json:"check,omitempty"`
 	IPython   bool          `json:"ipython,omitempty"`
 	Guard     *kernel.Guard `json:"guard,omitempty"`
 	Engines   []int         `json:"engines,omitempty"` // processes that the program may not signal
@@ -170,7 +171,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
 			Script:    l.Script,
 			Arguments: l.Arguments, Stdin: l.Stdin,
-			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
+			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe, Check: checked(),
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 			Engines: []int{os.Getpid()}, Recorded: l.Recording != nil,
 			Caches: kernel.CacheFolders(l.Sandbox, kernel.EnvironLines(l.Environ)),
@@ -181,6 +182,18 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 		return nil, err
 	}
 	return kernel.NewDriven(p, c), nil
+}
+
+// checked says which values of what a node read are compared with what they were: "all" those that pure readers read,
+// too, see pure_readers.py, and with "proofs" the driver fails where one of these changed. XSTATE_DEBUG requests both.
+func checked() string {
+	switch {
+	case kernel.Debugged("check"):
+		return "all"
+	case kernel.Debugged("proofs"):
+		return "proofs"
+	}
+	return ""
 }
 
 // helpers are processes that multiprocessing and joblib keep for the next pool, see sandbox.Spec.

@@ -40,8 +40,8 @@ typedef struct {
 
 /* The members of a level, kind by kind. */
 typedef struct {
-	Objects inner;
-	Bytes lengths; /* int32 each */
+	Objects inner, keys; /* the keys of the present kind come after its values */
+	Bytes lengths;       /* int32 each */
 	Group groups[MAX_KINDS];
 	size_t n, instances;
 	int borrowed; /* no code runs while they are used */
@@ -49,18 +49,32 @@ typedef struct {
 
 static void members_free(Members *m)
 {
-	if (m->borrowed) m->inner.n = 0;
+	if (m->borrowed) m->inner.n = m->keys.n = 0;
 	for (Group *g = m->groups; g < m->groups + m->n; g++) {
 		if (g->names) Py_DecRef(g->names);
 		Py_DecRef(g->kind);
 	}
 	free_members(&m->inner);
+	free_members(&m->keys);
 	free(m->lengths.at);
 }
 
-static inline int put_of(Members *m, PyObject *o)
+static inline int put_of(Members *m, Objects *a, PyObject *o)
 {
-	return m->borrowed ? put_object(&m->inner, o) : put_member(&m->inner, o);
+	return m->borrowed ? put_object(a, o) : put_member(a, o);
+}
+
+/* Puts the keys behind the values: both are of one kind. */
+static int join_keys(Members *m)
+{
+	for (size_t i = 0; i < m->keys.n; i++)
+		if (put_object(&m->inner, m->keys.at[i])) {
+			m->inner.n -= i; /* they are freed as keys */
+			return -1;
+		}
+	free(m->keys.at);
+	m->keys = (Objects){0};
+	return 0;
 }
 
 static int put_length(Members *m, Py_ssize_t n)
@@ -69,12 +83,13 @@ static int put_length(Members *m, Py_ssize_t n)
 	return n > INT32_MAX ? -1 : add(&m->lengths, &v, 4);
 }
 
-static int put_dict(Members *m, PyObject *d, int keys)
+/* To visit a dict takes longer than what is done there, where there are many: so keys and values come in one pass. */
+static int put_dict(Members *m, PyObject *d)
 {
 	Py_ssize_t at = 0;
 	PyObject *k, *v;
 	while (PyDict_Next(d, &at, &k, &v))
-		if (put_of(m, keys ? k : v)) return -1;
+		if (put_of(m, &m->inner, v) || put_of(m, &m->keys, k)) return -1;
 	return 0;
 }
 
@@ -83,7 +98,7 @@ static int put_items(Members *m, PyObject *o, int list)
 	Py_ssize_t n = list ? PyList_Size(o) : PyTuple_Size(o);
 	if (put_length(m, n)) return -1;
 	for (Py_ssize_t k = 0; k < n; k++)
-		if (put_of(m, list ? PyList_GetItem(o, k) : PyTuple_GetItem(o, k))) return -1;
+		if (put_of(m, &m->inner, list ? PyList_GetItem(o, k) : PyTuple_GetItem(o, k))) return -1;
 	return 0;
 }
 
@@ -152,25 +167,26 @@ static int find_names(Group *g, PyObject *ask, PyObject *level)
 	return ask_names(g, ask, level, most);
 }
 
-static int put_instance(Members *m, Group *g, PyObject *o, int names)
+static int put_instance(Members *m, Group *g, PyObject *o)
 {
 	Attributes a;
 	if (!attributes_of(o, g->basic, &a)) return 0;
-	if (!names && put_length(m, a.n)) return -1;
+	if (put_length(m, a.n)) return -1;
 	for (int k = 0; k < a.n; k++) {
 		int number = a.order[k * a.step];
 		if (!a.values[number] || number >= PyList_Size(g->names)) return 0;
-		if (put_of(m, names ? PyList_GetItem(g->names, number) : a.values[number])) return -1;
+		if (put_of(m, &m->inner, a.values[number]) || put_of(m, &m->keys, PyList_GetItem(g->names, number)))
+			return -1;
 	}
 	return 1;
 }
 
-/* Puts what a container holds: of dicts and instances first the values of all, then the keys of all. */
-static int put_container(Members *m, Group *g, PyObject *o, int keys)
+/* Puts what a container holds: the values, and the keys of dicts and instances, which come after the values of all. */
+static int put_container(Members *m, Group *g, PyObject *o)
 {
-	if (g->names) return put_instance(m, g, o, keys);
-	if (g->kind == &PyDict_Type) return (!keys && put_length(m, PyDict_Size(o))) || put_dict(m, o, keys) ? -1 : 1;
-	return !keys && put_items(m, o, g->kind == &PyList_Type) ? -1 : 1;
+	if (g->names) return put_instance(m, g, o);
+	if (g->kind == &PyDict_Type) return put_length(m, PyDict_Size(o)) || put_dict(m, o) ? -1 : 1;
+	return put_items(m, o, g->kind == &PyList_Type) ? -1 : 1;
 }
 
 /* Returns 1 if it has them, 0 if Python has to look, and -1 on an error. ask(type, level, count) returns a list of at
@@ -198,14 +214,14 @@ static int gather(Members *m, PyObject *level, PyObject *ask)
 		if (got < 1) return got;
 	}
 	for (Group *g = m->groups; g < m->groups + m->n; g++) {
-		for (int keys = 0; keys < 2; keys++)
-			for (Py_ssize_t i = 0; i < count; i++) {
-				PyObject *o = PyList_GetItem(level, i);
-				if (o->type != g->kind) continue;
-				int got = put_container(m, g, o, keys);
-				if (got < 1) return got;
-				g->size += !keys;
-			}
+		for (Py_ssize_t i = 0; i < count; i++) {
+			PyObject *o = PyList_GetItem(level, i);
+			if (o->type != g->kind) continue;
+			int got = put_container(m, g, o);
+			if (got < 1) return got;
+			g->size++;
+		}
+		if (join_keys(m)) return -1;
 		found += (Py_ssize_t)g->size;
 		m->instances += g->names ? g->size : 0;
 	}

@@ -63,7 +63,7 @@ static PyObject *flat(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "OOOOOp", &w.put, &w.atoms, &w.grow, &tag, &o, &hold)) return NULL;
 	Members m = {0};
 	int dict = o->type == &PyDict_Type, done = 0;
-	int bad = dict ? put_length(&m, PyDict_Size(o)) || put_dict(&m, o, 0) || put_dict(&m, o, 1)
+	int bad = dict ? put_length(&m, PyDict_Size(o)) || put_dict(&m, o) || join_keys(&m)
 		: put_items(&m, o, o->type == &PyList_Type);
 	if (!bad && (done = plain_atoms(&m.inner))) {
 		Py_IncRef(tag);

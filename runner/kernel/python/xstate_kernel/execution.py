@@ -29,6 +29,7 @@ class Execution:
         self.own = ()  # code objects of the running node
         self.part = None  # of a function, that the running node is
         self.made = []  # code that the node made at run time
+        self.shown = False  # the value of the node's last expression was put out
         self.ending = None  # how the node ended the program
         self.loop = None
         self.interrupted = False  # the engine interrupted the node
@@ -66,7 +67,7 @@ class Execution:
         return code, tail
 
     def execute(self, code, tail, request, name):
-        self.executing, self.interrupted, self.ending = True, False, None
+        self.executing, self.interrupted, self.ending, self.shown = True, False, None, False
         kept, error, line = [], None, tail.co_firstlineno if tail is not None else 1
         try:
             try:
@@ -78,6 +79,7 @@ class Execution:
                     self.evaluate(code)
                     value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
+                    self.shown = True
                     self.recorder.rich("result", display.bundle(value, display.text_of(request)))
                 kept.append(value)
                 del value

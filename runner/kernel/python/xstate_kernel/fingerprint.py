@@ -22,7 +22,7 @@ from . import code_owner, identity, memory, native, started
 from .reach import Reach
 from .unsupported import Opaque
 from .walk import Walk
-from .walk_containers import members
+from .walk_containers import PLAIN, members
 
 _MRO = type.__dict__["__mro__"].__get__
 
@@ -91,6 +91,8 @@ class Fingerprinter:
                     raise Opaque("what is loaded")
                 if value is sys.path or value is sys.argv is not started.arguments or value is filters:
                     raise Opaque("a list of the interpreter")
+                if type(value) not in PLAIN:
+                    walk.fp.kinds.add(type(value))
                 walk.run(value)
                 walk.note_module_state()
                 fp.digest = walk.h.hexdigest()

@@ -18,6 +18,7 @@ class Fingerprint:
         "handles",
         "imports",
         "in_modules",
+        "kinds",
         "levels",
         "libraries",
         "lifetime_sensitive",
@@ -44,6 +45,7 @@ class Fingerprint:
         self.soft = {}  # id of a class or function of the program → itself
         self.deps = set()  # global names its code may load
         self.imports = set()  # modules its code may import
+        self.kinds = set()  # types of what it holds, but lists, tuples, dicts and constants; None: others, see Walk
         self.size = 0  # bytes hashed, about; more for what takes longer to pickle
         self.handed = 0  # of them, those of parts of arrays that the engine was given before
         self.cites = set()  # files of the code where exceptions in it were raised

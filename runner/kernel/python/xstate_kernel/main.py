@@ -132,6 +132,7 @@ class Kernel:
         self.writes = writes.Writes(self.bindings)
         self.lines = lines.Lines()
         self.modules = modules.Modules(namespace, self.printer, self.workspace, self.groups, self.effects)
+        self.proves, self.writes.verifies = options.get("check") != "all", options.get("check") == "proofs"
         self.dropped_earlier = False  # values may be left that the program has replaced
         self.spool, disk.channel = options["spool"], self.channel
         self.lent = None  # memory that the engine may read

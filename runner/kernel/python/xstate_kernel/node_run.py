@@ -27,6 +27,7 @@ from . import (
     line_coverage,
     observe,
     plain,
+    pure_readers,
     shutdown,
     started,
     volatility,
@@ -276,13 +277,14 @@ class NodeRun:
         """Computes digests of what the node bound or may have changed."""
         printer, see = self.kernel.printer, self.observation
         parts = self.bindings.parts(self.changed, self.modules.others)
+        proven = self.kernel.proves and not parts and pure_readers.proven(self)
         collects = _collects()
         _stop_collecting()  # what a walk makes would have all objects of the program looked at again and again
         printer.begin()
         self.kernel.groups.checked.clear()
         try:
             found = self.writes.fingerprint_writes(
-                self.start, self.reads & self.start.keys(), self.certain, self.failed, parts
+                self.start, self.reads & self.start.keys(), self.certain, self.failed, parts, proven
             )
             self.writes.values_before = {}
             altered = {*found.pop("altered", ()), *self.modules.module_state.altered}

@@ -16,7 +16,7 @@ import types
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, bytecode, code_owner, sets
+from . import adapters, bytecode, code_owner, pure_readers, sets
 
 _KINDS = {  # what an instruction does to a name of the namespace; bind and look may use an inner scope instead
     "LOAD_GLOBAL": "load",
@@ -103,6 +103,7 @@ class MonitoredNames:
     def __init__(self, namespace):
         self.namespace = namespace
         self._plans = {}  # code object → {offset: (kind, name)}
+        self.later = False  # code of the program named what makes code run that nothing calls, see pure_readers.py
         self._start = {}
         self.reads, self.imports, self.stored = set(), set(), set()
         self.everything = False  # other code got the whole namespace
@@ -121,6 +122,7 @@ class MonitoredNames:
     def _add(self, code, kinds):
         if id(code) in self._plans:
             return
+        self.later = self.later or pure_readers.later(code)
         plan = {offset: (kinds[op], name) for offset, op, _, name in bytecode.instructions(code) if op in kinds}
         plan.update((offset, ("star", module)) for offset, module in bytecode.star_imports(code))
         self._plans[id(code)] = (plan, code)
@@ -128,6 +130,10 @@ class MonitoredNames:
         for k in code.co_consts:
             if isinstance(k, types.CodeType):
                 self.add(k)
+
+    def observed(self, code):
+        """Reports whether the loads of a code object raise events."""
+        return id(code) in self._plans
 
     def add_module(self, code):
         """See StaticNames."""

@@ -64,10 +64,14 @@ class Walk(Containers):
         """Writes what is on the stack, and all that it reaches but elements of deferred sets."""
         stack = self.stack
         while stack:
+            if self.below is not None and len(stack) <= self.below:
+                self.below = None
             if type(stack[-1]) is set and native.sets and sets.readable():
                 written, new = native.sets(self.put, self.bulk, self.grow, self.seen, self.temps or None, stack)
                 if new:
                     self.fp.sets, self.levels = True, None
+                if written > new:
+                    self.again()
                 if written:
                     continue
             o = stack.pop()
@@ -81,6 +85,8 @@ class Walk(Containers):
             if method is not None:
                 method(self, o)
             elif issubclass(t, type):  # and not isinstance, which trusts __class__
+                if self.below is None:
+                    self.classes, self.below = True, len(stack)
                 self.klass(o)
             elif issubclass(t, types.ModuleType):
                 self.module(o)

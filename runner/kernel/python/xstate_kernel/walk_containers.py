@@ -24,6 +24,7 @@ _INSTANCE = 500  # bytes that pickle in the time that an instance takes
 # Kinds in graph: atoms have 0, dates and times the next, classes from _FIRST on.
 _TIMES = {kind: 1 + n for n, kind in enumerate(("date", "datetime", "time", "timedelta"))}
 _OTHER, _CODES, _FIRST, _BYTES = 5, {list: 6, tuple: 7, dict: 8}, 9, 250
+PLAIN = ATOMS | {list, tuple, dict}  # types that a fingerprint does not name
 _CONSTANTS = frozenset(
     (
         "datetime.date",
@@ -159,6 +160,8 @@ class Containers(Unordered):
                 self.atoms(inner, kinds)
                 break
             found = sorted(found, key=kinds.index)
+            if self.below is None:
+                self.fp.kinds.update(k for k in found if k not in PLAIN)
             times = {k: args for k in found if k.__module__ == "datetime" for args in (_times(k, inner),) if args}
             codes = {
                 k: 0 if k in ATOMS else _TIMES[k.__name__] if k in times else _CODES.get(k) or self.plain(k, others)
@@ -214,6 +217,7 @@ class Containers(Unordered):
         below, repeated, held = made
         if repeated:
             self.levels = None
+            self.again()
         if self.levels is not None:
             self.levels.append((None, held, below))
         return below
@@ -270,6 +274,7 @@ class Containers(Unordered):
                 again.append(n)
             self.put(b"@" + marshal.dumps(again, 2))
             found, self.levels = new, None
+            self.again()
         self.seen.extend(places)
         self.fp.places.update(
             places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps}
@@ -304,7 +309,9 @@ class Containers(Unordered):
 
     def plain(self, kind, others):
         """Returns the code of a class of the program whose instances consist only of attributes or only of items, or
-        _OTHER."""
+        _OTHER. Notes the type."""
+        if self.below is None:
+            self.fp.kinds.add(kind)
         code = self.codes.get(kind)
         if code is None:
             code = _OTHER
@@ -352,6 +359,7 @@ class Containers(Unordered):
         self.fp.shuffled |= fp.shuffled
         self.fp.sets |= fp.sets
         self.fp.nan |= fp.nan
+        self.fp.kinds |= fp.kinds
         self.fp.cites |= fp.cites
         self.fp.size += fp.size
         self.fp.handed += fp.handed

@@ -25,6 +25,8 @@ class WalkState:
         self.memory = {}  # id of an array that owns memory → ordinal, address first met
         self.stack = []
         self.codes = {}  # class → its code, see graph
+        # Types are noted of what a value holds, and not of what is in a class of the program, see pure_readers.py.
+        self.classes, self.below = False, None  # a class was met; how long the stack was, while its parts are written
         self.levels = None  # to be noted for unchanged; None: not, or no longer
         self.tuples = {}  # id → digest, see immutable
         # Id of the __dict__ of an instance → its place, which is the same whether it exists yet or not: that of the
@@ -44,9 +46,15 @@ class WalkState:
         n = self.seen.get(i)
         if n is not None:
             self.put(b"@%d;" % n)
+            self.again()
             return True
         self.seen.add(i)
         return False
+
+    def again(self):
+        """Notes that the walk met an object again: what that holds, it may have met in a class."""
+        if self.classes and self.below is None:
+            self.fp.kinds.add(None)
 
     def own(self, o):
         if self.levels:

@@ -56,6 +56,7 @@ class Unordered(Code):
     """The part of Walk that writes sets of objects that hash by address."""
 
     def defer(self, items, tag):
+        self.fp.kinds.add(None)
         self.put(b"%su%d,%d;" % (tag, len(items), self.deferred))
         self.pending.append((self.deferred, items))
         self.deferred += 1

@@ -24,10 +24,12 @@ class Writes:
         self.redefined = {}  # class → itself, for classes that the node defined
         self.defined_as = {}  # id of a class that a node defined → weak reference to it, its digest then
         self.altered = set()  # names of classes and functions that the node changed in place
+        self.verifies = False  # looks at what pure readers read, and fails where it changed
         self.old_classes = {}  # digest → the class object that instances may be of
 
-    def fingerprint_writes(self, start, reads, certain, failed, parts):
-        """Fingerprints what the node bound or may have changed. Returns the facts for the observation."""
+    def fingerprint_writes(self, start, reads, certain, failed, parts, proven=False):
+        """Fingerprints what the node bound or may have changed. Returns the facts for the observation. proven: that is
+        nothing that was there, see pure_readers.py."""
         old, noted = dict(self.groups.prints), dict(self.groups.noted)
         self.altered, self.redefined = set(), {}
         now = self._bindings.names_bound()
@@ -41,15 +43,16 @@ class Writes:
         if failed:
             return self.undo(start, now, {k for k in rebound if start.get(k) != id(now[k])}, reads)
         weak = self.weak(rebound | set(deleted), old, noted)
-        changed, near = self.changed_before(reads & (rebound | set(deleted)), old)
-        candidates = ((reads | parts) - rebound) | near | weak
+        read = set() if proven and not self.verifies else reads
+        changed, near = self.changed_before(read & (rebound | set(deleted)), old)
+        candidates = ((read | parts) - rebound) | near | weak
         for name in deleted:
             self.groups.drop(name)
         known = {start[n]: fp for n, fp in old.items() if fp.levels is not None and n in start}
         for name in rebound:
             self.made_class(now[name], rebound.union(deleted))
             fp = known.get(id(now[name]))
-            if fp is None or not self.printer.unchanged(now[name], fp):
+            if fp is None or not (proven or self.printer.unchanged(now[name], fp)):
                 fp = self.printer.of(now[name])
                 if fp.levels is not None:
                     known[id(now[name])] = fp
@@ -66,6 +69,8 @@ class Writes:
                     self.defined_as[id(kept)] = weakref.ref(kept), fp.digest
             self.groups.put(name, fp)
         mutated = self.rehash(candidates, old, now, rebound, parts)
+        if proven and self.verifies and (changed or not mutated <= weak):
+            raise AssertionError(f"a pure reader changed {sorted(changed | mutated)}")
         written = rebound | mutated | set(deleted)
         after = self.groups.pairs(written)
         touched = (
