@@ -55,18 +55,14 @@ _METHODS = frozenset(n for n in dir(str) if not n.startswith("_")) | frozenset(
     issuperset bit_length bit_count conjugate real imag numerator denominator is_integer as_integer_ratio hex start
     stop step __class__ __name__ __qualname__""".split()
 )
-_OTHERS = frozenset().union(
-    *map(
-        dir,
-        (
-            *(list, dict, set, frozenset, tuple, str, bytes, bytearray, int, float, complex, range, slice, type),
-            *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.GeneratorType, types.CodeType),
-            *(types.FrameType, types.CellType, types.ModuleType, type({}.keys()), type({}.values()), type({}.items())),
-            *(types.MethodDescriptorType, types.WrapperDescriptorType, types.MappingProxyType, property, memoryview),
-            *(object, map, filter, zip, enumerate, reversed, BaseException, staticmethod, classmethod, type(iter([]))),
-        ),
-    )
-) - _METHODS
+_TYPES = (
+    *(list, dict, set, frozenset, tuple, str, bytes, bytearray, int, float, complex, range, slice, type, object),
+    *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.GeneratorType, types.CodeType),
+    *(types.FrameType, types.CellType, types.ModuleType, type({}.keys()), type({}.values()), type({}.items())),
+    *(types.MethodDescriptorType, types.WrapperDescriptorType, types.MappingProxyType, property, memoryview),
+    *(map, filter, zip, enumerate, reversed, BaseException, staticmethod, classmethod, type(iter([]))),
+)
+_OTHERS = frozenset().union(*map(dir, _TYPES)) - _METHODS
 # What makes code run that nothing calls, and what observes the interpreter. No node is proven once code named it.
 _LATER = frozenset(
     """__del__ weakref _weakref WeakKeyDictionary WeakValueDictionary WeakSet WeakMethod addaudithook monitoring
