@@ -75,6 +75,29 @@ class Adds:
             raise IndexError
         return self.log.append(i) or 1
 
+class Looked:
+    def __init__(self, log):
+        self.log = log
+    def keys(self):
+        self.log.append("keys")
+        return ["a"]
+    def __getitem__(self, name):
+        return {"a": 1}[name]
+
+class Sink:
+    def __init__(self, log):
+        self.log = log
+    def write(self, text):
+        self.log.append(text)
+
+class Flushed:
+    def __init__(self, log):
+        self.log = log
+    def write(self, text):
+        return 1
+    def flush(self):
+        self.log.append("flush")
+
 class Steals:
     kept = [1]
     def __init__(self, other):
@@ -103,6 +126,7 @@ tags = {1, 2, 3}
 orders = [Order(i) for i in range(3)]
 log = []
 loud, text, getter, lazy, adds = Loud(numbers), Text(numbers), Getter(numbers), Lazy(numbers), Adds(numbers)
+looked, sink, flushed = Looked(numbers), Sink(numbers), Flushed(numbers)
 many = [loud, text]
 nested = [[1], [2, [3]], (4, [5])]
 queue = collections.deque(numbers)
@@ -255,6 +279,13 @@ ATTACKS = [
     "x = (yes := numbers); yes += [1]",
     "async def g(): pass\nnumbers.extend([1])",
     "x = print(file=text)",
+    "print(1, file=sink)",
+    "print(1, file=flushed, flush=True)",
+    "x = dict(looked)",
+    "x = {**looked}",
+    "x = dict(**looked)",
+    "x = (lambda a: a)(**looked)",
+    "x = {}; x.update(looked)",
     "x = min(many)",
     "x = sum([adds, 1])",
     "x = dict.pop(table, 'a')",
@@ -274,7 +305,7 @@ METHODS = """
     append get items keys values pop sort copy count index update add setdefault total bump number amount size
     log upper split join union remove clear extend insert reverse popitem discard deep anything hooks""".split()
 NAMES = """
-    rows table numbers words tags orders loud text getter lazy adds many nested queue default holder helper
+    rows table numbers words tags orders loud text getter lazy adds looked sink flushed many nested queue default holder helper
     change keeps closure writes binds indirect looks grow appends items hidden Order Steals Chooses Keeps
     Holder""".split()
 CALLS = """len sum sorted list tuple set dict str repr min max map filter zip enumerate reversed iter next any all print
@@ -382,9 +413,8 @@ def attempt(text):
         exec(code, ns)
     except BaseException:
         failed = True
-    proof = pure_readers.Proof(
-        {n: (v, prints[n]) for n, v in before.items()}, bytecode.stores(code, True), ns, lambda c: True
-    )
+    held = {n: (v, prints[n]) for n, v in before.items()}
+    proof = pure_readers.Proof(held.get, bytecode.stores(code, True), ns, lambda c: True)
     proven = not later and proof.holds([code])
     return proven, failed, seen(before.values())[1] != was
 

@@ -176,7 +176,11 @@ def proven(run):
         return False
     codes = [c for c in (run.code, run.tail) if c is not None]
     bound = frozenset().union(*(bytecode.stores(c, True) for c in codes))
-    before = {n: (run.writes.values_before[n], run.prints.get(n)) for n in run.start if n in run.writes.values_before}
+    values = run.writes.values_before
+
+    def before(name):  # and not of all names: every node asks
+        return (values[name], run.prints.get(name)) if name in run.start and name in values else None
+
     proof = Proof(before, bound, ns, names.observed)
     return proof.holds(codes) and run.reads <= proof.names
 
@@ -192,8 +196,8 @@ def _puts_out():
 
 
 class Proof:
-    """That code changed nothing. before: name → its value and its fingerprint, when the node began. bound: the names
-    that the node bound. observed: whether the names that a code object loads are observed."""
+    """That code changed nothing. before: a function, name → its value and its fingerprint when the node began, or None.
+    bound: the names that the node bound. observed: whether the names that a code object loads are observed."""
 
     def __init__(self, before, bound, namespace, observed):
         self._before, self._bound, self._namespace, self._observed = before, bound, namespace, observed
@@ -222,11 +226,12 @@ class Proof:
 
     def _name(self, name):
         self.names.add(name)
-        if name not in self._before:
+        was = self._before(name)
+        if was is None:
             if name in self._bound:
                 return True
             return name in _BUILTINS and vars(builtins).get(name) is __builtins__[name]
-        value, fp = self._before[name]
+        value, fp = was
         if type(value) in ATOMS:
             return True
         if fp is None or fp.opaque or fp.weak or fp.files or fp.copied or fp.kinds is None:
@@ -262,7 +267,7 @@ class Proof:
             return True
         if type(value) is not types.FunctionType or name.startswith(("_repr_", "_ipython_")):
             return False
-        if not name.startswith("__"):
+        if not name.startswith("__") and name not in _IMPLICIT:
             return True  # it is looked at where an attribute of that name is loaded
         if name == "__init__":
             kept = facts(value.__code__, True).stored
@@ -293,10 +298,10 @@ class Proof:
         return name.startswith("__") or all(type(f) is not types.FunctionType or self._function(f) for f in found)
 
 
-_IMPLICIT = frozenset(
+_IMPLICIT = frozenset(  # dict(o) and f(**o) call keys, print(file=o) the last two
     """__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __hash__ __bool__ __len__ __iter__ __getitem__ __contains__ __call__
     __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ __mod__ __neg__ __abs__
-    __str__ __repr__ __format__ __int__ __float__ __index__""".split()
+    __str__ __repr__ __format__ __int__ __float__ __index__ keys write flush""".split()
 )
 
 
