@@ -116,9 +116,9 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 	m := &w.e.kernelState
 	shared := aliasedNames(p.aliases, m.aliases)
 	groups := map[groupDigest][]string{}
-	for name, b := range m.bound {
-		if shared[name] || isGroup(b.groupDigest) || p.keys[depgraph.Var(name)].digest != b.digest ||
-			!w.current(p, []string{name}) {
+	for name, b := range m.bound { // every node asks this of all names
+		e := p.keys[depgraph.Var(name)]
+		if shared[name] || isGroup(b.groupDigest) || e.digest != b.digest || !w.laidOut(name, e) {
 			groups[b.groupDigest] = append(groups[b.groupDigest], name)
 		} // else it stays, as nearly all do
 	}
@@ -201,15 +201,25 @@ func (w *walk) project(p *programState, set []string) map[string]bool {
 // current reports whether a bound or parked function was made from its definition as it reads now. One of a group may
 // have come from the store.
 func (w *walk) current(p *programState, names []string) bool {
-	n := w.definition(p, names[0])
-	return len(names) > 1 || n == nil || w.e.kernelState.layouts[names[0]] == n.layout
+	return len(names) > 1 || w.laidOut(names[0], p.keys[depgraph.Var(names[0])])
+}
+
+// laidOut is current for the one name whose value at p is e.
+func (w *walk) laidOut(name string, e entry) bool {
+	n := w.definitionOf(name, e)
+	return n == nil || w.e.kernelState.layouts[name] == n.layout
 }
 
 // definition returns the node that defines the function bound to name at p, if it is one whose definition calls
 // nothing. Such a function is made by running its definition rather than loaded: then its lines are those of the text
 // as it is.
 func (w *walk) definition(p *programState, name string) *node {
-	if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && e.writer < len(w.nodes) {
+	return w.definitionOf(name, p.keys[depgraph.Var(name)])
+}
+
+// definitionOf is definition for a name whose value is e.
+func (w *walk) definitionOf(name string, e entry) *node {
+	if e.writer >= 0 && e.writer < len(w.nodes) {
 		if n := w.nodes[e.writer]; n.facts.Kind == depgraph.KindDef && n.facts.Defines[0] == name {
 			return n
 		}
