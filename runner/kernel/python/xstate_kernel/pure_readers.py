@@ -44,6 +44,7 @@ _HARMLESS = frozenset(
     STORE_FAST_LOAD_FAST STORE_FAST_MAYBE_NULL STORE_FAST_STORE_FAST STORE_GLOBAL STORE_NAME SWAP TO_BOOL
     UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE""".split()
 )
+_OPERATORS = vars(dis).get("_nb_ops", ())  # of BINARY_OP, since CPython 3.11: the name and the sign
 _INTRINSICS = frozenset((3, 5, 6))  # of CALL_INTRINSIC_1: the end of a generator, unary plus, a tuple of a list
 _BUILTINS = frozenset(
     """NotImplemented abs all any ascii bin bool bytes callable chr complex dict divmod enumerate filter float format
@@ -128,7 +129,7 @@ def _look(code, found, makes):
         elif op == "LOAD_ATTR":
             found.attributes.add(name)
         elif op == "BINARY_OP":
-            found.harmless = found.harmless and not dis._nb_ops[arg][1].endswith("=")
+            found.harmless = found.harmless and not _OPERATORS[arg][1].endswith("=")
         elif op == "CALL_INTRINSIC_1":
             found.harmless = found.harmless and arg in _INTRINSICS
         elif op == "STORE_ATTR" and makes and _of_first(before) and offset not in targets:
@@ -307,12 +308,11 @@ _IMPLICIT = frozenset(  # dict(o) and f(**o) call keys, print(file=o) the last t
 
 def _recursive():
     """The code of what dataclasses puts around the __repr__ that it generates."""
-    made = getattr(sys.modules.get("dataclasses"), "_recursive_repr", None) or getattr(
-        sys.modules.get("reprlib"), "recursive_repr", lambda: None
-    )
+    dataclasses, reprlib = map(sys.modules.get, ("dataclasses", "reprlib"))
     try:
+        made = getattr(dataclasses, "_recursive_repr", None) or vars(reprlib)["recursive_repr"]
         f = made(_recursive)
         f = f if type(f) is types.FunctionType and f.__code__.co_name == "wrapper" else made()(_recursive)
         return f.__code__
-    except TypeError:
+    except (KeyError, TypeError):
         return None
