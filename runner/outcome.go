@@ -40,10 +40,12 @@ type RunOptions struct {
 
 	Force func(state.BlockID, int) bool // the nodes to execute even where a trace is valid; may be nil
 	// Submitted selects the blocks that somebody has just handed in, and wants executed; nil means that a run is all
-	// that is wanted. Of these blocks no result that may vary is reused. The others are not tried again where they
-	// failed in a way that may not happen again: by a time-out, or by ending their interpreter.
+	// that is wanted. Of these blocks no result that may vary is reused.
 	Submitted func(state.BlockID) bool
-	Serve     func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
+	// Retry selects the blocks that are tried again where they failed in a way that may not happen again: by a
+	// time-out on the same reads, or by ending their interpreter. nil means those of Submitted, or else all.
+	Retry func(state.BlockID) bool
+	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 	// Part: the blocks are a part of the program, whose end is not reached.
 	Part bool
 }
@@ -51,7 +53,18 @@ type RunOptions struct {
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
 	return !o.Fresh && !o.Discard && o.Refresh == nil &&
-		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil && !o.Part
+		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil && o.Retry == nil && !o.Part
+}
+
+// retries reports whether a block is tried again, see Retry.
+func (o *RunOptions) retries(id state.BlockID) bool {
+	switch {
+	case o.Retry != nil:
+		return o.Retry(id)
+	case o.Submitted != nil:
+		return o.Submitted(id)
+	}
+	return true
 }
 
 const defaultMemory = 1 << 30

@@ -254,7 +254,7 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 	}
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
 	g := given{stopped: stopped[n.unit] && !n.isEnd(), pin: w.pin(n), forced: forced, served: w.served(i),
-		ran: w.ran[i], timeout: w.o.Timeout, kept: w.o.Submitted != nil && !w.o.Submitted(n.unit.ID)}
+		ran: w.ran[i], timeout: w.o.Timeout, kept: !w.o.retries(n.unit.ID)}
 	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
 	if err == nil && d.trace != nil && d.trace != g.ran && len(d.trace.Marks) > 0 &&
 		w.o.Submitted != nil && w.o.Submitted(n.unit.ID) {

@@ -363,6 +363,7 @@ func (a *app) execute(
 		Pins:         pins,
 		RestoreFiles: f.restoreFiles,
 		Refresh:      f.refreshing(),
+		Retry:        f.retry,
 	}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
