@@ -201,7 +201,8 @@ func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (St
 }
 
 // Which selects edits to undo: those of the steps First to Last, or of all steps if both are 0. If Agent is set, it
-// selects only edits by that agent. If Newest is set, it selects the newest of them that is in effect and is no undo.
+// selects only edits by that agent. If Newest is set, it selects the newest of them that is in effect and is no undo,
+// together with the other edits of the same patch.
 type Which struct {
 	First, Last StepNumber
 	Agent       string
@@ -256,12 +257,13 @@ func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]StepNumber, error) {
 	var found []StepNumber
 	undone := map[StepNumber]bool{}
+	first := w.First
 	for step, err := range s.history.Ancestors(ctx, head) {
 		if err != nil {
 			return nil, err
 		}
 		n := step.Number
-		if n < w.First {
+		if n < first {
 			break
 		}
 		if !undone[n] && step.Undoes > 0 {
@@ -281,8 +283,8 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 		}
 		if meant && (query.IsEdit(step.Kind) || step.Declared != nil) && !undone[n] {
 			found = append(found, n)
-			if w.Newest {
-				break
+			if w.Newest && len(found) == 1 {
+				first = n - StepNumber(step.Nth) // the patch began there
 			}
 		}
 	}

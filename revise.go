@@ -203,7 +203,7 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 		drafts[0].Records = r.records
 	}
 	for i := range drafts {
-		drafts[i].Placement = r.placement(BlockID(r.Edits[i].ID))
+		drafts[i].Placement, drafts[i].Nth = r.placement(BlockID(r.Edits[i].ID)), i
 	}
 	for _, p := range r.Placements {
 		if p.Unchanged && p.Block != "" {

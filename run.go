@@ -1,10 +1,12 @@
 package xstate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -158,7 +160,7 @@ func (s *Session) Subject() *replay.Subject {
 }
 
 // Run brings every block up to date and records the run as a step. It executes only the affected nodes. If ctx stops
-// the run, Run records the finished part, and Outcome.Stopped holds the reason.
+// the run, Run records the finished part, and returns it with a *runner.InterruptedError, which wraps that of ctx.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
 	began := time.Now()
 	release, err := s.Hold(ctx)
@@ -204,7 +206,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 		err = s.rememberUpToDate(context.WithoutCancel(ctx), outcome, o, step)
 	}
 	outcome.TotalSeconds = time.Since(began).Seconds()
-	return outcome, step, err
+	return outcome, step, cmp.Or(err, outcome.Interrupted())
 }
 
 // decides returns what decides about a run of the program: rules, its manifest, budgets.
@@ -588,13 +590,5 @@ func (s *Session) upToDateOptions() string {
 }
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
-	if len(now) != len(then) {
-		return false
-	}
-	for code, why := range now {
-		if then[code] != fmt.Sprintf("%q", why) {
-			return false
-		}
-	}
-	return true
+	return maps.EqualFunc(now, then, func(why []string, text string) bool { return text == fmt.Sprintf("%q", why) })
 }

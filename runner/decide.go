@@ -72,7 +72,7 @@ type given struct {
 	served  *state.StoredTrace // a result that the node takes without a look at what it reads
 	ran     *state.StoredTrace // the node's execution in this run, before the walk was restarted
 	timeout time.Duration      // for the node; 0 means none
-	kept    bool               // the node is not tried again, see RunOptions.Submitted
+	kept    bool               // the node is not tried again, see RunOptions.Retry
 }
 
 // decision is what happens to a node, and the state that this leaves.
@@ -318,7 +318,8 @@ func (e *Engine) choose(p place, n *node, g given) (choice, error) {
 		return choice{trace: t, reason: state.Reason{Code: state.ReasonReused}, last: &t.Trace}, nil
 	}
 	if limited != nil && g.kept {
-		return choice{trace: limited, reason: state.Reason{Code: state.ReasonReused}, last: &limited.Trace}, nil
+		return choice{trace: limited, reason: state.Reason{Code: state.ReasonLimit, Limit: limited.Limit},
+			last: &limited.Trace}, nil
 	}
 	if limited != nil {
 		return limitedChoice(limited, g.timeout), nil

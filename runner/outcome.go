@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -37,10 +40,12 @@ type RunOptions struct {
 
 	Force func(state.BlockID, int) bool // the nodes to execute even where a trace is valid; may be nil
 	// Submitted selects the blocks that somebody has just handed in, and wants executed; nil means that a run is all
-	// that is wanted. Of these blocks no result that may vary is reused. The others are not tried again where they
-	// failed in a way that may not happen again: by a time-out, or by ending their interpreter.
+	// that is wanted. Of these blocks no result that may vary is reused.
 	Submitted func(state.BlockID) bool
-	Serve     func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
+	// Retry selects the blocks that are tried again where they failed in a way that may not happen again: by a
+	// time-out on the same reads, or by ending their interpreter. nil means those of Submitted, or else all.
+	Retry func(state.BlockID) bool
+	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 	// Part: the blocks are a part of the program, whose end is not reached.
 	Part bool
 }
@@ -48,7 +53,18 @@ type RunOptions struct {
 // Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
 	return !o.Fresh && !o.Discard && o.Refresh == nil &&
-		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil && !o.Part
+		len(o.Pins) == 0 && o.Force == nil && o.Serve == nil && o.Submitted == nil && o.Retry == nil && !o.Part
+}
+
+// retries reports whether a block is tried again, see Retry.
+func (o *RunOptions) retries(id state.BlockID) bool {
+	switch {
+	case o.Retry != nil:
+		return o.Retry(id)
+	case o.Submitted != nil:
+		return o.Submitted(id)
+	}
+	return true
 }
 
 const defaultMemory = 1 << 30
@@ -104,6 +120,7 @@ type Outcome struct {
 	Saved       float64                 // recorded cost of the nodes reused, less Engine and what was rebuilt; 0: none
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
+	StoppedIn   state.BlockID           // the block that executed when its context ended the run; "": none did
 	Warnings    []string                // of soft budgets and a manifest; the runner sets none
 	Overwritten []string                // files edited since the last run to which the program wrote, sorted
 	Values      map[string]state.Digest // name → digest after the last node
@@ -125,4 +142,27 @@ func (o *Outcome) Spend(seconds float64) {
 	if o.Saved != 0 {
 		o.Saved -= seconds
 	}
+}
+
+// InterruptedError is the error of a run that its context ended. It wraps the error of the context.
+type InterruptedError struct {
+	Block state.BlockID // the block that executed; "" where the run ended between two blocks
+	Err   error
+}
+
+func (e *InterruptedError) Error() string {
+	if e.Block == "" {
+		return fmt.Sprintf("the run was stopped: %v", e.Err)
+	}
+	return fmt.Sprintf("the run was stopped in block %s: %v", e.Block, e.Err)
+}
+
+func (e *InterruptedError) Unwrap() error { return e.Err }
+
+// Interrupted returns an *InterruptedError where the context ended the run, and nil where anything else did.
+func (o *Outcome) Interrupted() error {
+	if errors.Is(o.Stopped, context.Canceled) || errors.Is(o.Stopped, context.DeadlineExceeded) {
+		return &InterruptedError{o.StoppedIn, o.Stopped}
+	}
+	return nil
 }

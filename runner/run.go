@@ -96,6 +96,8 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	out.Observed, out.Refreshed = w.observed, refreshed
 	if out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited); spent != nil {
 		out.Stopped = spent.error
+	} else if out.Stopped != nil {
+		out.StoppedIn = w.stoppedIn
 	}
 	out.StartSeconds = w.startSeconds
 	out.TotalSeconds = time.Since(began).Seconds()
@@ -252,7 +254,7 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 	}
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
 	g := given{stopped: stopped[n.unit] && !n.isEnd(), pin: w.pin(n), forced: forced, served: w.served(i),
-		ran: w.ran[i], timeout: w.o.Timeout, kept: w.o.Submitted != nil && !w.o.Submitted(n.unit.ID)}
+		ran: w.ran[i], timeout: w.o.Timeout, kept: !w.o.retries(n.unit.ID)}
 	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
 	if err == nil && d.trace != nil && d.trace != g.ran && len(d.trace.Marks) > 0 &&
 		w.o.Submitted != nil && w.o.Submitted(n.unit.ID) {
@@ -275,6 +277,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 		t, err = w.execute(ctx, i)
 	}
 	if err != nil {
+		w.stoppedIn = n.unit.ID
 		return err
 	}
 	w.reportEnd(t.Seconds, t.Failure() != nil)

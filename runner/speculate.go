@@ -50,7 +50,7 @@ var errNotSpeculative = errors.New("not before its turn")
 // newSpeculator returns nil where a run does not speculate.
 func (w *walk) newSpeculator(ctx context.Context, blocks []state.ProgramBlock) *speculator {
 	e, o := w.e, w.o
-	chosen := o.Fresh || o.Discard || o.Force != nil || o.Submitted != nil || o.Serve != nil
+	chosen := o.Fresh || o.Discard || o.Force != nil || o.Submitted != nil || o.Retry != nil || o.Serve != nil
 	if o.Jobs < 2 || chosen || e.cfg.Guard != nil {
 		return nil
 	}

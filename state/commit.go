@@ -23,6 +23,7 @@ type Draft struct {
 	Tested    *Testing      // for KindDeclare
 	Applied   *Application  // for KindDeclare
 	Placement *Placement    // when a patch made it
+	Nth       int           // see Step.Nth
 	Decided   *CallDecision // for KindApprove
 
 	Artifact *Artifact // for KindDeclare: declared in place of one of the same name
@@ -285,6 +286,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		Tested:   d.Tested,
 		Applied:  d.Applied,
 		Placed:   d.Placement,
+		Nth:      d.Nth,
 		Decided:  d.Decided,
 		Prev:     w.head.Hash,
 		Body:     DigestOf(packed),

@@ -169,6 +169,7 @@ type Step struct {
 	Tested    *Testing      // likewise
 	Applied   *Application  // likewise
 	Placement *Placement    // when a patch made it
+	Nth       int           // how many edits of the same patch come right before it
 	Declared  *Declaration  // for KindDeclare, if it declares or drops an artifact
 	Decided   *CallDecision // for KindApprove
 
@@ -196,6 +197,7 @@ type stepHeader struct {
 	Tested    *Testing      `cbor:"tested,omitempty"`
 	Applied   *Application  `cbor:"applied,omitempty"`
 	Placed    *Placement    `cbor:"placed,omitempty"`
+	Nth       int           `cbor:"nth,omitempty"`
 	Declared  *Declaration  `cbor:"declared,omitempty"`
 	Decided   *CallDecision `cbor:"decided,omitempty"`
 	Artifacts StepNumber    `cbor:"artifacts,omitempty"`
@@ -211,7 +213,7 @@ func (h *stepHeader) step(hash Digest) Step {
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
 		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested,
 		Applied:   h.Applied,
-		Placement: h.Placed, Declared: h.Declared, Decided: h.Decided, Artifacts: h.Artifacts,
+		Placement: h.Placed, Nth: h.Nth, Declared: h.Declared, Decided: h.Decided, Artifacts: h.Artifacts,
 		Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {

@@ -341,9 +341,9 @@ func (x *execution) execute(ctx context.Context, code, dialect string, f execFla
 	done, err := x.o.session.Exec(following, code, o)
 	x.ended()
 	if done == nil {
-		run.end(nil, xstate.Step{}, err)
+		err = run.end(nil, xstate.Step{}, err)
 	} else {
-		run.end(done.Outcome, done.Step, err)
+		err = run.end(done.Outcome, done.Step, err)
 	}
 	if err != nil {
 		err = x.withoutFile(err)

@@ -31,7 +31,7 @@ type exportFlags struct {
 	at                       stepFlags
 	format, out, images, key string
 	values, noOutputs, force bool
-	noFailed                 bool
+	withFailed               bool
 }
 
 // formatArchive is the format of a whole session; the others are of a program at a step.
@@ -68,6 +68,8 @@ func (a *app) exportVerb() *cobra.Command {
 (.py; .ts, .sh and so on for a program in that language), a document (.md), a notebook (.ipynb, nbformat 4.5) or a page
 (.html). All but the page read as that program. The text around blocks comes from the program's file as it is now:
 Markdown cells, their pictures, "# %% [markdown]" cells.
+Blocks that failed, and blocks that need these, are left out, so that what is written runs and gives the same; export
+names them, and --with-failed keeps them. A page has all blocks.
 Pictures of a document go to the folder FILE_files, or to --images. A page needs no other file, and nothing in it runs:
 scripts and styles in outputs are left out.
 
@@ -99,7 +101,8 @@ store.`,
 	)
 	flags.StringVar(&f.images, "images", "", "with md: put pictures into the folder `DIR` (default: FILE_files)")
 	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out the outputs of blocks")
-	flags.BoolVar(&f.noFailed, "no-failed", false, "leave out blocks that failed, and those that these blocked")
+	flags.BoolVar(&f.withFailed, "with-failed", false,
+		"keep blocks that failed, and those that these blocked, in a script, document or notebook")
 	flags.BoolVar(&f.values, "values", false, "with an archive: also values and the content of files")
 	flags.StringVar(&f.key, "key", "", "with an archive: sign it with the private key in `FILE`")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing FILE")
@@ -189,7 +192,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 }
 
 func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
-	options := provenance.ExportOptions{NoOutputs: f.noOutputs, NoFailed: f.noFailed}
+	options := provenance.ExportOptions{NoOutputs: f.noOutputs, NoFailed: f.runs() && !f.withFailed}
 	if src, err := o.readSource(o.file); err == nil {
 		options.Data = src.data
 		options.Program, _ = patch.Parse(src.name, src.data) // what cannot be read has no texts
@@ -211,8 +214,8 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 			return err
 		}
 	}
-	if !f.noFailed {
-		if err := a.tellFailed(ctx, o, doc.Step); err != nil {
+	if f.runs() {
+		if err := a.tellFailed(ctx, o, doc.Step, f.withFailed); err != nil {
 			return err
 		}
 	}
@@ -235,21 +238,38 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 	return writeText(o.session.Folder(), doc.File, data)
 }
 
-// tellFailed says which blocks of an exported program fail, so that its reader knows before it runs.
-func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber) error {
+// runs reports whether what is written can be run as the program.
+func (f *exportFlags) runs() bool {
+	return slices.Contains([]provenance.Format{provenance.FormatScript, provenance.FormatMarkdown,
+		provenance.FormatNotebook}, provenance.Format(f.format))
+}
+
+// tellFailed says which blocks of the program failed, and which need these: that they are left out, or kept.
+func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber, kept bool) error {
 	s, err := o.session.History().At(ctx, n)
 	if err != nil {
 		return err
 	}
-	var failed []string
-	for i := range s.Blocks {
-		if s.Blocks[i].Status == state.StatusFailed.String() {
-			failed = append(failed, string(s.Blocks[i].ID))
+	var said []string
+	for _, of := range []struct {
+		status state.Status
+		what   string
+	}{{state.StatusFailed, "that failed"}, {state.StatusBlocked, "that these blocked"}} {
+		var ids []string
+		for i := range s.Blocks {
+			if s.Blocks[i].Status == of.status.String() {
+				ids = append(ids, string(s.Blocks[i].ID))
+			}
+		}
+		if len(ids) > 0 {
+			said = append(said, fmt.Sprintf("%s %s: %s", plural(len(ids), "block"), of.what, query.Shorten(ids)))
 		}
 	}
-	if len(failed) > 0 {
-		a.ui.talk("it holds %s that failed: %s; --no-failed leaves out such blocks", plural(len(failed), "block"),
-			strings.Join(failed, ", "))
+	switch {
+	case len(said) > 0 && kept:
+		a.ui.talk("it holds %s", strings.Join(said, ", and "))
+	case len(said) > 0:
+		a.ui.talk("left out %s; --with-failed keeps them", strings.Join(said, ", and "))
 	}
 	return nil
 }

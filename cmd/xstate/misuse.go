@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // otherVerbs are words that people try as verbs, and what does what they mean. The verbs that look alike do not.
@@ -87,7 +87,7 @@ func nearFlags(cmd *cobra.Command, word string) string {
 	if len(begin) > 0 {
 		return strings.Join(begin, " or ")
 	}
-	near := strings.TrimSuffix(strings.TrimPrefix(artifact.DidYouMean(word, names), "did you mean "), "? ")
+	near := strings.TrimSuffix(strings.TrimPrefix(query.DidYouMean(word, names), "did you mean "), "? ")
 	if near == "" || len(word) < 3 {
 		return ""
 	}

@@ -196,7 +196,10 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	}
 	var bad error
 	edits := steps[:len(r.Edits)]
-	d.Run, bad = a.execute(ctx, o.store, o.session, o.file, edits, runFlags{timeout: f.timeout, origin: f.origin})
+	d.Run, bad = a.execute(ctx, o.store, o.session, o.file, edits, runFlags{timeout: f.timeout, origin: f.origin,
+		retry: func(id xstate.BlockID) bool {
+			return slices.ContainsFunc(edits, func(s xstate.Step) bool { return s.Block == id })
+		}})
 	a.repeats(&d)
 	if a.ui.json && d.Run != nil {
 		if err := a.printPatch(&d); err != nil {

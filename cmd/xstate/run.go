@@ -363,6 +363,7 @@ func (a *app) execute(
 		Pins:         pins,
 		RestoreFiles: f.restoreFiles,
 		Refresh:      f.refreshing(),
+		Retry:        f.retry,
 	}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
@@ -378,7 +379,7 @@ func (a *app) execute(
 	}
 	a.ui.event(api.Event{Event: "started", Run: run.id})
 	out, step, err := session.Run(following, o, f.origin)
-	run.end(out, step, err)
+	err = run.end(out, step, err)
 	a.places.python = session.Python()
 	p.stop()
 	if err != nil {

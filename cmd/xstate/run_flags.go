@@ -66,6 +66,7 @@ type runFlags struct {
 	private, refresh   bool
 	watch              bool
 	tool               string // to refresh
+	retry              func(xstate.BlockID) bool
 	always, never      []string
 	timeout            time.Duration
 	jobs               int

@@ -143,8 +143,7 @@ func (a *app) runTried(
 		Jobs: f.jobs, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins, RestoreFiles: f.restoreFiles,
 		OnEvent: run.Event,
 	}, f.origin)
-	run.end(out, step, err)
-	if err != nil {
+	if err = run.end(out, step, err); err != nil {
 		return a.unrecorded(err, len(edits), 0)
 	}
 	program, _, err := session.History().Program(ctx)

@@ -48,7 +48,7 @@ func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin)
 		return state.Step{}, &state.Error{
 			Code:    state.CodeInvalid,
 			Message: fmt.Sprintf("there is no kind of artifact %q", d.Kind),
-			Hint:    DidYouMean(string(d.Kind), kinds) + "the kinds are: " + strings.Join(kinds, ", "),
+			Hint:    query.DidYouMean(string(d.Kind), kinds) + "the kinds are: " + strings.Join(kinds, ", "),
 		}
 	case len(d.Members) == 0:
 		return state.Step{}, &state.Error{
@@ -202,7 +202,7 @@ func noMember(h *query.History, snap *query.Snapshot, declared *state.Declaratio
 	return &state.Error{
 		Code:    query.CodeNoBlock,
 		Message: fmt.Sprintf("%q is no block or artifact of session %q, and no file of its workspace", word, h.Name()),
-		Hint:    DidYouMean(word, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(snap))),
+		Hint:    query.DidYouMean(word, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(snap))),
 	}
 }
 

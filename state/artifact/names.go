@@ -7,10 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
-	"github.com/sergi/go-diff/diffmatchpatch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -48,7 +46,7 @@ func NoArtifact(h *query.History, declared *state.Declaration, name string) erro
 		Hint:    "`xstate artifact declare NAME --kind KIND BLOCK|FILE…` declares one",
 	}
 	if len(names) > 0 {
-		e.Hint = DidYouMean(name, names) + "its artifacts are: " + query.Shorten(names)
+		e.Hint = query.DidYouMean(name, names) + "its artifacts are: " + query.Shorten(names)
 	}
 	return e
 }
@@ -61,21 +59,6 @@ func Names(d *state.Declaration) []string {
 		}
 	}
 	return names
-}
-
-// DidYouMean asks whether the nearest of some names was meant, where one is near.
-func DidYouMean(word string, names []string) string {
-	best, least := "", len(word)/2+1
-	for _, name := range names {
-		d := diffmatchpatch.New()
-		if n := d.DiffLevenshtein(d.DiffMain(word, name, false)); n < least || strings.EqualFold(word, name) {
-			best, least = name, n
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "? "
 }
 
 // CodeNoArtifact is the code of errors about an artifact that is not declared.

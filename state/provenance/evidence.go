@@ -129,7 +129,7 @@ func (j *collector) begin(ctx context.Context, e *Evidence) error {
 		return &state.Error{Code: query.CodeNoBlock,
 			Message: fmt.Sprintf("%q is no artifact, block, name or file of session %q after step %d", name,
 				j.History.Name(), e.Step),
-			Hint: artifact.DidYouMean(name, known) + "its blocks are: " +
+			Hint: query.DidYouMean(name, known) + "its blocks are: " +
 				query.Shorten(query.IDs(query.SnapshotBlocks(j.Snapshot)))}
 	}
 	if key := depgraph.Key("file:" + filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "file:")))); j.Writes(

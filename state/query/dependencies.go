@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -212,8 +213,24 @@ func (d *Dependencies) unknown(what string) error {
 			what,
 			d.Snapshot.Step.Number,
 		),
-		Hint: "its blocks are: " + Shorten(known),
+		Hint: DidYouMean(what, slices.Concat(known, d.names())) + "its blocks are: " + Shorten(known),
 	}
+}
+
+// names returns the names that nodes of the program bind.
+func (d *Dependencies) names() []string {
+	found := map[string]bool{}
+	for _, p := range d.Nodes {
+		for _, name := range p.Facts.Defines {
+			found[name] = true
+		}
+		for _, k := range p.Access.Writes {
+			if k.Space() == "var" {
+				found[k.Name()] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 func (p *Node) writes(k depgraph.Key) bool {
@@ -392,7 +409,7 @@ func (d *Dependencies) Symbol(name string) (*Symbol, error) {
 		return nil, &state.Error{
 			Code:    CodeNoBlock,
 			Message: fmt.Sprintf("no block binds or reads %q after step %d", name, d.Snapshot.Step.Number),
-			Hint:    "`xstate query --block BLOCK` shows what a block reads and writes",
+			Hint:    DidYouMean(name, d.names()) + "`xstate query --block BLOCK` shows what a block reads and writes",
 		}
 	}
 	return s, nil

@@ -57,7 +57,7 @@ const CodeNoBlock state.Code = "no-block"
 // NoBlock returns the error that reports a missing block and lists the blocks of the program.
 func (h *History) NoBlock(id state.BlockID, blocks []patch.Block) error {
 	return &state.Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q", h.name, id),
-		Hint: "its blocks are: " + Shorten(IDs(blocks))}
+		Hint: DidYouMean(string(id), IDs(blocks)) + "its blocks are: " + Shorten(IDs(blocks))}
 }
 
 // Shorten joins ids with commas and cuts the list after 12.

@@ -119,7 +119,7 @@ func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
 	return nil, &state.Error{
 		Code:    CodeNoBlock,
 		Message: fmt.Sprintf("session %q has no block %q after step %d", s.Session, id, s.Step.Number),
-		Hint:    "its blocks are: " + Shorten(known),
+		Hint:    DidYouMean(string(id), known) + "its blocks are: " + Shorten(known),
 	}
 }
 

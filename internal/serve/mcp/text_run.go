@@ -32,7 +32,7 @@ func execReply(d *api.Exec) *reply {
 		if n := len(d.Open) - len(open); n > 0 {
 			older = fmt.Sprintf(" and %d older", n)
 		}
-		r.line("still failing from before, not because of this code: %s%s", joined(open), older)
+		r.line("still failing from before, not because of this code, and not run again: %s%s", joined(open), older)
 	}
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Engine, d.Saved)
 	r.calls(d.Calls)
@@ -84,6 +84,9 @@ func (r *reply) run(d *api.Run) {
 		r.line("block %s %s, %s (%s)", b.ID, b.Status, duration(b.Seconds), reason(b.Reason))
 		r.outputs(place{d.Session, d.Step, b.ID}, b.Outputs, textBudget)
 		r.failure(b.Error)
+		if b.Reason.Code == state.ReasonLimit {
+			r.line("block %s was not run again: edit it, or call run with a longer timeout", b.ID)
+		}
 	}
 	r.waits(d.Waiting)
 	r.counts(d.Step, d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached, d.Seconds, d.Engine, d.Saved)

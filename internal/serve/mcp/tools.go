@@ -203,9 +203,8 @@ var tools = []*tool{
 	},
 	{
 		name: "undo", title: "Take edits back",
-		about: "Take back the last edit, one edit, a range of them, or all edits of an agent, and keep what " +
-			"others did " +
-			"since. A " +
+		about: "Take back the last edit (a patch of several blocks is one), the edit of one step, a range of them, " +
+			"or all edits of an agent, and keep what others did since. A " +
 			"later edit of the same lines is a conflict: then nothing changes. Nothing runs: call run afterwards, " +
 			"which finds the former results. An undo is a step, and can be undone.",
 		arguments: []argument{

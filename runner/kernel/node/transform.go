@@ -47,8 +47,9 @@ type transformer struct {
 	nodes []js.Node
 	edits []edit
 	plan  plan
-	head  strings.Builder // what imports become
-	wrap  bool            // the text becomes the body of a function
+	head  strings.Builder       // what imports become
+	wrap  bool                  // the text becomes the body of a function
+	bad   *depgraph.SyntaxError // the first thing that JavaScript refuses and the plan would not
 }
 
 // transform returns the plan of a text without types.
@@ -77,6 +78,9 @@ func transform(text string, dialect depgraph.Dialect, strict bool) (*plan, error
 	t.captures()
 	for c := uint32(1); c < t.end(0); c = t.nodes[c].Next {
 		t.statement(c)
+	}
+	if t.bad != nil {
+		return nil, t.bad
 	}
 	return t.finish(last), nil
 }
@@ -385,6 +389,9 @@ func (t *transformer) declaration(i uint32, inFor bool) {
 		}
 		pattern, value := c+1, t.field(c, js.FieldValue)
 		t.names(pattern, &names)
+		if value == 0 {
+			t.uninitialised(pattern, word)
+		}
 		switch {
 		case value == 0 && word == "var":
 			t.replace(t.start(pattern), t.stop(pattern), "0"+strings.Repeat(" ", t.stop(pattern)-t.start(pattern)-1))
@@ -410,6 +417,22 @@ func (t *transformer) declaration(i uint32, inFor bool) {
 	default:
 		t.plan.Lexical = append(t.plan.Lexical, names...)
 	}
+}
+
+// uninitialised refuses a declaration without a value where JavaScript does: as an assignment it would have one.
+func (t *transformer) uninitialised(pattern uint32, word string) {
+	what := ""
+	switch {
+	case t.kind(pattern) == js.ObjectPattern || t.kind(pattern) == js.ArrayPattern:
+		what = "destructuring"
+	case word == "const":
+		what = "const"
+	}
+	if what == "" || t.bad != nil {
+		return
+	}
+	t.bad = &depgraph.SyntaxError{Line: strings.Count(t.text[:t.start(pattern)], "\n") + 1,
+		Msg: "Missing initializer in " + what + " declaration"}
 }
 
 // functionDeclaration takes a function out of the text. As an assignment of an anonymous function it has its name, and
