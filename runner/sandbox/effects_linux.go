@@ -145,8 +145,8 @@ func (s *supervisor) open(c *call) {
 	}
 }
 
-// list notes that an open folder is listed, which takes two calls and more: all but the first find it noted. A folder in
-// /proc was noted when it was opened: the path of the open file has the number of its process.
+// list notes that an open folder is listed, which takes two calls and more: all but the first find it noted. A folder
+// in /proc was noted when it was opened: the path of the open file has the number of its process.
 func (s *supervisor) list(c *call, folder string) {
 	noted := s.cache(c).noted
 	if noted[folder]&mannerList != 0 && len(s.changing) == 0 || folder[0] != '/' || parents.Holds("/proc", folder) {
