@@ -56,8 +56,9 @@ func (w *walk) behind(p *programState, at int, k depgraph.Key, have state.Digest
 	})
 }
 
-// unloadModules takes from the kernel the workspace modules that are not, or not so, loaded at p.
-func (w *walk) unloadModules(ctx context.Context, p *programState, at int) error {
+// unloadModules takes from the kernel the workspace modules that are not, or not so, loaded at p. It reports whether
+// only a new interpreter will do.
+func (w *walk) unloadModules(ctx context.Context, p *programState, at int) (stale bool, err error) {
 	m := &w.e.kernelState
 	var names []string
 	for k, have := range m.moduleState {
@@ -75,12 +76,12 @@ func (w *walk) unloadModules(ctx context.Context, p *programState, at int) error
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return false, nil
 	}
 	slices.Sort(names)
 	gone, err := w.e.kernel.Unload(ctx, names)
 	m.unload(gone)
-	return err
+	return gone.Stale, err
 }
 
 // first returns the index of the first node of a code.

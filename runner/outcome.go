@@ -69,19 +69,20 @@ func (o *RunOptions) retries(id state.BlockID) bool {
 
 const defaultMemory = 1 << 30
 
-// Event reports progress of a run. The kinds are "begin", "output" and "end".
+// Event reports progress of a run. The kinds are "begin", "output", "end" and "failed".
 //
 // "end" comes when the last output of a node is known, before the engine has found out and recorded what the node did.
 // Where that shows that the node must execute again, a second "begin" takes back its outputs and its end. What the
-// outcome of the run says replaces all events.
+// outcome of the run says replaces all events. "failed" comes after "end", when the engine knows why a node has failed.
 type Event struct {
 	Block    state.BlockID
 	Node     int // index in the block
 	Kind     string
-	Output   state.Output // for "output"
-	Expected float64      // seconds that the node took last time, 0 when unknown; for "begin"
-	Seconds  float64      // for "end"
-	Status   state.Status // for "end": StatusRan or StatusFailed
+	Output   state.Output     // for "output"
+	Expected float64          // seconds that the node took last time, 0 when unknown; for "begin"
+	Seconds  float64          // for "end"
+	Status   state.Status     // for "end": StatusRan or StatusFailed
+	Failure  *state.ExecError // for "failed"
 }
 
 // NodeOutcome is the outcome of a node.

@@ -43,8 +43,11 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 			w.e.dropKernel()
 			continue
 		}
-		if err := w.unloadModules(ctx, p, at); err != nil {
+		if stale, err := w.unloadModules(ctx, p, at); err != nil {
 			return err
+		} else if stale {
+			w.e.dropKernel()
+			continue
 		}
 		if i := w.nextState(p, at, namesToBind); i >= 0 {
 			if err := w.rebuild(ctx, i); err != nil {

@@ -290,6 +290,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	done := *d
 	if done.trace = t; t.Err != nil {
 		done.failed = n.unit.ID
+		w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "failed", Failure: t.Err})
 	}
 	w.take(i, &done, state.StatusRan, d.Reason)
 	out.Seconds = w.spent[i]

@@ -28,6 +28,7 @@ type progress struct {
 
 	ran      map[xstate.BlockID]bool          // blocks of which a part was executed
 	streamed map[xstate.BlockID]*state.Screen // what of a block's output was shown while it ran
+	failures map[xstate.BlockID]string        // what was shown of a block's error while the rest ran
 	ended    bool                             // the last of it ended its line
 	done     chan struct{}
 	stopped  sync.WaitGroup
@@ -37,8 +38,8 @@ const tick = 100 * time.Millisecond
 
 func newProgress(u *ui) *progress {
 	return &progress{ui: u, places: map[xstate.BlockID]int{}, names: map[xstate.BlockID]string{}, now: time.Now,
-		ran:      map[xstate.BlockID]bool{},
-		streamed: map[xstate.BlockID]*state.Screen{}, ended: true, done: make(chan struct{})}
+		ran: map[xstate.BlockID]bool{}, streamed: map[xstate.BlockID]*state.Screen{},
+		failures: map[xstate.BlockID]string{}, ended: true, done: make(chan struct{})}
 }
 
 // live says that output is shown as it comes.
@@ -68,17 +69,32 @@ func (p *progress) start() {
 	}()
 }
 
-// stop takes the line away. No event may follow.
+// stop takes the line away, and ends a line of output that the program left open. No event may follow.
 func (p *progress) stop() {
 	close(p.done)
 	p.stopped.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.showLocked("")
 }
 
+// draw shows the line. No output comes between the choice of the line and its drawing: else the line might stand behind
+// output that has not ended its own.
 func (p *progress) draw() {
 	p.mu.Lock()
-	line := p.lineLocked()
-	p.mu.Unlock()
-	p.ui.progress(line)
+	defer p.mu.Unlock()
+	p.ui.progress(p.lineLocked())
+}
+
+// showLocked shows text on a line of its own.
+func (p *progress) showLocked(text string) {
+	if !p.ended {
+		text = "\n" + text
+	}
+	if text != "" {
+		p.ui.verbatim(text)
+		p.ended = text[len(text)-1] == '\n'
+	}
 }
 
 // lineLocked is the text of the progress line. Where a program left a line of output open, there is none: it would
@@ -98,31 +114,46 @@ func (p *progress) lineLocked() string {
 // event is for runner.RunOptions.OnEvent.
 func (p *progress) event(e runner.Event) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch e.Kind {
 	case "begin":
+		if e.Block != p.block {
+			p.showLocked("")
+		}
 		p.block, p.since, p.expect, p.running = e.Block, p.now(), e.Expected, true
 	case "end":
 		p.running = false
 		p.ran[e.Block] = true
+	case "output":
+		if text := p.ui.outputText(p.blocks, e.Output, 0); p.live() && text != "" {
+			p.headLocked(e.Block)
+			p.streamed[e.Block].Add(e.Output)
+			p.ui.verbatim(text)
+			p.ended = text[len(text)-1] == '\n'
+		}
+	case "failed":
+		if p.live() {
+			p.headLocked(e.Block)
+			p.failures[e.Block] = shown(p.blocks.errorText(e.Failure))
+			p.showLocked(p.failures[e.Block])
+		}
 	}
-	p.mu.Unlock()
-	if e.Kind != "output" || !p.live() {
-		return
+}
+
+// headLocked names a block before the first of its output.
+func (p *progress) headLocked(id xstate.BlockID) {
+	if p.streamed[id] == nil {
+		p.showLocked(shownStyled(title(p.ui, p.places[id], id, p.names[id]) + "\n"))
+		p.streamed[id] = &state.Screen{}
 	}
-	text := p.ui.outputText(p.blocks, e.Output, 0)
-	if text == "" {
-		return
+}
+
+// unshown returns what was not shown yet of the text of a block's error: all of it, or a hint that was found since.
+func (p *progress) unshown(id xstate.BlockID, text string) string {
+	if rest, ok := strings.CutPrefix(text, p.failures[id]); ok {
+		return rest
 	}
-	head := ""
-	if p.streamed[e.Block] == nil {
-		head = title(p.ui, p.places[e.Block], e.Block, p.names[e.Block]) + "\n"
-		p.streamed[e.Block] = &state.Screen{}
-	}
-	p.streamed[e.Block].Add(e.Output)
-	p.ui.verbatim(shownStyled(head) + text)
-	p.mu.Lock()
-	p.ended = text[len(text)-1] == '\n'
-	p.mu.Unlock()
+	return text
 }
 
 // showed reports whether all that is kept of a block's output was shown while it ran.

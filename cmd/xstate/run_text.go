@@ -158,7 +158,7 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 		body = notes(b.Outputs)
 	}
 	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
-		body += shown(a.places.errorText(b.Err))
+		body += p.unshown(b.ID, shown(a.places.errorText(b.Err)))
 	}
 	a.ui.text(head)
 	a.ui.verbatim(lineEnded(body))

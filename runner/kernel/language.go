@@ -209,7 +209,8 @@ type Surroundings interface {
 	Flush(ctx context.Context) error
 	// CloseDisplays forgets displays that are begun and not shown.
 	CloseDisplays(ctx context.Context) error
-	// Unload takes workspace modules from the interpreter, and with them what depends on them.
+	// Unload takes workspace modules from the interpreter, and with them what depends on them, or says that only a new
+	// interpreter is without them.
 	Unload(ctx context.Context, modules []string) (Unloaded, error)
 	// Refresh unloads workspace modules whose files were edited, and forgets parked groups.
 	Refresh(ctx context.Context) (Unloaded, error)

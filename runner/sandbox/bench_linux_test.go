@@ -28,6 +28,7 @@ func BenchmarkCalls(b *testing.B) {
 	for _, level := range []sandbox.Level{sandbox.LevelHooks, sandbox.LevelCalls} {
 		for name, call := range map[string]string{
 			"open":   `os.close(os.open("/etc/passwd", 0))`,
+			"list":   `os.listdir(".")`,
 			"absent": `os.access("none%d" % i, 0)`, // each time another name
 			"mark":   `os.access("/.xstate/none", 0)`,
 		} {

@@ -29,6 +29,8 @@ var shapes = table(map[int]shape{
 	unix.SYS_EXECVE:   plain(actExec),
 	unix.SYS_EXECVEAT: at(actExec, 4),
 
+	unix.SYS_GETDENTS64: bare(actList).file(),
+
 	unix.SYS_MKDIRAT:   at(actMake, -1).link(),
 	unix.SYS_MKNODAT:   at(actMake, -1).link(),
 	unix.SYS_UNLINKAT:  at(actRemove, -1).link(),

@@ -33,6 +33,11 @@
 //   - "unreadable": the memory of a process could not be read.
 //   - "image": what was at a path could not be saved.
 //
+// A folder counts as listed when its entries are read (getdents64), and not when it is opened: gzip opens the folder
+// of its file to put it on the disk. The supervisor sees two such calls for each listing, which doubles what the
+// listing of a small folder costs. Of folders in /proc, the opening counts, because an open file has the number of a
+// process.
+//
 // Three things are not seen, and not said. A stat of a path with no other flag than AT_EMPTY_PATH on an open folder
 // passes the filter, because the same call without a path is the most frequent one. So does, in a box without bounds,
 // a stat of an absolute path that names Unasked as its folder, which the system ignores: a driver looks so at the files

@@ -126,8 +126,10 @@ func (s *supervisor) open(c *call) {
 	switch {
 	case flags&unix.O_PATH != 0, flags&unix.O_TMPFILE == unix.O_TMPFILE:
 		s.use(c, f, UseLook)
-	case f.kind() == unix.S_IFDIR:
+	case f.kind() == unix.S_IFDIR && parents.Holds("/proc", f.path):
 		s.use(c, f, UseList)
+	case f.kind() == unix.S_IFDIR: // to list it, to put it on the disk (fsync), or to name what is in it
+		s.use(c, f, UseLook)
 	case !f.ok && creates && flags&unix.O_EXCL != 0:
 		s.create(c, f, UseLook)
 	case !f.ok && creates:
@@ -140,6 +142,24 @@ func (s *supervisor) open(c *call) {
 		s.write(c, f, UseWrite)
 	default:
 		s.write(c, f, UseRead|UseWrite) // what is not overwritten remains
+	}
+}
+
+// list notes that an open folder is listed, which takes two calls and more: all but the first find it noted. A folder
+// in /proc was noted when it was opened: the path of the open file has the number of its process.
+func (s *supervisor) list(c *call, folder string) {
+	noted := s.cache(c).noted
+	if noted[folder]&mannerList != 0 && len(s.changing) == 0 || folder[0] != '/' || parents.Holds("/proc", folder) {
+		return
+	}
+	s.resolve.reset(s.cache(c), int(c.Tid), "")
+	c.to = s.resolve.at(folder)
+	if !c.to.ok || !s.valid(&c.notification) {
+		return // it has no name any more
+	}
+	s.use(c, &c.to, UseList)
+	if len(s.changing) == 0 {
+		noted[folder] |= mannerList
 	}
 }
 

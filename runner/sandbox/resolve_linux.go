@@ -176,6 +176,7 @@ const (
 	mannerWrite
 	mannerLook
 	mannerOnLink // a look that does not follow the last link
+	mannerList
 )
 
 func newCaches() *caches { return &caches{folders: map[string]string{}, noted: map[string]manner{}} }

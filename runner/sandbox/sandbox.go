@@ -78,7 +78,7 @@ const (
 	UseRead   Use = 1 << iota // opened to be read, or executed
 	UseLook                   // asked whether it is there, and what it is: stat, access, readlink
 	UseAbsent                 // it was not there when it was first used
-	UseList                   // a folder that was opened to be listed
+	UseList                   // a folder that was listed
 	UseWrite                  // created, written, truncated, renamed, linked or removed
 	UseMode                   // its permissions or owner were set
 	UseTime                   // its times were set

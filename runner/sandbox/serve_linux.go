@@ -172,6 +172,12 @@ func (s *supervisor) onOpenFile(c *call, fd int32) unix.Errno {
 		return s.decide(c) // the file was noted when it was opened
 	}
 	n := s.mem.link(int(c.Tid), fd)
+	if c.act == actList { // the bounds decided when the folder was opened
+		if n > 0 && !s.unnoted(c) {
+			s.list(c, string(s.mem.key[:n]))
+		}
+		return 0
+	}
 	if n == 0 || s.mem.key[0] != '/' {
 		return s.decide(c)
 	}

@@ -26,6 +26,7 @@ const (
 	actHandle          // opens a file by a handle
 	actListen          // accepts connections
 	actFork            // starts a process or a thread
+	actList            // lists an open folder
 )
 
 // shape says where the arguments of a call are. An index of -1: there is no such argument. Without a folder, a path is

@@ -141,7 +141,8 @@ func underStrace(t *testing.T, s *stage, p program) *straceJudge {
 	}
 	log := s.base + "/strace.log"
 	cmd := exec.Command("strace", "-f", "-y", "--seccomp-bpf", "-s", "256", "-o", log,
-		"-e", "trace=%file,%process,%network,fchdir,fchmod,fchown,fsetxattr,fremovexattr,?openat2,?fchmodat2",
+		"-e", "trace=%file,%process,%network,fchdir,fchmod,fchown,fsetxattr,fremovexattr,?openat2,?fchmodat2,"+
+			"?getdents,getdents64",
 		"/bin/sh", "-e", "-c", p.run)
 	cmd.Dir, cmd.Env = s.folder, s.env
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -121,6 +121,11 @@ func (j *straceJudge) follow(c *straceCall) error {
 		}
 	case "connect", "bind":
 		j.socket(c)
+	case "getdents", "getdents64":
+		if path := annotated(c.arg(0)); !c.failed() && filepath.IsAbs(path) && !strings.HasPrefix(path, "/proc/") &&
+			!strings.HasSuffix(c.arg(0), "(deleted)") {
+			j.note(path, UseList)
+		}
 	case "fchmod", "fchown", "fsetxattr", "fremovexattr":
 		if path := annotated(c.arg(0)); !c.failed() && filepath.IsAbs(path) &&
 			!strings.HasSuffix(c.arg(0), "(deleted)") {
@@ -286,7 +291,11 @@ func (j *straceJudge) open(c *straceCall, o operand, flags string) error {
 	case has("O_PATH") || has("O_TMPFILE"):
 		j.note(path, UseLook)
 	case has("O_DIRECTORY") || j.files.kind(path) == "folder":
-		j.note(path, UseList)
+		if strings.HasPrefix(path, "/proc/") {
+			j.note(path, UseList) // the opening counts
+		} else {
+			j.note(path, UseLook)
+		}
 	case !writes:
 		j.note(path, UseRead)
 	case j.files.kind(path) == "":

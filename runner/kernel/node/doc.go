@@ -32,6 +32,20 @@
 // Between two nodes the driver waits for the engine without Node's loop, so no code of the program runs. What was found
 // after one node holds when the next begins, for every name that is bound to the value.
 //
+// # Modules of the workspace
+//
+// What a module holds is state of the program, with a key for each module (held:NAME). After a node that can reach one,
+// the state of each module is walked: what it exports, with the variables of its functions. A node can reach the module
+// in whose text a function of a value that it read is, what that module imports, and the modules whose functions it
+// holds. Where the text of a function is in no module, a node can reach all modules. What a module exports, as a whole
+// and each function, belongs to its own state alone: else a module that imports all others would change with each.
+// Other objects are in the states of all modules that hold them, because nothing says whose they are.
+//
+// A name whose value is a part of a module is bound before a node that may change the module, and the node reads which
+// names these are. A module that holds what no walk can look into has no digest. A change of it is one of the
+// interpreter (conf:modules), which all later nodes read. Only a new interpreter has modules as they were before a
+// change: they may have handed parts to each other, and to values that nobody can look into.
+//
 // # Scripts
 //
 // Plain Node executes the statements of a script in one turn of its loop: callbacks come after the last one. So in a

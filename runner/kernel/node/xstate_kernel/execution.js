@@ -519,7 +519,9 @@ class Execution {
     const stdin = hidden.input.seen()
     if (left.length) marks.add('thread')
     const failed = told !== null || unbound.length > 0
-    modules.look([...node.reads].some((n) => kernel.groups.prints.get(n)?.module))
+    modules.look([...node.reads].flatMap((n) => kernel.groups.prints.get(n) ?? []))
+    const { states } = modules
+    kernel.writes.reached = states.reachedNames()
     let found
     names.table = bound
     if (failed) {
@@ -530,11 +532,14 @@ class Execution {
       for (const n of start.keys()) if (!bound.has(n)) names.unbind(n)
       names.table = bound
       for (const n of plan.constants ?? []) if (bound.has(n)) names.constants.add(n)
-      found = kernel.writes.observe(start, bound, node, request.certain ?? [], modules.changedNow.length > 0)
+      found = kernel.writes.observe(start, bound, node, request.certain ?? [], states.changedNow)
     }
-    const touched = modules.changed(intrinsics.changed())
+    const held = failed ? {} : states.held()
+    const touched = modules.changed(intrinsics.changed(), held)
     const everything = false
     if (this.turn.settle() && !failed) touched.names.push('process')
+    const imports = modules.imports()
+    const gone = failed ? modules.failed(kernel) : { unloaded: [], dropped: [] }
     const reply = {
       ...found,
       absent: [...node.absent].filter((n) => !start.has(n) && !names.builtin.has(n) && !n.startsWith('__xs_')).sort(),
@@ -542,9 +547,9 @@ class Execution {
       hidden: hidden.changed(), hidden_reads: hidden.read(), environ: hidden.environ(),
       environ_reads: hidden.environRead(), library_environ: [],
       modules: touched.names, pristine: touched.pristine && !this.turn.pending, planted: touched.planted,
-      files: files.report(), imports: modules.imports(), held: {}, quiet: {},
+      files: files.report(), imports, held, quiet: {},
       marks: [...marks.found].sort(), cites: [...new Set([...kernel.recorder.cited, ...(told?.frames ?? [])])].sort(),
-      stdin, unloaded: failed ? modules.failed(kernel) : [],
+      stdin, unloaded: gone.unloaded, dropped: [...found.dropped ?? [], ...gone.dropped],
     }
     return reply
   }

@@ -18,7 +18,9 @@
  * @property {number} size bytes
  * @property {Set<string>} deps names that its functions may load
  * @property {Set<string>} code names of its classes
- * @property {boolean} module it is, or reaches, a part of a workspace module
+ * @property {boolean} module it is, or reaches, a part of a module
+ * @property {Set<string>} modules workspace modules of which it is, or may reach, a part
+ * @property {Set<string>} homes those whose code it may run
  * @property {boolean} simple it is made of plain objects, arrays and primitives
  * @property {Function} [definition] itself, if it is a function or class of the program that shares nothing
  * @property {boolean} atom it shares nothing and cannot change
@@ -44,8 +46,8 @@ function fingerprint(value) {
   const places = w.places()
   return {
     digest, opaque: w.opaque, unsettled: w.unsettled, places, soft: w.soft, hard: hardOf(places, w.soft), keepers: 0,
-    size: w.size, deps: w.deps, code: w.code, module: w.module, simple: w.simple,
-    definition: isDefinition(value, w) ? value : undefined,
+    size: w.size, deps: w.deps, code: w.code, module: w.module, modules: w.modules, homes: w.homes,
+    simple: w.simple,    definition: isDefinition(value, w) ? value : undefined,
     atom: t !== 'object' && t !== 'function' && t !== 'symbol' && w.count === 0,
     more: NONE, levels: w.opaque === '' ? w.levels : null,
   }

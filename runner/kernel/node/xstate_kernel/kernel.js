@@ -201,9 +201,11 @@ class Kernel {
     return this.unload(this.modules.edited())
   }
 
-  /** @type {(request: { modules: string[] }) => object} */
-  do_unload(request) {
-    return this.unload(this.modules.importers(request.modules))
+  // do_unload makes modules what they are after their load. They may have handed out parts of what they hold, to each
+  // other and to values that nobody can look into: only a new interpreter has none of these.
+  /** @type {() => object} */
+  do_unload() {
+    return { stale: true }
   }
 
   /** @type {(gone: string[]) => object} */
@@ -211,7 +213,7 @@ class Kernel {
     if (gone.length) for (const g of this.parked.keys()) this.unpark(g)
     const dropped = this.modules.unload(gone, this.names.table)
     for (const n of dropped) this.unbind(n)
-    return { unloaded: gone, dropped, classes: [] }
+    return { unloaded: gone.map((f) => this.modules.states.nameOf(f)), dropped, classes: [] }
   }
 
   /** @type {(request: { names: string[] }) => Reply} */

@@ -3,19 +3,13 @@
 // the driver, so that they can be unloaded when their files are edited.
 
 /** @import {Files} from './files' */
+/** @import {Fingerprint} from './groups' */
 /** @import {Kernel} from './kernel' */
 /** @import {Marks, OnWorker} from './marks' */
 /** @import {Options} from './messages' */
 /** @import {Loader} from './node' */
+/** @import {Own} from './module_states' */
 /** @typedef {Record<string, unknown>} Namespace */
-/**
- * @typedef {object} Own a module of the workspace
- * @property {string} hash of its text
- * @property {Set<string>} uses files of modules that it imports
- * @property {unknown} exports of a CommonJS module
- * @property {vm.Module | null} module
- * @property {string} [state] digest of what it holds, since it was loaded
- */
 
 const fs = require('fs')
 const path = require('path')
@@ -29,9 +23,8 @@ const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
 const { Packages } = require('./packages')
 const { Resolver, coded } = require('./resolver')
-const identities = require('./identities')
-const { hardOf } = require('./groups')
-const { moduleTexts, parts, untracked, walked } = require('./walk')
+const { ModuleStates } = require('./module_states')
+const { know, walked } = require('./walk')
 
 const loader = /** @type {Loader} */ (/** @type {unknown} */ (Module))
 // owned is the property of a key that is known to be there.
@@ -62,8 +55,7 @@ class Modules {
     this.usedLibraries = new Set()
     /** @type {Set<string>} */
     this.loadedNow = new Set() // modules of the workspace that the node has loaded
-    /** @type {string[]} */
-    this.changedNow = [] // and those that it has changed
+    this.states = new ModuleStates(this.folder, this.own)
     /** @type {Set<string | undefined>} */
     this.pollution = new Set() // names of intrinsics that are not as they were
     this.pollutionDigest = ''
@@ -212,8 +204,10 @@ class Modules {
     try {
       text = this.files.quietly(() => readFileSync(file))
     } catch {}
-    moduleTexts.set(file, String(text))
-    this.own.set(file, { hash: hashOf(text), uses: new Set(), exports: undefined, module: null, state: undefined })
+    know(this.states.nameOf(file), String(text))
+    this.own.set(file, {
+      hash: hashOf(text), uses: new Set(), exports: undefined, module: null, state: undefined, shares: new Set(),
+    })
     this.loadedNow.add(file)
   }
 
@@ -323,7 +317,10 @@ class Modules {
     this.begun(file)
     this.used.add(file)
     let source = this.files.quietly(() => readFileSync(file, 'utf8'))
-    if (isTyped(file)) source = this.stripped(file, source)
+    if (isTyped(file)) {
+      source = this.stripped(file, source)
+      know(this.states.nameOf(file), source)
+    }
     const m = new vm.SourceTextModule(source, {
       identifier: pathToFileURL(file).href,
       initializeImportMeta: (meta) => Object.assign(meta, {
@@ -420,7 +417,7 @@ class Modules {
     for (const f of gone) {
       delete require.cache[f]
       this.own.delete(f)
-      moduleTexts.delete(f)
+      know(this.states.nameOf(f), null)
     }
     const dropped = []
     for (const [n, v] of table) {
@@ -429,11 +426,12 @@ class Modules {
     return dropped.sort()
   }
 
-  /** @type {(kernel: Kernel) => string[]} */
+  /** @type {(kernel: Kernel) => { unloaded: string[], dropped: string[] }} */
   failed(kernel) {
     const gone = this.importers([...this.loadedNow])
-    for (const n of this.unload(gone, kernel.names.table)) kernel.unbind(n)
-    return gone
+    const dropped = this.unload(gone, kernel.names.table)
+    for (const n of dropped) kernel.unbind(n)
+    return { unloaded: gone.map((f) => this.states.nameOf(f)), dropped }
   }
 
   // imports tells what the node imported, or what its values come from.
@@ -442,7 +440,7 @@ class Modules {
     const libraries = {}
     for (const n of this.usedLibraries) libraries[n] = this.libraries.get(n)
     for (const f of this.loadedNow) this.uses(f)
-    return { libraries, loads: {}, files: [...this.used].sort(), held: [] }
+    return { libraries, loads: {}, files: [...this.used].sort(), held: this.states.reachedNames() }
   }
 
   // nodeState describes the accessors that the program has put on the global object, and what it has set in CORE.
@@ -457,9 +455,10 @@ class Modules {
     return JSON.stringify(accessors)
   }
 
-  // changed says which intrinsics, and which workspace modules, are others than when they were loaded.
-  /** @type {(intrinsic: object[]) => { names: string[], pristine: boolean, planted: string[] }} */
-  changed(intrinsic) {
+  // changed says which intrinsics are others than when they were loaded, and which workspace modules that are not among
+  // held.
+  /** @type {(intrinsic: object[], held: object) => { names: string[], pristine: boolean, planted: string[] }} */
+  changed(intrinsic, held) {
     const now = new Set(intrinsic.map((o) => intrinsics.nameOf.get(o)))
     /** @type {Set<string>} */
     const planted = new Set()
@@ -481,50 +480,21 @@ class Modules {
     this.pollutionDigest = digest
     this.pollution = now
     const names = other ? ['process'] : []
-    names.push(...this.changedNow)
-    return { names, pristine: other && now.size === 0 && had.size > 0, planted: other ? [...planted].sort() : [] }
+    names.push(...this.states.unnamed(held))
+    const pristine = other && now.size === 0 && had.size > 0 && !this.states.lasting
+    return { names, pristine, planted: other ? [...planted].sort() : [] }
+  }
+
+  /** @type {(prints: Fingerprint[]) => void} */
+  look(prints) {
+    this.states.look(prints, [...this.used, ...this.loadedNow], this.pollution.size > 0)
   }
 
   // settled notes the state of the modules that have just been loaded: what the node changes in them from now on is a
   // change. Within the load of another module they may not be complete.
   settled() {
-    if (this.loading) return
-    for (const file of this.loadedNow) {
-      const m = this.own.get(file)
-      if (m) m.state ??= this.files.quietly(() => stateOf(m, path.relative(this.folder, file)))
-    }
+    if (!this.loading) this.files.quietly(() => this.states.loaded(this.loadedNow))
   }
-
-  // look finds which workspace modules the node changed. What a node that reaches none can see of them is as it was.
-  /** @type {(reaches: boolean) => void} */
-  look(reaches) {
-    this.changedNow = []
-    if (!reaches && !this.used.size && !this.pollution.size) return
-    for (const [file, m] of this.own) {
-      const state = stateOf(m, path.relative(this.folder, file))
-      if (m.state !== undefined && state !== m.state) this.changedNow.push(path.relative(this.folder, file))
-      m.state = state
-    }
-  }
-}
-
-// stateOf returns a digest of what a module exports, with the variables of its functions, and notes its parts.
-/** @type {(m: Own, name: string) => string} */
-function stateOf(m, name) {
-  const root = m.module?.status === 'evaluated' ? { ...m.module.namespace } : m.exports
-  if (!intrinsics.isObject(root)) return ''
-  const w = walked((w) => {
-    w.inModule = true
-    w.levels = null
-    w.value(root)
-  })
-  for (const p of hardOf(w.places(), w.soft)) {
-    const o = identities.objects[p]
-    if (typeof o === 'object' || typeof o === 'function') parts.add(o, name)
-  }
-  if (w.unsettled) untracked.add(name)
-  else untracked.delete(name)
-  return w.end()
 }
 
 /** @type {(list: object[]) => string} */

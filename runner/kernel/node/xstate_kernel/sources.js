@@ -7,7 +7,6 @@
  * @property {boolean} own the text is the program's
  * @property {string} captures the numbers of the scopes whose variables it uses, or ''
  * @property {boolean} isClass
- * @property {boolean} [module] it is in the text of a workspace module; missing: not looked for yet
  */
 
 const text = Function.prototype.toString

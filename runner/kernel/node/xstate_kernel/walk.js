@@ -31,29 +31,37 @@ const DEEP = 200 // levels that a walk goes down by recursion
 
 const MANY = 1000 // elements of an array whose keys are listed
 
-// Workspace modules: file → text; mutable object that one holds → its file.
+// Workspace modules: name → text; text of a function → the modules in whose text it is; object → the modules that
+// hold it.
 /** @type {Map<string, string>} */
 const moduleTexts = new Map()
+/** @type {WeakMap<Source, string[]>} */
+let homes = new WeakMap()
 const parts = new (class Parts {
   constructor() {
-    /** @type {WeakMap<object, string>} */
+    /** @type {WeakMap<object, string[]>} */
     this.files = new WeakMap()
     this.changes = 0
   }
 
-  /** @type {(o: object) => string | undefined} */
+  // of returns the modules that hold an object, sorted; undefined: there is none.
+  /** @type {(o: object) => string[] | undefined} */
   of(o) { return this.changes ? this.files.get(o) : undefined }
 
   /** @type {(o: object, file: string) => void} */
   add(o, file) {
-    if (this.files.get(o) === file) return
-    this.files.set(o, file)
+    const had = this.files.get(o) ?? []
+    if (had.includes(file)) return
+    this.files.set(o, [...had, file].sort())
     this.changes++
   }
 })()
+const ANY = '?' // stands for a module that is not known
 /** @type {Set<string>} */
 const untracked = new Set() // workspace modules that hold what cannot be looked into
 
+/** @type {Map<object, string>} */
+const NOTHING = new Map()
 const LOCALS = new Set(['require', 'module', '__filename', '__dirname'])
 const ROOM = 1 << 13 // bytes that a level may have
 const SLOW = 2000 // objects of a walk that are noted by the bytes that they wrote
@@ -99,8 +107,14 @@ class Walk extends Stream {
     this.deps = new Set()
     /** @type {Set<string>} */
     this.code = new Set()
-    this.module = false // it is, or reaches, a part of a workspace module
+    this.module = false // it is, or reaches, a part of a module
+    /** @type {Set<string>} */
+    this.modules = new Set() // the workspace modules of which it is, or reaches, a part
+    /** @type {Set<string>} */
+    this.homes = new Set() // the workspace modules whose code it may run
     this.inModule = false // variables of functions of workspace modules count
+    /** @type {Map<object, string>} */
+    this.elsewhere = NOTHING // object → another module, to which it belongs
     this.simple = true // it is made of plain objects, arrays and primitives
     this.read = 0 // objects that the inspector looked into
     /** @type {Shape[]} */
@@ -163,7 +177,7 @@ class Walk extends Stream {
     if (v === null) { this.tag(15); return }
     const o = /** @type {object} */ (v)
     const place = identities.at.get(o)
-    if (this.seen(o, place)) return
+    if (this.seen(o, place) || this.belongs(o)) return
     if (depth < DEEP && (this.inModule || parts.of(o) === undefined) && fast(this, o, place, depth)) return
     /** @type {unknown[]} */
     const todo = []
@@ -194,6 +208,19 @@ class Walk extends Stream {
     return true
   }
 
+  // belongs writes the name of an object that belongs to another module than the one whose state is walked: what it
+  // holds is in the state of that one. It reports whether it is such an object.
+  /** @type {(o: object) => boolean} */
+  belongs(o) {
+    const name = this.elsewhere.get(o)
+    if (name === undefined) return false
+    this.homes.add(name)
+    this.meet(o)
+    this.tag(63)
+    this.string(name)
+    return true
+  }
+
   // rest writes what is left to do, the last first.
   /** @type {(todo: unknown[], depth: number) => void} */
   rest(todo, depth) {
@@ -204,7 +231,7 @@ class Walk extends Stream {
       else if (v === ACCESSOR) this.tag(24)
       else if (v === UNSET) this.tag(25)
       else if (depth < DEEP || !intrinsics.isObject(v)) this.one(v, depth + 1)
-      else if (!this.seen(v, identities.at.get(v))) this.slow(v, todo)
+      else if (!this.seen(v, identities.at.get(v)) && !this.belongs(v)) this.slow(v, todo)
     }
   }
 
@@ -292,12 +319,15 @@ class Walk extends Stream {
     if (v instanceof Scope) { this.scope(v, todo); return }
     if (typeof v === 'function') { this.simple = false; this.function(v, todo); return }
     const p = prototype(v)
-    const file = this.inModule ? undefined : parts.of(v)
-    if (file !== undefined) { // equal to no value outside of the module
-      this.module = true
-      this.simple = false
-      this.tag(62)
-      this.string(file)
+    const holders = parts.of(v)
+    if (holders !== undefined) {
+      for (const m of holders) this.modules.add(m)
+      if (!this.inModule) { // equal to no value outside of the module
+        this.module = true
+        this.simple = false
+        this.tag(62)
+        this.string(holders[0])
+      }
     }
     if (isProgramPrototype(v)) this.soft.push(this.count)
     this.meet(v)
@@ -468,9 +498,13 @@ class Walk extends Stream {
     if (intrinsics.late()) throw AGAIN
     this.meet(f)
     this.module = true
-    if (this.inModule && this.read < MOST && ofModule(s)) { this.moduleFunction(f, s, todo); return }
-    this.tag(97)
     const native = /\[native code\]\s*\}$/.test(s.text)
+    const where = native ? [] : homesOf(s)
+    if (!native && !where.length) this.homes.add(ANY)
+    for (const m of where) this.homes.add(m)
+    for (const m of parts.of(f) ?? []) this.modules.add(m)
+    if (this.inModule && this.read < MOST && where.length) { this.moduleFunction(f, s, todo); return }
+    this.tag(97)
     const bound = native ? this.slots(f, '[[TargetFunction]]', '[[BoundThis]]', '[[BoundArgs]]') : undefined
     if (bound !== undefined) {
       const [target, self] = bound
@@ -507,11 +541,23 @@ class Walk extends Stream {
 /** @type {Set<PropertyKey>} */
 const FUNCTION = new Set(['length', 'name', 'arguments', 'caller'])
 
-// ofModule reports whether a function is in the text of a workspace module.
-/** @type {(s: Source) => boolean} */
-function ofModule(s) {
-  s.module ??= [...moduleTexts.values()].some((t) => t.includes(s.text))
-  return s.module
+// homesOf returns the workspace modules in whose text that of a function is.
+/** @type {(s: Source) => string[]} */
+function homesOf(s) {
+  let found = homes.get(s)
+  if (found === undefined) {
+    found = [...moduleTexts].filter(([, text]) => text.includes(s.text)).map(([name]) => name)
+    homes.set(s, found)
+  }
+  return found
+}
+
+// know notes the text of a workspace module; null: it was unloaded.
+/** @type {(name: string, text: string | null) => void} */
+function know(name, text) {
+  homes = new WeakMap()
+  if (text === null) moduleTexts.delete(name)
+  else moduleTexts.set(name, text)
 }
 
 // isTracked reports whether what a call of a function changes beside its arguments is seen as a change of its module.
@@ -536,4 +582,4 @@ function walked(visit) {
   }
 }
 
-module.exports = { moduleTexts, parts, untracked, walked, Walk, isProgramPrototype }
+module.exports = { ANY, know, parts, untracked, walked, Walk, isProgramPrototype }

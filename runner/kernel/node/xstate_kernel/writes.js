@@ -18,7 +18,7 @@
  * @typedef {object} Observed
  * @property {string[]} reads
  * @property {string[]} comembers names that it changed without reading them
- * @property {string[]} [altered] classes whose functions it may have changed
+ * @property {string[]} [altered] classes whose functions, and modules whose parts, it may have changed
  * @property {object[]} writes
  * @property {string[]} touched names whose values it changed, or from which it took an alias
  * @property {Pair[]} after
@@ -33,6 +33,7 @@ const identities = require('./identities')
 const { lengthOf } = require('./insides')
 const { isObject } = require('./intrinsics')
 const { sourceOf } = require('./sources')
+const { ANY } = require('./walk')
 
 class Writes {
   /** @param {Names} names @param {Groups} groups */
@@ -40,12 +41,14 @@ class Writes {
     this.names = names
     this.groups = groups
     /** @type {Set<string>} */
-    this.altered = new Set() // classes whose functions the node may have changed
+    this.altered = new Set() // classes whose functions, and modules whose parts, the node may have changed
+    /** @type {string[]} */
+    this.reached = [] // workspace modules that the node could reach
   }
 
-  // observe fingerprints what the node bound or may have changed. moved: it has changed a module of the workspace, and
-  // with it perhaps what names share with the module.
-  /** @type {(start: Values, now: Values, node: NodeNames, certain: string[], moved: boolean) => Observed} */
+  // observe fingerprints what the node bound or may have changed. moved are the modules of the workspace that it has
+  // changed, and with them perhaps what names share with these.
+  /** @type {(start: Values, now: Values, node: NodeNames, certain: string[], moved: string[]) => Observed} */
   observe(start, now, node, certain, moved) {
     const { groups } = this
     const old = new Map(groups.prints)
@@ -59,7 +62,10 @@ class Writes {
     for (const n of deleted) groups.drop(n)
     this.rebind(step)
     const candidates = new Set([...near, ...[...reads].filter((n) => !rebound.has(n))])
-    if (moved) for (const [n, fp] of old) if (fp.module) candidates.add(n)
+    if (moved.length) {
+      for (const [n, fp] of old) if (fp.module) candidates.add(n)
+      for (const m of [...moved, ANY]) this.altered.add(m)
+    }
     const mutated = this.rehash(candidates, step)
     const written = new Set([...rebound, ...mutated, ...deleted])
     const after = groups.pairs(written)
@@ -116,10 +122,12 @@ class Writes {
       }
       groups.put(n, fp)
     }
-    const within = [...reads, ...rebound]
+    const within = new Set([...reads, ...rebound])
     for (const n of rebound) {
       const fp = groups.print(n)
-      if (fp.unsettled && !fp.module) groups.put(n, this.held(fp, undefined, within))
+      if (!fp.unsettled) continue
+      groups.put(n, fp.module ? { ...fp, ...this.within(fp, undefined, within), keepers: 0 } :
+        this.held(fp, undefined, within))
     }
   }
 
@@ -154,7 +162,7 @@ class Writes {
       done.add(n)
       if (was.atom || stays(now.get(n), was)) continue
       const near = groups.neighbours(n, true)
-      const fp = this.held(fingerprint(now.get(n)), was, reads.has(n) ? reads : [])
+      const fp = this.held(fingerprint(now.get(n)), was, reads.has(n) ? reads : NONE)
       groups.put(n, fp)
       if (!differs(fp, was) && !(fp.unsettled && (reads.has(n) || hit.has(n)))) continue
       mutated.add(n)
@@ -170,7 +178,7 @@ class Writes {
   }
 
   // held lets a value that cannot be looked into share with all that the node read or bound: it may hold any of that.
-  /** @type {(fp: Fingerprint, was: Fingerprint | undefined, reads: Iterable<string>) => Fingerprint} */
+  /** @type {(fp: Fingerprint, was: Fingerprint | undefined, reads: Set<string>) => Fingerprint} */
   held(fp, was, reads) {
     if (!fp.unsettled) return fp
     const extra = new Set(was?.extra)
@@ -178,7 +186,14 @@ class Writes {
       const print = this.groups.prints.get(r)
       if (print && print !== was && print !== fp) for (const p of Array.from(reach(print))) extra.add(p)
     }
-    return { ...fp, extra, more: identities.without([...extra], fp.places), keepers: 0 }
+    const more = identities.without([...extra], fp.places)
+    return { ...fp, extra, more, ...this.within(fp, was, reads), keepers: 0 }
+  }
+
+  // within returns the modules that a value may reach that cannot be looked into. reads: see held.
+  /** @type {(fp: Fingerprint, was: Fingerprint | undefined, reads: Set<string>) => Pick<Fingerprint, 'homes'>} */
+  within(fp, was, reads) {
+    return { homes: new Set([...fp.homes, ...was?.homes ?? [], ...reads.size ? this.reached : []]) }
   }
 
   // sources returns the names from which written names got the objects that they newly share with unwritten names.
@@ -210,10 +225,11 @@ class Writes {
   write(name, now) {
     const fp = this.groups.prints.get(name)
     if (fp === undefined || !now.has(name)) return { name, deleted: true }
+    const held = new Set([...fp.modules, ...fp.homes])
     return {
       name, digest: fp.opaque ? '' : fp.digest, opaque: fp.opaque, size: fp.size, unhanded: fp.size,
       deps: [...fp.deps].filter((d) => !this.names.builtin.has(d)).sort(), code: [...fp.code].sort(),
-      rests: false, held: [], handles: [], info: describe(now.get(name)),
+      rests: held.size > 0, held: [...held].sort(), handles: [], info: describe(now.get(name)),
     }
   }
 
@@ -246,6 +262,8 @@ class Writes {
 const softOf = (fp) => fp.soft.map((n) => identities.objects[fp.places[n]])
 
 const SHOWN = 200
+/** @type {Set<string>} */
+const NONE = new Set()
 
 const mapSize = sizeOf(Map.prototype)
 const setSize = sizeOf(Set.prototype)
