@@ -6,7 +6,7 @@ package main
 //     prefixed "hint: ".
 //   - With --json exactly one document goes to stdout, versioned, and talk is silent: notices are in the document.
 //     An error is {"version":1,"error":{"code","message","hint"}}, and is told on stderr, too.
-//   - Colour, progress, pictures and the streaming of output are for terminals only. NO_COLOR is heeded.
+//   - Colour, progress, pictures and the streaming of output and errors are for terminals only. NO_COLOR is heeded.
 //   - Tables fit the terminal: what is long is cut. Elsewhere nothing is cut.
 //   - --quiet silences all talk but errors.
 //   - Text of others is written so that a terminal does not act on it (shown.go).
