@@ -39,7 +39,7 @@ var (
 	straceResumed = regexp.MustCompile(`^<\.\.\. (?:[a-z0-9_]+|\?\?\?) resumed>`)
 	superseded    = regexp.MustCompile(`^\+\+\+ superseded by execve in pid (\d+) \+\+\+`)
 	straceResult  = regexp.MustCompile(`^\) += (\?|-?\d+|0x[0-9a-f]+)(<(?:[^>]|->)*>(?:\(deleted\))?)?` +
-		`(?: ([A-Z0-9_]+)\b.*| \(.*\))?$`)
+		`(?: ([A-Z0-9_]+)\b.*| \(.*\)| <unavailable>)?$`)
 )
 
 const unfinished = " <unfinished ...>"
