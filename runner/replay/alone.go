@@ -83,7 +83,11 @@ func aloneBy(cfg *runner.Config, have *runner.Outcome) (command []string, why st
 	if l.Name() == "python" {
 		command = append(command, "-B") // it leaves no bytecode in the folder
 	}
-	return append(append(command, cfg.File), cfg.Invocation.Arguments...), ""
+	file := cfg.File
+	if rel, err := filepath.Rel(cfg.Workspace, file); err == nil && filepath.IsLocal(rel) {
+		file = rel // as the program finds it in its arguments
+	}
+	return append(append(command, file), cfg.Invocation.Arguments...), ""
 }
 
 // repeats returns why a second execution of what a run was seen to do might do harm, or print something else.

@@ -21,7 +21,7 @@ import warnings
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, display, frames, magic, shell, shutdown, streams
+from . import adapters, display, frames, magic, shell, shutdown, started, streams
 
 _PRESET = ("__name__", "__doc__", "__file__", "get_ipython")
 _SPECIAL = frozenset(
@@ -62,7 +62,7 @@ class Baseline:
             builtins.display = lambda *objects, **_: [
                 self.recorder.rich("display", display.bundle(o, display.pretty)) for o in objects
             ]
-        sys.argv = [options.get("file") or ""]
+        sys.argv = [started.name_of(options)]
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
         seed(options["seed"], showing)

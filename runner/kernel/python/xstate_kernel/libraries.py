@@ -26,6 +26,9 @@ _USUAL = frozenset(
 )
 _HOME = os.path.expanduser("~") + os.sep
 _CACHE = os.environ.get("XDG_CACHE_HOME") or _HOME + ".cache"
+# A program in bounds has a folder of its own for caches, and matplotlib's settings are in it. Its name is that of the
+# workspace, which another machine or a replay has elsewhere. See sandbox.Spec.Environ.
+_BOUNDED = None if _CACHE.startswith(_HOME) else ("MPLCONFIGDIR", os.path.join(_CACHE, "matplotlib"))
 PACKAGES, _INFO = "*-info", (".dist-info", ".egg-info")  # the names that importlib.metadata looks for in a folder
 workspace = None  # ends with a separator; None: the kernel does not observe reads of libraries
 
@@ -84,7 +87,8 @@ def _unusual(kind, name):
     """Returns the value of what a library read, or None if every machine has it or the library owns it."""
     if kind == "env":
         value = os.environ._data.get(os.environ.encodekey(name))
-        return None if value is None or name in _USUAL or (name, value) in adapters.USUAL_ENVIRON else value
+        usual = value is None or name in _USUAL or (name, value) in adapters.USUAL_ENVIRON
+        return None if usual or (name, os.fsdecode(value)) == _BOUNDED else value
     if kind == "argv":
         rest = list.__getitem__(sys.argv, slice(1, None)) if isinstance(sys.argv, list) else None
         return repr(rest) if rest else None

@@ -112,7 +112,7 @@ class Kernel:
         if options.get("ipython"):
             builtins.display, builtins.get_ipython = self.display, shell.get_ipython
         # before the first snapshot of hidden state
-        started.start(options.get("file") or "", options.get("arguments") or (), options.get("stdin"))
+        started.start(started.name_of(options), options.get("arguments") or (), options.get("stdin"))
         sys.path.insert(0, options["imports"])
         guard.engines.update(options.get("engines") or ())
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)

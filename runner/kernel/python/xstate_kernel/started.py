@@ -6,6 +6,7 @@ position where it begins, and the bytes up to the last one that it looked at: wh
 import codecs
 import io
 import operator
+import os
 import sys
 
 from xstate_kernel import original as __builtins__
@@ -313,6 +314,12 @@ def _put_position(value):
 
 
 POSITION = Variable("conf:stdin", lambda: (stdin.buffer.at, stdin.buffer.shut), _put_position, precise=True)
+
+
+def name_of(options):
+    """Returns the name of the program in sys.argv: that of its file, as somebody gives it who is in its folder."""
+    path, folder = options.get("file") or "", os.path.join(options["folder"], "")
+    return path[len(folder) :] if path.startswith(folder) else path
 
 
 def start(name, given, path):
