@@ -59,8 +59,8 @@ type ExecResult struct {
 // date. Code that was taken back may be submitted again.
 //
 // Code that does not parse is a block that fails. Code that is interrupted, or that ends the program, is taken back: it
-// would be executed again by the next call, or keep later blocks from being executed. If ctx stops the run, Exec returns
-// what it did with an error, as Run does.
+// would be executed again by the next call, or keep later blocks from being executed. If ctx stops the run, Exec
+// returns what it did with an error, as Run does.
 func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {

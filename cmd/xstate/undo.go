@@ -25,10 +25,10 @@ func (a *app) undoVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [STEP|STEP..STEP]",
 		Short: "take back edits, and keep later ones",
-		Long: `Undo takes back the last edit (a patch that edits several blocks is one), the edit of one step, all edits
-of a range of steps, or all by one agent (--by), and keeps what others did since. It merges the inverse of each edit, the newest first, into the present block
-(a three-way merge by lines). Where a later edit changed the same lines, undo changes nothing and shows both sides. It
-takes back declarations of artifacts, too.
+		Long: `Undo takes back the last edit (a patch of several blocks is one), the edit of one step, all edits of a
+range of steps, or all by one agent (--by), and keeps what others did since. It merges the inverse of each edit, the
+newest first, into the present block (a three-way merge by lines). Where a later edit changed the same lines, undo
+changes nothing and shows both sides. It takes back declarations of artifacts, too.
 
 Each edit taken back is one more step, which can itself be undone. Nothing is executed: the next run finds the results
 of restored code by content. Undo writes the session's file, like rollback.`,

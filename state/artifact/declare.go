@@ -202,7 +202,8 @@ func noMember(h *query.History, snap *query.Snapshot, declared *state.Declaratio
 	return &state.Error{
 		Code:    query.CodeNoBlock,
 		Message: fmt.Sprintf("%q is no block or artifact of session %q, and no file of its workspace", word, h.Name()),
-		Hint:    query.DidYouMean(word, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(snap))),
+		Hint: query.DidYouMean(word, known) + "its blocks are: " +
+			query.Shorten(query.IDs(query.SnapshotBlocks(snap))),
 	}
 }
 

@@ -2,9 +2,13 @@ package query
 
 import "strings"
 
-// DidYouMean asks whether the nearest of some names was meant, where one is near.
+// DidYouMean asks whether the nearest of some names was meant, where one is near. Short words such as b1 are all near
+// each other, so of them only the case may differ.
 func DidYouMean(word string, names []string) string {
 	best, least := "", len(word)/2+1
+	if len(word) < 3 {
+		least = 0
+	}
 	for _, name := range names {
 		if n := distance(word, name); n < least || strings.EqualFold(word, name) {
 			best, least = name, n
