@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -59,8 +60,7 @@ type ExecResult struct {
 // date. Code that was taken back may be submitted again.
 //
 // Code that does not parse is a block that fails. Code that is interrupted, or that ends the program, is taken back: it
-// would be executed again by the next call, or keep later blocks from being executed. If ctx stops the run, Exec
-// returns what it did with an error, as Run does.
+// would be executed again by the next call, or keep later blocks from being executed.
 func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	switch {
 	case state.CodeOf(err) == rule.CodeDenied:
 		why = "a rule denied the code"
-	case err != nil && ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil, err == nil && done.interrupted():
 		why = "the code was interrupted"
 	case err == nil && done.ended():
 		why = "the code ended the program"
@@ -131,6 +131,11 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 		err = errors.Join(err, s.takeBackExec(context.WithoutCancel(ctx), done, o, why))
 	}
 	return done, err
+}
+
+// interrupted reports whether somebody stopped the run. A run that stopped at a budget goes on with a larger one.
+func (r *ExecResult) interrupted() bool {
+	return r.Outcome.Stopped != nil && state.CodeOf(r.Outcome.Stopped) != journal.CodeBudget
 }
 
 // ended reports whether a block of the code ended the program.

@@ -476,7 +476,7 @@ func (p *player) runText(
 		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent, RestoreFiles: true},
 		xstate.Origin{},
 	)
-	if err != nil && (out == nil || out.Stopped == nil) {
+	if err != nil {
 		return nil, err
 	}
 	if _, err := p.session.Plan(context.Background(), nil); err != nil {

@@ -1,12 +1,10 @@
 package xstate
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -160,7 +158,7 @@ func (s *Session) Subject() *replay.Subject {
 }
 
 // Run brings every block up to date and records the run as a step. It executes only the affected nodes. If ctx stops
-// the run, Run records the finished part, and returns it with a *runner.InterruptedError, which wraps that of ctx.
+// the run, Run records the finished part, and Outcome.Stopped holds the reason.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
 	began := time.Now()
 	release, err := s.Hold(ctx)
@@ -206,7 +204,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 		err = s.rememberUpToDate(context.WithoutCancel(ctx), outcome, o, step)
 	}
 	outcome.TotalSeconds = time.Since(began).Seconds()
-	return outcome, step, cmp.Or(err, outcome.Interrupted())
+	return outcome, step, err
 }
 
 // decides returns what decides about a run of the program: rules, its manifest, budgets.
@@ -590,5 +588,13 @@ func (s *Session) upToDateOptions() string {
 }
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
-	return maps.EqualFunc(now, then, func(why []string, text string) bool { return text == fmt.Sprintf("%q", why) })
+	if len(now) != len(then) {
+		return false
+	}
+	for code, why := range now {
+		if then[code] != fmt.Sprintf("%q", why) {
+			return false
+		}
+	}
+	return true
 }

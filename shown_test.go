@@ -95,7 +95,7 @@ func TestEndFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	runText(t, t.Context(), xstatetest.OpenSession(t, store, options), first+names, follow)
-	want := []string{"x begin", "x end ran", "fails begin", "fails output [1]\n", "fails end failed",
+	want := []string{"x begin", "x end ran", "fails begin", "fails output [1]\n", "fails end failed", "fails failed",
 		"names begin", "names end ran",
 		"looks begin", "looks output so\n", "looks begin", "looks output so\n1\n", "looks end ran"}
 	if d := gocmp.Diff(want, events); d != "" {

@@ -2,7 +2,6 @@ package xstate_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,66 +106,6 @@ func TestInterruptedWrite(t *testing.T) {
 	outcome = runText(t, t.Context(), session, strings.Replace(look, "print(", "print(1, ", 1)+write, nil)
 	if got, want := query.Text(outcome.Blocks[0].Outputs), "[stdout]1 False whole\n\n"; got != want {
 		t.Errorf("look after an interrupted write printed %q, want %q", got, want)
-	}
-}
-
-// endsAs is a context that says why it ended, whatever ended it.
-type endsAs struct {
-	context.Context
-	why error
-}
-
-func (c endsAs) Err() error {
-	if c.Context.Err() != nil {
-		return c.why
-	}
-	return nil
-}
-
-// TestContextEnds: Exec and Run say by their error that a context ended them, whether its time passed or somebody
-// cancelled it, and the outcome says in which block. What came before is kept, and the code of Exec is taken back.
-func TestContextEnds(t *testing.T) {
-	for name, want := range map[string]error{"deadline": context.DeadlineExceeded, "cancel": context.Canceled} {
-		t.Run(name, func(t *testing.T) {
-			session, _ := newSession(t)
-			// stops returns a context that ends as want says, and what ends it once the block sleeps.
-			stops := func() (context.Context, func(runner.Event)) {
-				ctx, cancel := context.WithCancel(await.Context(t))
-				t.Cleanup(cancel)
-				return endsAs{ctx, want}, func(ev runner.Event) {
-					if strings.Contains(ev.Output.Text, "sleeps") {
-						cancel()
-					}
-				}
-			}
-			const text = "# %% first\nx = 1\n\n# %% long\nimport time\nprint('sleeps')\ntime.sleep(600)\n"
-			ctx, onEvent := stops()
-			done, err := session.Exec(ctx, text, xstate.ExecOptions{Run: runner.RunOptions{OnEvent: onEvent}})
-			if !errors.Is(err, want) || done == nil || done.Outcome == nil {
-				t.Fatalf("Exec = %+v, %v, want an outcome and %v", done, err, want)
-			}
-			if done.Outcome.StoppedIn != "long" || len(done.Undone) == 0 {
-				t.Errorf("Exec was stopped in %q, and undid steps %v, want long and some", done.Outcome.StoppedIn,
-					done.Undone)
-			}
-			program, err := patch.Parse("prog.py", []byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := session.Load(t.Context(), program.Blocks, xstate.Origin{}); err != nil {
-				t.Fatal(err)
-			}
-			ctx, onEvent = stops()
-			out, step, err := session.Run(ctx, runner.RunOptions{OnEvent: onEvent}, xstate.Origin{})
-			var stopped *runner.InterruptedError
-			if !errors.Is(err, want) || !errors.As(err, &stopped) || stopped.Block != "long" {
-				t.Fatalf("Run says %v, want that block long was stopped by %v", err, want)
-			}
-			if out.StoppedIn != "long" || out.Blocks[0].Status.Bad() || step.Number == 0 {
-				t.Errorf("the outcome was stopped in %q, step %d, first is %s", out.StoppedIn, step.Number,
-					out.Blocks[0].Status)
-			}
-		})
 	}
 }
 

@@ -1,9 +1,6 @@
 package runner
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -121,7 +118,6 @@ type Outcome struct {
 	Saved       float64                 // recorded cost of the nodes reused, less Engine and what was rebuilt; 0: none
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
-	StoppedIn   state.BlockID           // the block that executed when its context ended the run; "": none did
 	Warnings    []string                // of soft budgets and a manifest; the runner sets none
 	Overwritten []string                // files edited since the last run to which the program wrote, sorted
 	Values      map[string]state.Digest // name → digest after the last node
@@ -143,27 +139,4 @@ func (o *Outcome) Spend(seconds float64) {
 	if o.Saved != 0 {
 		o.Saved -= seconds
 	}
-}
-
-// InterruptedError is the error of a run that its context ended. It wraps the error of the context.
-type InterruptedError struct {
-	Block state.BlockID // the block that executed; "" where the run ended between two blocks
-	Err   error
-}
-
-func (e *InterruptedError) Error() string {
-	if e.Block == "" {
-		return fmt.Sprintf("the run was stopped: %v", e.Err)
-	}
-	return fmt.Sprintf("the run was stopped in block %s: %v", e.Block, e.Err)
-}
-
-func (e *InterruptedError) Unwrap() error { return e.Err }
-
-// Interrupted returns an *InterruptedError where the context ended the run, and nil where anything else did.
-func (o *Outcome) Interrupted() error {
-	if errors.Is(o.Stopped, context.Canceled) || errors.Is(o.Stopped, context.DeadlineExceeded) {
-		return &InterruptedError{o.StoppedIn, o.Stopped}
-	}
-	return nil
 }

@@ -96,8 +96,6 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	out.Observed, out.Refreshed = w.observed, refreshed
 	if out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited); spent != nil {
 		out.Stopped = spent.error
-	} else if out.Stopped != nil {
-		out.StoppedIn = w.stoppedIn
 	}
 	out.StartSeconds = w.startSeconds
 	out.TotalSeconds = time.Since(began).Seconds()
@@ -277,7 +275,6 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 		t, err = w.execute(ctx, i)
 	}
 	if err != nil {
-		w.stoppedIn = n.unit.ID
 		return err
 	}
 	w.reportEnd(t.Seconds, t.Failure() != nil)

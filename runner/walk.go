@@ -41,8 +41,7 @@ type walk struct {
 	begun        Event                             // of the node that executes
 	reportedEnd  bool                              // of that node
 	meter        meter
-	resultAt     time.Time     // when the last end was reported
-	stoppedIn    state.BlockID // the block whose execution was the last to end in an error of the walk
+	resultAt     time.Time // when the last end was reported
 
 	observed sandbox.Level // of the interpreter that executed nodes; "": none did
 	newest   *time.Time    // of the files that the program does not write, see newestInput

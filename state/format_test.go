@@ -145,7 +145,7 @@ func dump(t *testing.T, s *Store) string {
 // laterFields are those of a step and of a run, without a value, that came after format 1.
 var laterFields = regexp.MustCompile(
 	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Applied:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|` +
-		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\]|` +
+		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\]|Nth:0|` +
 		`Decided:<nil>|Waiting:0|NotReached:0|Sandbox:|Policy:|Unenforced:\[\]|Arguments:\[\]|` +
 		`Stdin:|Observed:|Ended:<nil>|Interrupted:false)`,
 )

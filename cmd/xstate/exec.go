@@ -341,9 +341,9 @@ func (x *execution) execute(ctx context.Context, code, dialect string, f execFla
 	done, err := x.o.session.Exec(following, code, o)
 	x.ended()
 	if done == nil {
-		err = run.end(nil, xstate.Step{}, err)
+		run.end(nil, xstate.Step{}, err)
 	} else {
-		err = run.end(done.Outcome, done.Step, err)
+		run.end(done.Outcome, done.Step, err)
 	}
 	if err != nil {
 		err = x.withoutFile(err)

@@ -381,7 +381,7 @@ func (a *app) execute(
 	}
 	a.ui.event(api.Event{Event: "started", Run: run.id})
 	out, step, err := session.Run(following, o, f.origin)
-	err = run.end(out, step, err)
+	run.end(out, step, err)
 	a.places.python = session.Python()
 	p.stop()
 	if err != nil {

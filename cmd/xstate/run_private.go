@@ -143,7 +143,8 @@ func (a *app) runTried(
 		Jobs: f.jobs, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins, RestoreFiles: f.restoreFiles,
 		OnEvent: run.Event,
 	}, f.origin)
-	if err = run.end(out, step, err); err != nil {
+	run.end(out, step, err)
+	if err != nil {
 		return a.unrecorded(err, len(edits), 0)
 	}
 	program, _, err := session.History().Program(ctx)

@@ -7,7 +7,6 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -45,13 +44,8 @@ func (r *running) call(c state.Call, served bool) {
 	r.made[c.ID] = c
 }
 
-// end ends the run, and returns its error. out is nil where it has no outcome. That a run was stopped is no error here:
-// its step keeps what was finished, and the outcome says the rest.
-func (r *running) end(out *xstate.Outcome, step xstate.Step, err error) error {
-	if _, stopped := err.(*runner.InterruptedError); stopped {
-		err = nil
-	}
+// end ends the run. out is nil where it has no outcome.
+func (r *running) end(out *xstate.Outcome, step xstate.Step, err error) {
 	r.ended()
 	r.End(out, step.Number, err)
-	return err
 }
