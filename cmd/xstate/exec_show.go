@@ -49,9 +49,6 @@ func (x *execution) decidedBefore(ctx context.Context, done *xstate.ExecResult) 
 // event shows what happens in the run. Text comes by whole lines: of a line that a progress bar writes again and again
 // only the last state counts.
 func (x *execution) event(e runner.Event) {
-	if e.Kind == "failed" {
-		return // the document has the error
-	}
 	event := runEvent(e)
 	event.Other = e.Block != "" && !slices.Contains(x.blocks, e.Block)
 	x.ui.event(event)

@@ -373,9 +373,7 @@ func (a *app) execute(
 	p.start()
 	following, run := a.beginRun(ctx, session, "run", f.origin)
 	o.OnEvent = func(e runner.Event) {
-		if e.Kind != "failed" { // the last event has the errors
-			a.ui.event(runEvent(e))
-		}
+		a.ui.event(runEvent(e))
 		p.event(e)
 		run.Event(e)
 	}

@@ -127,7 +127,7 @@ func (u *ui) encode(doc any) error {
 
 // event prints an event, if events are asked for.
 func (u *ui) event(e api.Event) {
-	if u.lines {
+	if u.lines && e.Event != "failed" { // the last document has the errors
 		e.Version = api.Version
 		_ = u.encode(e) // of a reader that is gone the last document tells
 	}

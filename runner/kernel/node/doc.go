@@ -44,7 +44,7 @@
 // A name whose value is a part of a module is bound before a node that may change the module, and the node reads which
 // names these are. A module that holds what no walk can look into has no digest. A change of it is one of the
 // interpreter (conf:modules), which all later nodes read. Only a new interpreter has modules as they were before a
-// change: they may have handed parts to each other, and to values that nobody can look into.
+// change: they may have handed parts to each other, and to values that no walk can look into.
 //
 // # Scripts
 //

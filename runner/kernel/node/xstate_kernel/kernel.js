@@ -202,7 +202,7 @@ class Kernel {
   }
 
   // do_unload makes modules what they are after their load. They may have handed out parts of what they hold, to each
-  // other and to values that nobody can look into: only a new interpreter has none of these.
+  // other and to values that no walk can look into: only a new interpreter has none of these.
   /** @type {() => object} */
   do_unload() {
     return { stale: true }

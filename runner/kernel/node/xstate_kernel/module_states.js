@@ -155,7 +155,7 @@ class ModuleStates {
   }
 }
 
-/** @type {(text: string) => string} */
+/** @type {(text: string | Buffer) => string} */
 const hashOf = (text) => createHash('sha256').update(text).digest('hex')
 
-module.exports = { ModuleStates }
+module.exports = { ModuleStates, hashOf }

@@ -15,7 +15,6 @@ const fs = require('fs')
 const path = require('path')
 const vm = require('vm')
 const Module = require('module')
-const { createHash } = require('crypto')
 const { pathToFileURL, fileURLToPath } = require('url')
 const events = require('events')
 const { getDefaultHighWaterMark } = require('stream')
@@ -23,7 +22,7 @@ const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
 const { Packages } = require('./packages')
 const { Resolver, coded } = require('./resolver')
-const { ModuleStates } = require('./module_states')
+const { ModuleStates, hashOf } = require('./module_states')
 const { know, walked } = require('./walk')
 
 const loader = /** @type {Loader} */ (/** @type {unknown} */ (Module))
@@ -522,8 +521,6 @@ function synthetic(namespace, identifier) {
   }, { identifier: String(identifier) })
 }
 
-/** @type {(text: string | Buffer) => string} */
-const hashOf = (text) => createHash('sha256').update(text).digest('hex')
 /** @type {(m: vm.Module) => string} */
 const fileOf = (m) => fileURLToPath(m.identifier)
 

@@ -56,7 +56,7 @@ const parts = new (class Parts {
     this.changes++
   }
 })()
-const ANY = '?' // stands for a module that is not known
+const ANY = '?' // the name of a module that is not known
 /** @type {Set<string>} */
 const untracked = new Set() // workspace modules that hold what cannot be looked into
 

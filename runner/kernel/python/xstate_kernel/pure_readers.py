@@ -197,8 +197,8 @@ def _puts_out():
 
 
 class Proof:
-    """That code changed nothing. before: a function, name → its value and its fingerprint when the node began, or None.
-    bound: the names that the node bound. observed: whether the names that a code object loads are observed."""
+    """That code changed nothing. before: of a name, its value and fingerprint when the node began, or None. bound: the
+    names that the node bound. observed: whether the names that a code object loads are observed."""
 
     def __init__(self, before, bound, namespace, observed):
         self._before, self._bound, self._namespace, self._observed = before, bound, namespace, observed

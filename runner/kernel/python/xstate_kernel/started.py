@@ -317,7 +317,7 @@ POSITION = Variable("conf:stdin", lambda: (stdin.buffer.at, stdin.buffer.shut), 
 
 
 def name_of(options):
-    """Returns the name of the program in sys.argv: that of its file, as somebody gives it who is in its folder."""
+    """Returns the name of the program in sys.argv: the path of its file, relative to its folder."""
     path, folder = options.get("file") or "", os.path.join(options["folder"], "")
     return path[len(folder) :] if path.startswith(folder) else path
 
