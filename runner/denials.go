@@ -6,6 +6,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
@@ -26,14 +27,15 @@ func boundsDigest(b *sandbox.Bounds) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "bounds %+v", *b))
 }
 
-// forbidden returns what the present bounds forbid of what a trace did under other bounds, as a policy: key; "":
+// forbidden returns what the present bounds forbid of what a trace of n did under other bounds, as a policy: key; "":
 // nothing is known. A fresh run would be denied it.
-func (x *boundary) forbidden(t *state.Trace, path func(name string) string) depgraph.Key {
-	if x.digest == "" || t.Bounds == x.digest {
+func (e *Engine) forbidden(n *node, t *state.Trace) depgraph.Key {
+	if e.boundary.digest == "" || t.Bounds == e.boundary.digest {
 		return ""
 	}
+	forbids := e.boundary.in(n.unit.Dialect)
 	try := func(action, target string) depgraph.Key {
-		if x.forbids(action, target) == "" {
+		if forbids(action, target) == "" {
 			return ""
 		}
 		known := func(d state.Denial) bool { return d.Action == action && d.Target == target }
@@ -50,7 +52,7 @@ func (x *boundary) forbidden(t *state.Trace, path func(name string) string) depg
 			if s := a.Key.Space(); s != "file" || list.action == "read" && a.Digest == state.Absent {
 				continue
 			}
-			if k := try(list.action, path(a.Key.Name())); k != "" {
+			if k := try(list.action, e.baseState.Path(a.Key.Name())); k != "" {
 				return k
 			}
 		}
@@ -65,6 +67,23 @@ func (x *boundary) forbidden(t *state.Trace, path func(name string) string) depg
 type boundary struct {
 	digest  state.Digest // "": there are none
 	forbids func(action, target string) string
+	// in is the same for the interpreter of a dialect, which may read its packages
+	in func(d depgraph.Dialect) func(action, target string) string
+}
+
+// newBoundary returns the bounds of programs in some languages.
+func newBoundary(s sandbox.Spec, languages kernel.Languages, environ map[string]string) boundary {
+	common, known := sandbox.Forbidding(s), map[depgraph.Dialect]func(action, target string) string{}
+	in := func(d depgraph.Dialect) func(action, target string) string {
+		if known[d] == nil {
+			known[d] = common
+			if l, err := languages.Of(d); err == nil {
+				known[d] = sandbox.Forbidding(l.Sandboxed(s, environ))
+			}
+		}
+		return known[d]
+	}
+	return boundary{digest: boundsDigest(s.Bounds), forbids: common, in: in}
 }
 
 // denialsOf returns what a report says was denied, each once and without secrets.

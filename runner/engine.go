@@ -141,14 +141,14 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	forbids := sandbox.Forbidding(sandbox.Spec{Folder: workspace, Store: store, Bounds: cfg.Bounds})
+	bounds := newBoundary(sandbox.Spec{Folder: workspace, Store: store, Bounds: cfg.Bounds}, cfg.Languages, environ)
 	return &Engine{
 		cfg:      cfg,
-		boundary: boundary{boundsDigest(cfg.Bounds), forbids},
+		boundary: bounds,
 		options: keyOptions{cfg.Languages, cfg.Observe,
 			func(l kernel.Language) string { return identity(l, cfg, environ) }, map[string]string{}, cfg.script()},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
-			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: forbids, Seed: cfg.Seed,
+			File: cfg.File, Environ: environ, Secret: cfg.Secrets.Digest, Forbids: bounds.forbids, Seed: cfg.Seed,
 			Records: cfg.Files, Call: recordedCalls(cfg.Journal),
 			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},

@@ -32,6 +32,9 @@ type Language interface {
 
 	// Environ returns the environment of a program, from one as NAME=value.
 	Environ(lines []string) map[string]string
+	// Sandboxed returns how its interpreter is observed and bounded, given what is common to all languages, and a
+	// program's environment. It adds the folders of the interpreter and its packages.
+	Sandboxed(s sandbox.Spec, environ map[string]string) sandbox.Spec
 	// Start starts a kernel for a program, and StartTests a process that runs tests and speaks with its caller in
 	// frames.
 	Start(ctx context.Context, l Launch) (Kernel, error)

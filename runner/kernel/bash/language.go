@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/bash"
 	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -165,6 +166,9 @@ func (k *bashKernel) start(ctx context.Context) error {
 	k.Driven = kernel.NewDriven(p, c)
 	return nil
 }
+
+// Sandboxed implements kernel.Language: Bash has no folders of its own.
+func (i Interpreter) Sandboxed(s sandbox.Spec, _ map[string]string) sandbox.Spec { return s }
 
 // StartTests is refused: tests run as blocks.
 func (i Interpreter) StartTests(context.Context, kernel.TestLaunch) (*kernel.Process, error) {

@@ -141,7 +141,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			"--experimental-vm-modules", "--zero-fill-buffers", filepath.Join(folder, driverRoot, "main.js")},
 		Environ: append(kernel.EnvironLines(l.Environ), "XSTATE_KERNEL_STDIN="+cmp.Or(l.Stdin, os.DevNull)),
 		Folder:  l.Folder, Spool: l.Spool, Recording: l.Recording, Calls: true, OneCall: true,
-		Sandbox: i.sandboxed(l.Sandbox, folder),
+		Sandbox: i.started(l.Sandbox, l.Environ, folder),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Arguments: l.Arguments, Stdin: l.Stdin,
 			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: fmt.Sprint(l.Seed),
@@ -160,24 +160,33 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	return &nodeKernel{Driven: kernel.NewDriven(p, c), dialects: l.Dialects}, nil
 }
 
-// sandboxed returns how a kernel is observed: files of Node, of its packages and the driver are tools.
-func (i Interpreter) sandboxed(asked *sandbox.Spec, driver string) *sandbox.Spec {
-	if asked == nil {
-		return nil
-	}
-	s := *asked
+// Sandboxed implements kernel.Language: files of Node and of its packages are tools.
+func (i Interpreter) Sandboxed(s sandbox.Spec, _ map[string]string) sandbox.Spec {
 	s.System = slices.Clone(s.System)
-	for _, folder := range []string{driver, filepath.Dir(filepath.Dir(i.Path))} {
-		if real, err := filepath.EvalSymlinks(folder); err == nil && real != "/" {
-			s.System = append(s.System, real)
-		}
-	}
+	addTool(&s, filepath.Dir(filepath.Dir(i.Path)))
 	for d := range parents.Up(s.Folder) {
 		if info, err := os.Stat(filepath.Join(d, "node_modules")); err == nil && info.IsDir() {
 			s.System = append(s.System, filepath.Join(d, "node_modules"))
 		}
 	}
+	return s
+}
+
+// started is the sandbox of a process that is started with the driver in folder.
+func (i Interpreter) started(asked *sandbox.Spec, environ map[string]string, folder string) *sandbox.Spec {
+	if asked == nil {
+		return nil
+	}
+	s := i.Sandboxed(*asked, environ)
+	addTool(&s, folder)
 	return &s
+}
+
+// addTool adds a folder to the tools of a sandbox, if it is there.
+func addTool(s *sandbox.Spec, folder string) {
+	if real, err := filepath.EvalSymlinks(folder); err == nil && real != "/" {
+		s.System = append(s.System, real)
+	}
 }
 
 // StartTests is refused: tests of node:test run as blocks.

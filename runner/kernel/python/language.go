@@ -166,7 +166,7 @@ type options struct {
 func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
 	c := kernel.Command{
 		Environ: kernel.EnvironLines(l.Environ), Folder: l.Folder, Spool: l.Spool, Calls: true, Recording: l.Recording,
-		Sandbox: i.sandboxed(l.Sandbox, l.Environ["HOME"], l.Environ["PYTHONPATH"], l.Driver),
+		Sandbox: i.started(l.Sandbox, l.Environ, l.Driver),
 		Options: options{
 			File: l.File, Imports: cmp.Or(l.Imports.Folder, l.Folder), Package: l.Imports.Package,
 			Script:    l.Script,
@@ -199,52 +199,58 @@ func checked() string {
 // helpers are processes that multiprocessing and joblib keep for the next pool, see sandbox.Spec.
 var helpers = []string{"multiprocessing.resource_tracker", "multiprocessing.forkserver", "loky.backend"}
 
-// sandboxed returns how a kernel is observed: files of the interpreter, its packages and the driver are tools. An
-// environment may lie in a folder with the workspace, or be one above it: so its own folders are named.
-func (i Interpreter) sandboxed(asked *sandbox.Spec, home, modules, driver string) *sandbox.Spec {
-	if asked == nil {
-		return nil
-	}
-	s := *asked
+// Sandboxed implements kernel.Language: files of the interpreter and its packages are tools. An environment may lie in
+// a folder with the workspace, or be one above it: so its own folders are named.
+func (i Interpreter) Sandboxed(s sandbox.Spec, environ map[string]string) sandbox.Spec {
 	s.System, s.Helpers = slices.Clone(s.System), helpers
-	add := func(path string) {
-		if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(s.System, real) {
-			s.System = append(s.System, real)
-		}
-	}
 	for _, prefix := range []string{i.Prefix, i.BasePrefix} {
 		for _, name := range []string{"bin", "lib", "lib64", "include", "share", "pyvenv.cfg"} {
-			add(filepath.Join(prefix, name))
+			addTool(&s, filepath.Join(prefix, name))
 		}
 	}
 	if i.Launched() { // a script of pyenv's reads what else is there, to choose one
-		add(filepath.Dir(filepath.Dir(i.Path)))
+		addTool(&s, filepath.Dir(filepath.Dir(i.Path)))
 	}
-	if filepath.IsAbs(home) {
-		add(filepath.Join(home, ".local", "lib"))
+	if home := environ["HOME"]; filepath.IsAbs(home) {
+		addTool(&s, filepath.Join(home, ".local", "lib"))
 	}
 	if s.Bounds != nil { // modules that lie elsewhere are not tools: what they hold is followed
-		b := *s.Bounds
-		b.Read = slices.Concat(b.Read, slices.DeleteFunc(filepath.SplitList(modules), func(folder string) bool {
+		b, modules := *s.Bounds, filepath.SplitList(environ["PYTHONPATH"])
+		b.Read = slices.Concat(b.Read, slices.DeleteFunc(modules, func(folder string) bool {
 			return !filepath.IsAbs(folder)
 		}))
 		s.Bounds = &b
 	}
+	return s
+}
+
+// started is the sandbox of a process that is started with the driver.
+func (i Interpreter) started(asked *sandbox.Spec, environ map[string]string, driver string) *sandbox.Spec {
+	if asked == nil {
+		return nil
+	}
+	s := i.Sandboxed(*asked, environ)
 	if folder, err := installDriver(driver); err == nil {
-		add(folder)
+		addTool(&s, folder)
 	}
 	if s.Record != nil {
-		add(s.Record.Roots)
+		addTool(&s, s.Record.Roots)
 	}
 	return &s
+}
+
+// addTool adds a file or folder to the tools of a sandbox, if it is there.
+func addTool(s *sandbox.Spec, path string) {
+	if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(s.System, real) {
+		s.System = append(s.System, real)
+	}
 }
 
 // StartTests starts a process that collects and runs tests.
 func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kernel.Process, error) {
 	return i.start(ctx, "suite_main", l.Driver, kernel.Command{
 		Environ: l.Environ, Folder: l.Folder, Spool: l.Spool, Options: l.Options,
-		Sandbox: i.sandboxed(l.Sandbox, kernel.Getenv(l.Environ, "HOME"), kernel.Getenv(l.Environ, "PYTHONPATH"),
-			l.Driver),
+		Sandbox: i.started(l.Sandbox, i.Environ(l.Environ), l.Driver),
 	})
 }
 
