@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 )
 
 // A frame is 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
@@ -20,6 +21,9 @@ func writeFrame(w io.Writer, header any, body []byte) error {
 	text, err := json.Marshal(header)
 	if err != nil {
 		return fmt.Errorf("encode frame: %w", err)
+	}
+	if Debugged("kernel") {
+		fmt.Fprintf(os.Stderr, "xstate: to the kernel: %s and %d bytes\n", text, len(body))
 	}
 	return writeText(w, text, body)
 }
