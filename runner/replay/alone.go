@@ -133,7 +133,7 @@ func repeatable(t *state.Trace) string {
 	return ""
 }
 
-// listsStore reports whether a program listed the folder that holds the store: its interpreter alone would see it there.
+// listsStore reports whether a program listed the folder that holds the store, where its interpreter alone sees that.
 func listsStore(cfg *runner.Config, have *runner.Outcome) bool {
 	store, err := filepath.EvalSymlinks(cfg.Store.Dir())
 	if err == nil {

@@ -21,6 +21,10 @@
 // while no code of the program runs. Where two maps differ, or Node cannot compare them, an object is asked itself
 // (Walk.object), and the bytes are the same.
 //
+// Which objects values share is known from their places (identities.js). A walk that meets objects in an order like the
+// one in which others met them tries the places beside the last one, before it asks the table. A place has one object,
+// so one that has the object is the one that the table has.
+//
 // A value is unchanged if each object that its walk met has the level that it had (levels.js): the same layout, and the
 // identical values in the same order. The bytes of a walk, and the way that it goes, follow from the levels. So by
 // induction over the way of the walk, one from the same root would meet the same objects and write the same bytes.

@@ -1,6 +1,6 @@
 // Makes random values, prints what a walk of each says, changes some of them in a random way, and fails where levels.js
-// takes a changed value for an unchanged one. usage: node walks.js DRIVER SEED COUNT [slow]; with slow, objects have no
-// layouts, so that Walk.object writes all of them.
+// takes a changed value for an unchanged one, or identities.js finds the place of another object. usage:
+// node walks.js DRIVER SEED COUNT [slow]; with slow, objects have no layouts, so that Walk.object writes all of them.
 'use strict'
 const [driver, seed, count, slow] = process.argv.slice(2)
 const v8 = require('v8')
@@ -147,6 +147,21 @@ function reached(root) {
   return [...all]
 }
 
+// searched looks for objects in a random order of those that they may be met in. It fails where a place that was
+// guessed is not the one that the table tells. Those without a place have none, those that lost theirs neither.
+const searched = [[1], {}]
+function search(all) {
+  searched.push(...all)
+  if (searched.length > 500) searched.splice(0, below(400))
+  const each = 1 + below(6)
+  const list = searched.filter((o, i) => i % each === 0)
+  if (below(2)) list.reverse()
+  for (const o of below(4) ? list : list.sort(() => below(3) - 1)) {
+    const found = identities.find(o)
+    if (found !== identities.at.get(o)) throw new Error(`seed ${state}: the place ${found} of another object`)
+  }
+}
+
 const places = (fp) => [...fp.places].join()
 let [kept, changed] = [0, 0]
 for (let i = 0; i < +count; i++) {
@@ -173,6 +188,7 @@ for (let i = 0; i < +count; i++) {
     fp = now
   }
   if (i % 50 === 0) identities.settle()
+  if (intrinsics.isObject(v)) search(reached(v))
   state = from + 7 * i + 11
 }
 console.error(`${kept} unchanged, ${changed} walked`)

@@ -24,6 +24,9 @@ const columns = {
   named: new Int32Array(1024), // how many intrinsics there were when it was none of them
 }
 let turn = 0
+const AHEAD = 4 // places that are tried after the one that was found last
+let last = 0 // the place that was found or given last
+let step = 1 // from the one before it
 
 function grow() {
   for (const k of /** @type {(keyof typeof columns)[]} */ (Object.keys(columns))) {
@@ -40,6 +43,28 @@ function add(o) {
   if (place === columns.uses.length) grow()
   at.set(o, place)
   objects[place] = o
+  last = place
+  return place
+}
+
+// find returns the place of an object, if it has one. Each object has one place, and each place one object, so a place
+// that has it is the one that the table would tell. It is often near: what was met in a row is often met again in that
+// order, as a whole, without some, or each so many. To look into the table takes much longer than to try these.
+/** @type {(o: Identity) => number | undefined} */
+function find(o) {
+  const n = objects.length
+  const far = last + step
+  if (far >= 0 && far < n && objects[far] === o) return last = far
+  for (let p = last + 1; p <= last + AHEAD && p < n; p++) {
+    if (objects[p] !== o) continue
+    step = p - last
+    return last = p
+  }
+  const place = at.get(o)
+  if (place !== undefined) {
+    step = place - last
+    last = place
+  }
   return place
 }
 
@@ -115,4 +140,4 @@ function without(a, b) {
   return found.slice(0, n)
 }
 
-module.exports = { at, objects, columns, add, begin, note, keep, letGo, settle, both, without }
+module.exports = { at, objects, columns, add, find, begin, note, keep, letGo, settle, both, without }

@@ -176,7 +176,7 @@ class Walk extends Stream {
     }
     if (v === null) { this.tag(15); return }
     const o = /** @type {object} */ (v)
-    const place = identities.at.get(o)
+    const place = identities.find(o)
     if (this.seen(o, place) || this.belongs(o)) return
     if (depth < DEEP && (this.inModule || parts.of(o) === undefined) && fast(this, o, place, depth)) return
     /** @type {unknown[]} */
