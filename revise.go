@@ -110,7 +110,7 @@ func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error
 		return err
 	}
 	if r.Blocks, err = patch.Apply(r.old, r.Edits); err == nil && t.Data != nil {
-		r.Text, err = s.history.TextOf(ctx, r.Blocks, t.Name, t.Data)
+		r.Text, err = s.history.TextOf(ctx, r.Blocks, t.Name, r.Text) // which has what the patch says of prose
 	}
 	return err
 }
@@ -205,6 +205,12 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 	for i := range drafts {
 		drafts[i].Placement, drafts[i].Nth = r.placement(BlockID(r.Edits[i].ID)), i
 	}
+	for _, t := range r.Texts {
+		if len(drafts) > 0 {
+			origin = origin.WithoutCost()
+		}
+		drafts = append(drafts, state.Draft{Kind: state.KindDeclare, Origin: origin, Text: textRecord(t)})
+	}
 	for _, p := range r.Placements {
 		if p.Unchanged && p.Block != "" {
 			if len(drafts) > 0 {
@@ -225,6 +231,18 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 		return nil, nil
 	}
 	return s.store.state.Commit(ctx, s.name, r.Base, drafts)
+}
+
+// textRecord returns what a step records of the edit of a text cell.
+func textRecord(t patch.TextEdit) *state.TextEdit {
+	e := &state.TextEdit{Cell: t.Cell, Type: t.Type, Edit: state.Kind(t.Op), Was: state.Absent, Now: state.Absent}
+	if t.Op != patch.OpAppend {
+		e.Was = state.DigestOf([]byte(t.Was))
+	}
+	if t.Op != patch.OpDelete {
+		e.Now = state.DigestOf([]byte(t.Now))
+	}
+	return e
 }
 
 // placement returns how the patch found a block: by a section about the block, or about the file that holds it.

@@ -130,6 +130,9 @@ type Node struct {
 	Effects []Effect
 	Dynamic []Dynamic
 
+	// names that the value of the last statement is bound to, unless it is none, as IPython's "_"; all are in Defines
+	Keeps []string
+
 	Part *Part // nil: the text of the node stands at the top level of its block
 }
 

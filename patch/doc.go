@@ -26,6 +26,9 @@
 // changes of the same lines are a [Clash], and then there is no result. No edit is lost, and none is made twice.
 // [Carry] follows lines from one text to the next.
 //
+// A cell of a notebook that is no block, such as text, is changed in the file alone. [Revision] lists these changes. No
+// block changes because of them, unless a block becomes a text or the other way round.
+//
 // A text that replaces another is complete, or it is refused: a line that means omitted lines ("# ... existing code
 // ...") must not stand where code of the old text is missing. This holds for code that is executed, too. A patch that
 // gives two texts for one block is refused, and what it gives in a language that the program lacks is reported.

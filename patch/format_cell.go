@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,11 +38,10 @@ func readCell(text string) ([]Section, *ParseError) {
 	for i, c := range calls {
 		source, given := c.lines("new_source", "cell_source", "source")
 		name, counted := c.cell()
-		if kind := c.text("cell_type"); kind != "" && kind != "code" {
-			return nil, malformed(0, "edit text cells in the notebook file itself",
-				"call %d: a %s cell is not a block", i+1, kind)
+		s := Section{Name: name, Text: source, Cell: c.text("cell_type")}
+		if s.Cell != "" && !slices.Contains(cellTypes, s.Cell) {
+			return nil, malformed(0, "cell_type is code, markdown or raw", "call %d: unknown cell_type %q", i+1, s.Cell)
 		}
-		s := Section{Name: name, Text: source}
 		switch m := c.mode(); m {
 		case "replace":
 			s.Act = ActWrite
@@ -49,6 +49,9 @@ func readCell(text string) ([]Section, *ParseError) {
 			s.Act, given = ActDelete, true
 		case "insert":
 			s.Act, s.Name, s.After = ActInsert, "", name
+			if n, ok := c.number(counts...); ok && n == -1 && name == "" {
+				s.After = lastCell
+			}
 			if counted >= 0 { // the place of the new cell, not the cell before it
 				s.After = ""
 				if counted > 0 {
@@ -67,12 +70,15 @@ func readCell(text string) ([]Section, *ParseError) {
 	return sections, nil
 }
 
+// counts are the arguments that may hold the place of a cell, from 0; -1 is the end.
+var counts = []string{"cell_index", "cell_number", "cell_id"}
+
 // cell returns the cell that a call names. counted is its place from 0, or -1 if the call does not count.
 func (c *call) cell() (name string, counted int) {
 	if id := c.text("cell_id", "block"); id != "" {
 		return id, -1
 	}
-	if n, ok := c.number("cell_index", "cell_number", "cell_id"); ok && n >= 0 {
+	if n, ok := c.number(counts...); ok && n >= 0 {
 		return fmt.Sprintf("cell-%d", n), n
 	}
 	return "", -1
@@ -83,9 +89,9 @@ func writeCell(p *Patch) (string, error) {
 	for _, s := range p.Sections {
 		switch s.Act {
 		case ActWrite:
-			calls = append(calls, object("cell_id", s.Name, "new_source", s.Text, "edit_mode", "replace"))
+			calls = append(calls, cellCall(s, "cell_id", s.Name, "new_source", s.Text, "edit_mode", "replace"))
 		case ActInsert:
-			calls = append(calls, object("cell_id", s.After, "new_source", s.Text, "edit_mode", "insert"))
+			calls = append(calls, cellCall(s, "cell_id", s.After, "new_source", s.Text, "edit_mode", "insert"))
 		case ActDelete:
 			calls = append(calls, object("cell_id", s.Name, "edit_mode", "delete"))
 		default:
@@ -93,4 +99,12 @@ func writeCell(p *Patch) (string, error) {
 		}
 	}
 	return objects(calls), nil
+}
+
+// cellCall writes the arguments of a call, with the type of the cell if the section says it.
+func cellCall(s Section, pairs ...any) string {
+	if s.Cell != "" {
+		pairs = append(pairs, "cell_type", s.Cell)
+	}
+	return object(pairs...)
 }

@@ -50,6 +50,7 @@ type Section struct {
 	Text  string // for ActCreate, ActWrite, ActInsert and ActEmit; for ActDelete, the text before if it is known
 
 	Dialect string // of Text, if the patch says; else ""
+	Cell    string // the type of the cell in a notebook, one of cellTypes; "" if the patch does not say
 }
 
 // Manner says how the old text of a hunk is compared.

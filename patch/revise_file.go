@@ -1,5 +1,54 @@
 package patch
 
+import (
+	"path"
+	"strings"
+)
+
+// section applies one section of the patch.
+func (r *reviser) section(s Section) error {
+	s.Text = r.ended(s.Text)
+	if done, err := r.inTextCell(s); done || err != nil {
+		return err
+	}
+	if s.Act == ActEmit || s.Act == ActInsert || s.Act == ActCreate || s.Act == ActWrite {
+		r.neighbours().adopt(&s)
+	}
+	named := s.Name != "" || r.on.Block != ""
+	if s.Act == ActEmit && !named && r.on.Submitted == nil && r.decider.isProse(r.blocks, s) {
+		return notCode(s)
+	}
+	if r.creates(s) {
+		if err := r.refuseNewOmission(s); err != nil {
+			return err
+		}
+		return r.create(s)
+	}
+	switch s.Act {
+	case ActEmit:
+		return r.emit(s)
+	case ActInsert:
+		return r.insert(s)
+	}
+	if s.Name == "" {
+		s.Name = r.on.Block
+	}
+	if id, ok := r.block(s.Name); ok {
+		return r.inBlock(id, s)
+	}
+	if s.Name == "" || r.on.isFile(s.Name) {
+		return r.inFile(s)
+	}
+	if r.patch.Format != FormatCell && (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" &&
+		!strings.Contains(s.Name, "/") {
+		if err := r.refuseNewOmission(s); err != nil {
+			return err
+		}
+		return r.insertAt(len(r.blocks), s)
+	}
+	return r.noBlock(s.Name)
+}
+
 // inFile applies a section to the text of the program's file. For a notebook, or without a file, that text is the cell
 // text.
 func (r *reviser) inFile(s Section) error {
@@ -30,8 +79,15 @@ func (r *reviser) inFile(s Section) error {
 	s.Name = key
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
 	done, err := one.Apply(map[string]string{key: text})
-	if err != nil && !own && r.on.File != nil && r.inJSON(s) == nil {
-		return nil
+	if err != nil && !own && r.on.File != nil {
+		if c, ok := err.(*ApplyError); ok && c.Code == CodeAbsent {
+			if found, bad := r.inSomeTextCell(s); found {
+				return bad
+			}
+		}
+		if r.inJSON(s) == nil {
+			return nil
+		}
 	}
 	if err != nil {
 		if c, ok := err.(*ApplyError); ok {
@@ -86,6 +142,7 @@ func (r *reviser) inJSON(s Section) error {
 	r.places = append(r.places, place)
 	r.identify(after.Blocks, nil)
 	r.file, r.fileIDs, r.stale = after, r.ids(), false
+	r.texts = after.textPlaces() // cells are counted in the file that the patch writes
 	return nil
 }
 
@@ -207,7 +264,7 @@ func (r *reviser) create(s Section) error {
 		made.Blocks[i].ID = id
 	}
 	r.on.File, r.file, r.blocks = made, made, made.Blocks
-	r.fileIDs = r.ids()
+	r.fileIDs, r.texts = r.ids(), made.textPlaces()
 	r.places = append(r.places, Placement{Format: r.patch.Format})
 	return nil
 }

@@ -24,6 +24,7 @@ type Revision struct {
 	Blocks     []Block     // the program after the patch, with ids
 	Edits      []Edit      // turn the program before into Blocks
 	Text       []byte      // the new text of the file; nil if there is none
+	Texts      []TextEdit  // the changes of text cells, where the file is a notebook
 	Placements []Placement // where each section was applied, in the order of the patch
 	Skipped    []Section   // fences of languages that the program does not have, see neighbours.own
 }
@@ -59,7 +60,7 @@ type Placement struct {
 // text. The error is an *ApplyError or a *ParseError.
 func Revise(p *Patch, on Subject) (*Revision, error) {
 	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File,
-		end: on.lineEnd()}
+		texts: on.File.textPlaces(), end: on.lineEnd()}
 	if r.decider = newDecider(); on.Submitted != nil {
 		r.decider = on.Submitted.Known.take(len(on.Blocks))
 	}
@@ -102,6 +103,7 @@ type reviser struct {
 	blocks  []Block
 	file    *Program        // its text before the latest changes of blocks
 	fileIDs []string        // ids of its blocks, by index
+	texts   []int           // the places of its text cells before the patch, in order; -1: new
 	stale   bool            // blocks have changed since
 	taken   map[string]bool // blocks that were rewritten or are new
 	end     string          // the line end of the program
@@ -124,7 +126,7 @@ func (r *reviser) finish() (*Revision, error) {
 	if bad := r.write(); bad != nil {
 		return nil, bad
 	}
-	v.Text = r.file.Bytes()
+	v.Text, v.Texts = r.file.Bytes(), textEdits(r.on.File, r.file)
 	return v, nil
 }
 
@@ -143,46 +145,6 @@ func (r *reviser) write() error {
 	settle(r.blocks, r.file.Blocks)
 	r.fileIDs, r.stale = r.ids(), false
 	return nil
-}
-
-func (r *reviser) section(s Section) error {
-	s.Text = r.ended(s.Text)
-	if s.Act == ActEmit || s.Act == ActInsert || s.Act == ActCreate || s.Act == ActWrite {
-		r.neighbours().adopt(&s)
-	}
-	named := s.Name != "" || r.on.Block != ""
-	if s.Act == ActEmit && !named && r.on.Submitted == nil && r.decider.isProse(r.blocks, s) {
-		return notCode(s)
-	}
-	if r.creates(s) {
-		if err := r.refuseNewOmission(s); err != nil {
-			return err
-		}
-		return r.create(s)
-	}
-	switch s.Act {
-	case ActEmit:
-		return r.emit(s)
-	case ActInsert:
-		return r.insert(s)
-	}
-	if s.Name == "" {
-		s.Name = r.on.Block
-	}
-	if id, ok := r.block(s.Name); ok {
-		return r.inBlock(id, s)
-	}
-	if s.Name == "" || r.on.isFile(s.Name) {
-		return r.inFile(s)
-	}
-	if r.patch.Format != FormatCell && (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" &&
-		!strings.Contains(s.Name, "/") {
-		if err := r.refuseNewOmission(s); err != nil {
-			return err
-		}
-		return r.insertAt(len(r.blocks), s)
-	}
-	return r.noBlock(s.Name)
 }
 
 // lineEnd returns the line end of the program, or "" if it has only one line.
@@ -257,11 +219,14 @@ func (r *reviser) block(name string) (id string, ok bool) {
 // counted finds a block by its place, from 0. In a notebook the place counts all cells, including text. If before is
 // set, the last block before that place will do.
 func (r *reviser) counted(name string, before bool) (id string, ok bool) {
-	var n int
-	if _, err := fmt.Sscanf(name+";", "cell-%d;", &n); err != nil {
+	n, ok := countedCell(name)
+	if !ok {
 		return "", false
 	}
-	if r.on.File == nil || r.on.File.Kind != KindNotebook {
+	if name == lastCell && before && len(r.blocks) > 0 {
+		return r.blocks[len(r.blocks)-1].ID, true
+	}
+	if ok = false; r.on.File == nil || r.on.File.Kind != KindNotebook {
 		if n < 0 || n >= len(r.blocks) {
 			return "", false
 		}
@@ -495,16 +460,30 @@ func (r *reviser) insert(s Section) error {
 	return r.insertAt(r.at(id)+1, s)
 }
 
-func (r *reviser) insertAt(i int, s Section) error {
+// newBlock returns the new block that a section gives, with an id that no block and no other cell has.
+func (r *reviser) newBlock(s Section) (Block, error) {
 	text := trimBlankLines(s.Text)
 	if text == "" {
-		return &ApplyError{Code: CodeEmpty, Name: s.Name, Message: "a block must have code", Hint: "add a statement"}
+		return Block{}, &ApplyError{Code: CodeEmpty, Name: s.Name, Message: "a block must have code",
+			Hint: "add a statement"}
 	}
 	b := Block{ID: s.Name, Title: s.Name, Dialect: s.Dialect, Source: text}
 	if b.Title == "" {
 		b.Title = b.defined()
 	}
-	b.ID = Names([]Block{b}, r.ids()...)[0]
+	used := r.ids()
+	if r.file != nil && r.file.Kind == KindNotebook {
+		used = append(used, r.file.cellIDs()...)
+	}
+	b.ID = Names([]Block{b}, used...)[0]
+	return b, nil
+}
+
+func (r *reviser) insertAt(i int, s Section) error {
+	b, err := r.newBlock(s)
+	if err != nil {
+		return err
+	}
 	r.taken[b.ID] = true
 	r.blocks = slices.Insert(r.blocks, i, b)
 	r.stale = true

@@ -17,6 +17,7 @@ func FuzzRevise(f *testing.F) {
 			"report\nprint(total(rows))\n",
 		"d.md": "# T\n\n```python\nx = 1\n```\n\nthen\n\n```python name=b\nx + 1\n```\n",
 		"n.ipynb": `{"cells":[{"cell_type":"code","id":"a","metadata":{},"outputs":[],"source":["x = 1"]},` +
+			`{"cell_type":"markdown","id":"m","metadata":{},"source":["T"]},` +
 			`{"cell_type":"code","id":"b","metadata":{},"outputs":[],"source":["%time x\n","x"]}],` +
 			`"metadata":{},"nbformat":4,"nbformat_minor":5}`,
 	}
@@ -27,6 +28,9 @@ func FuzzRevise(f *testing.F) {
 		"*** Begin Patch\n*** Add File: new\n+y = 1\n*** End Patch\n",
 		"```python\ndef total(rows):\n    return sum(rows) + 1\n```\n", "# %% load\nrows = []\n# %% other\nz = 1\n",
 		`{"cell_id":"a","new_source":"x = 2"}`, `{"cell_id":"cell-0","new_source":"y = 2","edit_mode":"insert"}`,
+		`{"cell_id":"m","new_source":"y = 2","cell_type":"code"}`,
+		`[{"cell_id":"m","new_source":"N","cell_type":"raw","edit_mode":"insert"},` +
+			`{"cell_index":0,"edit_mode":"delete"}]`,
 		"--- a/d.md\n+++ b/d.md\n@@ -3,3 +3,3 @@\n ```python\n-x = 1\n+x = 2\n ```\n",
 		`{"command":"insert","path":"","insert_line":1,"insert_text":"# %% new\nw = 1"}`,
 		"@@ @@\n-x = 1\n+x = (\n", "@@ @@\n x = 1\n+# %% two\n+y = 2\n",

@@ -51,15 +51,14 @@ func (p *Program) notebookFormat() (*format, error) {
 	body := strings.TrimPrefix(string(p.raw), bom)
 	skip := len(p.raw) - len(body)
 	top, _ := value{at: skip, raw: json.RawMessage(body)}.object()
-	var major, minor int
+	var major int
 	if !top["nbformat"].into(&major) || major != 4 {
 		return nil, unwritable(p.Kind, "it is older than nbformat 4")
 	}
-	top["nbformat_minor"].into(&minor)
 	cells := top["cells"]
 	list, _ := cells.array()
 	f := &format{head: string(p.raw[:cells.at+1]), foot: string(p.raw[cells.at+len(cells.raw)-1:])}
-	style := styleOf(p.raw, skip+strings.IndexByte(body, '{'))
+	style := p.style()
 	gap, first := style.end+strings.Repeat(style.unit, 2), true
 	if len(list) > 0 {
 		end := list[len(list)-1]
@@ -83,11 +82,11 @@ func (p *Program) notebookFormat() (*format, error) {
 		f.pieces = append(f.pieces, q)
 	}
 	f.change = func(q piece, was, now Block) string { return p.changeCell(q, was, now, style) }
-	used := map[string]bool{}
-	for _, b := range p.Blocks {
-		used[b.ID] = true
+	used, withID := map[string]bool{}, p.hasIDs()
+	for _, id := range p.cellIDs() {
+		used[id] = true
 	}
-	f.render = func(b Block, _ bool) string { return p.newCell(b, minor >= 5, used, style) }
+	f.render = func(b Block, _ bool) string { return p.newCell(b, withID, used, style) }
 	return f, nil
 }
 
@@ -101,16 +100,26 @@ func (p *Program) changeCell(q piece, was, now Block, style jsonStyle) string {
 		source, _, _ := fields["source"].multiline()
 		magic, _, _ = cutMagic(source)
 	}
-	put := map[string]string{"source": style.text(sourceLines(magic + now.Source))}
-	if raw := fields["source"].raw; len(raw) > 0 && raw[0] == '"' { // one text, and not a list of lines
-		put["source"] = style.text(magic + now.Source)
-	}
+	put := map[string]string{"source": style.source(fields["source"], magic+now.Source)}
 	if was.Source != now.Source {
 		put["outputs"], put["execution_count"] = "[]", "null"
 	}
 	if p.renames(q.block, was, now) {
 		put["metadata"] = style.text(renamed(fields["metadata"], now))
 	}
+	return withFields(q.text, fields, put)
+}
+
+// source returns the JSON of a cell's source in the form that the former one has.
+func (s jsonStyle) source(was value, text string) string {
+	if len(was.raw) > 0 && was.raw[0] == '"' { // one text, and not a list of lines
+		return s.text(text)
+	}
+	return s.text(sourceLines(text))
+}
+
+// withFields returns the JSON of an object, text, with other values of the fields that it has.
+func withFields(text string, fields map[string]value, put map[string]string) string {
 	var names []string
 	for name := range put {
 		if fields[name].raw != nil {
@@ -119,7 +128,6 @@ func (p *Program) changeCell(q piece, was, now Block, style jsonStyle) string {
 	}
 	// from the end, so that offsets stay valid
 	slices.SortFunc(names, func(a, b string) int { return fields[b].at - fields[a].at })
-	text := q.text
 	for _, name := range names {
 		at := fields[name].at
 		text = text[:at] + put[name] + text[at+len(fields[name].raw):]
@@ -137,15 +145,7 @@ func (p *Program) magic(b Block) string {
 
 // renamed returns a cell's metadata with the name of a block, unless the code shows the name.
 func renamed(metadata value, b Block) map[string]any {
-	all := map[string]any{}
-	if len(metadata.raw) > 0 {
-		d := json.NewDecoder(bytes.NewReader(metadata.raw))
-		d.UseNumber()
-		_ = d.Decode(&all) // what is no object is replaced by one
-	}
-	if all == nil {
-		all = map[string]any{}
-	}
+	all := decoded(metadata)
 	delete(all, "name")
 	if b.Title != "" && cellTitle(value{}, b) != b.Title {
 		all["name"] = b.Title
@@ -153,14 +153,41 @@ func renamed(metadata value, b Block) map[string]any {
 	return all
 }
 
+// decoded returns a cell's metadata. What is no object is replaced by one.
+func decoded(metadata value) map[string]any {
+	all := map[string]any{}
+	if len(metadata.raw) > 0 {
+		d := json.NewDecoder(bytes.NewReader(metadata.raw))
+		d.UseNumber()
+		_ = d.Decode(&all)
+	}
+	if all == nil {
+		all = map[string]any{}
+	}
+	return all
+}
+
+// field is a field of a cell to write.
+type field struct {
+	name  string
+	value any
+}
+
+// cell returns the JSON of a cell with fields.
+func (s jsonStyle) cell(fields []field) string {
+	var out strings.Builder
+	s.in(2).list(&out, '{', '}', len(fields), func(in jsonStyle, i int) {
+		in.quote(&out, fields[i].name)
+		out.WriteString(in.colon)
+		in.write(&out, fields[i].value)
+	})
+	return out.String()
+}
+
 // cellID matches the cell ids that nbformat 4.5 allows.
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (p *Program) newCell(b Block, withID bool, used map[string]bool, style jsonStyle) string {
-	type field struct {
-		name  string
-		value any
-	}
 	fields := []field{{"cell_type", "code"}, {"execution_count", nil}}
 	if withID {
 		id := b.ID
@@ -175,11 +202,5 @@ func (p *Program) newCell(b Block, withID bool, used map[string]bool, style json
 	}
 	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", []string{}},
 		field{"source", sourceLines(p.magic(b) + b.Source)})
-	var out strings.Builder
-	style.in(2).list(&out, '{', '}', len(fields), func(in jsonStyle, i int) {
-		in.quote(&out, fields[i].name)
-		out.WriteString(in.colon)
-		in.write(&out, fields[i].value)
-	})
-	return out.String()
+	return style.cell(fields)
 }

@@ -200,7 +200,7 @@ func (x *execution) request() kernel.Node {
 		Last: n.last && !x.walk.e.cfg.Script, First: n.index == 0,
 		Def:    n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
 		Import: n.facts.Kind == depgraph.KindImport,
-		Uses:   append([]string{}, uses...), Certain: n.facts.Certain,
+		Uses:   append([]string{}, uses...), Certain: n.facts.Certain, Keeps: n.facts.Keeps,
 	}
 	if x.dynamic = x.walk.dynamic(x.pos, n); x.dynamic {
 		req.Uses = append(req.Uses, x.pos.names()...)

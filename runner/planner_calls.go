@@ -1,6 +1,9 @@
 package runner
 
-import "github.com/xstate-engine/xstate/depgraph"
+import (
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
+)
 
 // ownCalls counts, by name, the functions that blocks define and those that statements of blocks call. A program that
 // calls a function of its own may have nodes that depend on several blocks, see depgraph.Part. The planner leaves such
@@ -9,12 +12,17 @@ type ownCalls struct {
 	of    map[uint32][2][]string // block → functions that it defines, functions that it calls
 	times map[string]*[2]int
 	both  int // names that are defined and called
+
+	lastValues map[uint32]bool // blocks that read the value of another cell by a name of IPython's
 }
 
 // set replaces what is known of a block; facts are nil where it is gone or does not parse.
 func (o *ownCalls) set(x uint32, facts *depgraph.Facts) {
 	if o.of == nil {
-		o.of, o.times = map[uint32][2][]string{}, map[string]*[2]int{}
+		o.of, o.times, o.lastValues = map[uint32][2][]string{}, map[string]*[2]int{}, map[uint32]bool{}
+	}
+	if delete(o.lastValues, x); languages.ReadsLastValues(facts) {
+		o.lastValues[x] = true
 	}
 	o.count(o.of[x], -1)
 	delete(o.of, x)

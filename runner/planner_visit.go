@@ -367,7 +367,7 @@ func (pl *Planner) sameAliases(n uint32, found finding) bool {
 
 // checkUnfolding returns errNeedsWalk where functions of the program are unfolded, or could be expected to be.
 func (pl *Planner) checkUnfolding(ctx context.Context) error {
-	if pl.calls.both == 0 {
+	if pl.calls.both == 0 && len(pl.calls.lastValues) == 0 {
 		return nil
 	}
 	var units []*unit
@@ -379,7 +379,7 @@ func (pl *Planner) checkUnfolding(ctx context.Context) error {
 		units = append(units, &unit{ProgramBlock: u.ProgramBlock, facts: u.facts, err: u.err})
 	}
 	if found := unfold(units); len(found.Nodes)+len(found.Whole) > 0 {
-		return fmt.Errorf("%w: a block calls a function whose statements are nodes", errNeedsWalk)
+		return fmt.Errorf("%w: nodes of a block depend on other blocks", errNeedsWalk)
 	}
 	return nil
 }

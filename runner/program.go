@@ -375,6 +375,9 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 			p.Deletes, p.Globals, p.Async, p.Returned)
 		fmt.Fprintf(&b, "call %q header %q results %q\n", p.Call, p.Header, p.Results)
 	}
+	if len(n.facts.Keeps) > 0 {
+		fmt.Fprintf(&b, "keeps %q\n", n.facts.Keeps)
+	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
 	debugKey(n.id(), b.String())
 	return state.DigestOf([]byte(b.String()))

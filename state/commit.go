@@ -22,6 +22,7 @@ type Draft struct {
 	Repeated  *Repetition   // for KindDeclare
 	Tested    *Testing      // for KindDeclare
 	Applied   *Application  // for KindDeclare
+	Text      *TextEdit     // for KindDeclare
 	Placement *Placement    // when a patch made it
 	Nth       int           // see Step.Nth
 	Decided   *CallDecision // for KindApprove
@@ -285,6 +286,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		Repeated: d.Repeated,
 		Tested:   d.Tested,
 		Applied:  d.Applied,
+		Text:     d.Text,
 		Placed:   d.Placement,
 		Nth:      d.Nth,
 		Decided:  d.Decided,

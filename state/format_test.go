@@ -147,7 +147,7 @@ var laterFields = regexp.MustCompile(
 	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Applied:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|` +
 		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\]|Nth:0|` +
 		`Decided:<nil>|Waiting:0|NotReached:0|Sandbox:|Policy:|Unenforced:\[\]|Arguments:\[\]|` +
-		`Stdin:|Observed:|Ended:<nil>|Interrupted:false)`,
+		`Text:<nil>|Stdin:|Observed:|Ended:<nil>|Interrupted:false)`,
 )
 
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {

@@ -137,6 +137,15 @@ type AppliedFile struct {
 	Digest Digest `cbor:"digest,omitempty" json:"digest,omitempty"` // as in FileRecord; Absent: it was removed
 }
 
+// TextEdit records that a cell of a notebook that is no block changed. The text itself is in the file alone.
+type TextEdit struct {
+	Cell string `cbor:"cell" json:"cell"`         // its id, or cell-N by its place among all cells, from 0
+	Type string `cbor:"type" json:"type"`         // markdown, raw, or code that is blank
+	Edit Kind   `cbor:"edit" json:"edit"`         // append, patch, move or delete
+	Was  Digest `cbor:"was,omitempty" json:"was"` // of its text before; Absent: there was no such cell
+	Now  Digest `cbor:"now,omitempty" json:"now"` // of its text after; Absent: there is none
+}
+
 // Placement records how a patch found the block that it edits.
 type Placement struct {
 	Format string `cbor:"format" json:"format"` // of the patch
@@ -168,6 +177,7 @@ type Step struct {
 	Repeated  *Repetition   // likewise, about Block
 	Tested    *Testing      // likewise
 	Applied   *Application  // likewise
+	Text      *TextEdit     // likewise, about a cell of text
 	Placement *Placement    // when a patch made it
 	Nth       int           // how many edits of the same patch come right before it
 	Declared  *Declaration  // for KindDeclare, if it declares or drops an artifact
@@ -196,6 +206,7 @@ type stepHeader struct {
 	Repeated  *Repetition   `cbor:"repeated,omitempty"`
 	Tested    *Testing      `cbor:"tested,omitempty"`
 	Applied   *Application  `cbor:"applied,omitempty"`
+	Text      *TextEdit     `cbor:"text,omitempty"`
 	Placed    *Placement    `cbor:"placed,omitempty"`
 	Nth       int           `cbor:"nth,omitempty"`
 	Declared  *Declaration  `cbor:"declared,omitempty"`
@@ -212,7 +223,7 @@ func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
 		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested,
-		Applied:   h.Applied,
+		Applied: h.Applied, Text: h.Text,
 		Placement: h.Placed, Nth: h.Nth, Declared: h.Declared, Decided: h.Decided, Artifacts: h.Artifacts,
 		Prev: h.Prev, Hash: hash,
 	}

@@ -99,14 +99,26 @@ func (p *places) moduleHint(e *state.ExecError) string {
 		p.python.Path, name)
 }
 
-// shellNames are names in which IPython keeps results and inputs: they depend on what was run by hand, and when.
+// shellNames are names in which IPython keeps results and inputs. Those of results are there in notebooks.
 var shellNames = []string{"_", "__", "___", "Out", "In", "_i", "_ii", "_iii"}
+
+// shellHint says what to write in place of a name of IPython.
+func shellHint(name string) string {
+	switch {
+	case name == "Out":
+		return "IPython's Out is not there: in a notebook _3 is the value of cell 3; or give the result a name"
+	case strings.Trim(name, "_") == "":
+		return name + " is the value of a cell before it in a notebook, unless the program binds it itself; " +
+			"give the result a name, and use that"
+	}
+	return fmt.Sprintf("IPython's %s is not there: give the result a name, and use that", name)
+}
 
 // nameHint names the later block that defines a name.
 func (p *places) nameHint(e *state.ExecError) string {
 	name := p.python.Missing(e)
 	if slices.Contains(shellNames, name) {
-		return fmt.Sprintf("IPython's %s is not there: give the result a name, and use that", name)
+		return shellHint(name)
 	}
 	at := p.at(e.Block)
 	if name == "" || at < 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) patchVerb() *cobra.Command {
@@ -177,6 +178,8 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		d.Step = steps[i].Number
 		if i < len(d.Edits) {
 			d.Edits[i].Step = d.Step
+		} else if i -= len(d.Edits); i < len(d.Texts) {
+			d.Texts[i].Step = d.Step
 		}
 	}
 	if path != "" {
@@ -266,6 +269,10 @@ func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Pat
 	for i, e := range r.Edits {
 		d.Edits = append(d.Edits, api.PatchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
 	}
+	for _, t := range r.Texts {
+		d.Texts = append(d.Texts, api.PatchText{Kind: string(t.Op), Cell: t.Cell, Type: t.Type,
+			Diff: query.UnifiedDiff(xstate.BlockID(t.Cell), t.Was, t.Now)})
+	}
 	for _, x := range r.Placements {
 		d.Places = append(
 			d.Places,
@@ -289,16 +296,21 @@ func (a *app) printPatch(d *api.Patch) error {
 		a.ui.print("block %s %s\n", a.ui.bold(string(e.Block)), done[e.Kind])
 		a.ui.write(e.Diff)
 	}
+	for _, t := range d.Texts {
+		a.ui.print("%s cell %s %s\n", t.Type, a.ui.bold(t.Cell), done[t.Kind])
+		a.ui.write(t.Diff)
+	}
+	edits := len(d.Edits) + len(d.Texts)
 	switch {
 	case d.DryRun:
 		a.planText(d.Plan, "")
-		a.ui.talk("nothing was recorded: %s would be", plural(len(d.Edits), "edit"))
-	case len(d.Edits) == 0 && d.File != "":
+		a.ui.talk("nothing was recorded: %s would be", plural(edits, "edit"))
+	case edits == 0 && d.File != "":
 		a.ui.talk("no code changes")
-	case len(d.Edits) == 0:
+	case edits == 0:
 		a.ui.talk("the program has this already: nothing changes")
 	default:
-		a.ui.talk("step %d: %s recorded", d.Step, plural(len(d.Edits), "edit"))
+		a.ui.talk("step %d: %s recorded", d.Step, plural(edits, "edit"))
 	}
 	if d.File != "" {
 		a.ui.talk("wrote %s", d.File)

@@ -53,6 +53,8 @@ func entryText(e query.Entry) string {
 		return artifactText(e)
 	case e.Decided != nil:
 		return fmt.Sprintf("call %d of %s: %s", e.Decided.Call, e.Decided.Tool, e.Decided.Choice)
+	case e.Text != nil:
+		return fmt.Sprintf("%s of the %s cell %s", e.Text.Edit, e.Text.Type, e.Text.Cell)
 	case e.Kind == state.KindDeclare && e.Placement != nil:
 		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(max(2, e.Placement.Times)))
 	case e.Kind == state.KindRollback:

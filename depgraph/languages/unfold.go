@@ -11,7 +11,8 @@ type Block struct {
 	Facts   *depgraph.Facts
 }
 
-// Unfold finds the functions of a program whose statements are nodes, see depgraph.Part.
+// Unfold finds the functions of a program whose statements are nodes, see depgraph.Part, and in notebooks the nodes
+// that keep the value of a cell, see depgraph.Node.Keeps.
 func Unfold(program []Block) depgraph.Unfolding {
 	facts := make([]*depgraph.Facts, len(program))
 	for i, b := range program {
@@ -19,5 +20,25 @@ func Unfold(program []Block) depgraph.Unfolding {
 			facts[i] = b.Facts
 		}
 	}
-	return python.Unfold(facts)
+	found := python.Unfold(facts)
+	Keep(program, found)
+	return found
 }
+
+// Keep adds the nodes that keep the value of a cell to what Unfold found. Only notebooks have such nodes: programs
+// whose blocks of Python are all IPython.
+func Keep(program []Block, found depgraph.Unfolding) {
+	facts := make([]*depgraph.Facts, len(program))
+	for i, b := range program {
+		switch b.Dialect {
+		case "", python.Plain:
+			return
+		case python.IPython:
+			facts[i] = b.Facts
+		}
+	}
+	python.Keep(facts, found)
+}
+
+// ReadsLastValues reports whether a block may read the value of another cell by a name of IPython's.
+func ReadsLastValues(f *depgraph.Facts) bool { return python.ReadsLastValues(f) }

@@ -27,7 +27,7 @@ var documents = []any{
 	Import{}, Init{}, Log{},
 	LogGraph{}, CallTree{}, CallsSummary{}, RefreshedCall{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{},
 	Patch{},
-	PatchEdit{}, Placement{}, Plan{}, Policy{}, LevelReport{},
+	PatchEdit{}, PatchText{}, Placement{}, Plan{}, Policy{}, LevelReport{},
 	LimitReport{}, PlanBlock{}, PlanNode{}, PlannedEdit{}, Preflight{},
 	Problem{}, Query{}, QueryBlock{},
 	QueryBlocks{}, QueryDependents{}, QueryPatch{}, QueryPath{}, QuerySymbol{}, QueryUnverified{}, QueryValue{},

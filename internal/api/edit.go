@@ -16,7 +16,8 @@ type Patch struct {
 	Format  patch.Format     `json:"format"`            // the format it was read as
 	DryRun  bool             `json:"dry_run,omitempty"` // nothing was recorded
 	Edits   []PatchEdit      `json:"edits"`
-	Places  []Placement      `json:"placements"` // one for each part of the patch
+	Texts   []PatchText      `json:"texts,omitempty"` // changes of a notebook's cells that are no blocks
+	Places  []Placement      `json:"placements"`      // one for each part of the patch
 	Repeats []xstate.Repeat  `json:"repeats,omitempty"`
 	File    string           `json:"file,omitempty"`    // the file that was written
 	Run     *Run             `json:"run,omitempty"`     // with --run
@@ -30,6 +31,15 @@ type PatchEdit struct {
 	Kind  string           `json:"kind"` // append, patch, move or delete
 	Block state.BlockID    `json:"block"`
 	Diff  string           `json:"diff,omitempty"` // unified
+}
+
+// PatchText is a change of a cell of text, which a patch makes in the file of a notebook.
+type PatchText struct {
+	Step state.StepNumber `json:"step,omitempty"`
+	Kind string           `json:"kind"`           // append, patch, move or delete
+	Cell string           `json:"cell"`           // its id, or cell-N by its place among all cells, from 0
+	Type string           `json:"type"`           // markdown, raw, or code that is blank
+	Diff string           `json:"diff,omitempty"` // unified
 }
 
 // Placement says where a part of a patch was found.

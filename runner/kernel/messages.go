@@ -37,6 +37,7 @@ type Node struct {
 	Fresh      bool     `json:"fresh,omitempty"`    // the interpreter was started for this node
 	Imported   []string `json:"imported,omitempty"` // libraries whose import is state of the program
 	Certain    []string `json:"certain,omitempty"`  // names that it binds on every path
+	Keeps      []string `json:"keeps,omitempty"`    // names to bind its value to, see depgraph.Node
 	Unbound    []string `json:"unbound,omitempty"`  // names that have a value and that the namespace was not given
 
 	// OpenElsewhere are files that are open for the program and not in this interpreter. A node that writes to one is

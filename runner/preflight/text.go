@@ -84,6 +84,7 @@ func Read(blocks []state.ProgramBlock) (*Text, error) {
 		}
 		t.Blocks = append(t.Blocks, read)
 	}
+	t.keep(blocks)
 	for name := range twice {
 		if twice[name] {
 			delete(t.names, name)
@@ -99,6 +100,20 @@ func Read(blocks []state.ProgramBlock) (*Text, error) {
 	})
 	t.use()
 	return t, err
+}
+
+// keep adds the names to which cells of a notebook bind their values.
+func (t *Text) keep(blocks []state.ProgramBlock) {
+	program, found := make([]languages.Block, len(blocks)), depgraph.Unfolding{Nodes: map[int][]depgraph.Node{}}
+	for i, b := range blocks {
+		program[i] = languages.Block{Dialect: b.Dialect, Facts: t.Blocks[i].Facts}
+	}
+	languages.Keep(program, found)
+	for i := range t.Blocks {
+		if b := &t.Blocks[i]; b.Facts != nil {
+			b.Facts = found.Of(i, b.Facts)
+		}
+	}
 }
 
 // use collects what the program would use.

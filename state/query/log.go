@@ -30,6 +30,7 @@ type Entry struct {
 	Tested    *state.Testing      `json:"tested,omitempty"`    // of a step that records the outcome of tests
 	Applied   *state.Application  `json:"applied,omitempty"`   // of a step that records what apply moved
 	Repeated  *state.Repetition   `json:"repeated,omitempty"`  // of a step that records what verify found of a block
+	Text      *state.TextEdit     `json:"text,omitempty"`      // of a step that records a change of a text cell
 	Placement *state.Placement    `json:"placement,omitempty"` // of a step that a patch made: how it found the block
 	Decided   *state.CallDecision `json:"decided,omitempty"`   // of a step that records what a person decided of a call
 	Artifact  *ArtifactChange     `json:"artifact,omitempty"`  // of a step that declared or dropped an artifact
@@ -91,7 +92,7 @@ func (h *History) StepsBefore(ctx context.Context, before state.StepNumber, limi
 func entryOf(step state.Step) Entry {
 	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
 		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified,
-		Repeated: step.Repeated, Tested: step.Tested, Applied: step.Applied, Placement: step.Placement,
+		Repeated: step.Repeated, Tested: step.Tested, Applied: step.Applied, Text: step.Text, Placement: step.Placement,
 		Decided: step.Decided}
 	if d := step.Declared; d != nil {
 		e.Artifact = &ArtifactChange{Name: d.Name, Dropped: true}

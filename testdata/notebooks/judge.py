@@ -27,6 +27,10 @@ BOOKS = {  # name: (cells, how the file is written)
     ),
     "no-end": (["import numpy as np\nnp.arange(10)", "np.eye(2)", "import pandas as pd\npd.DataFrame(np.zeros((2, 21)))"], {"no_end": True}),
     "values": (["[1, 2, 3]", "{'b': 1, 'a': 2}", "'text'", "None", "(1,)", "1.5, 2j, b'x'", "'a\\nb'", "{3, 1, 2}"], {}),
+    "last": (
+        ["rows = [1]", "len(rows)", "", "rows", "None", "print(_, __)", "_2 + 1", "7;", "_, _4, ___", "_ is _8"],
+        {},
+    ),
     "rich": (
         [
             "class Rich:\n    def __repr__(self): return 'rich'\n    def _repr_html_(self): return '<b>x</b>'\n"

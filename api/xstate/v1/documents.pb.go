@@ -4294,6 +4294,7 @@ type Entry struct {
 	Tested        *Testing               `protobuf:"bytes,16,opt,name=tested,proto3" json:"tested,omitempty"`
 	Applied       *Application           `protobuf:"bytes,20,opt,name=applied,proto3" json:"applied,omitempty"`
 	Repeated      *Repetition            `protobuf:"bytes,17,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	Text          *TextEdit              `protobuf:"bytes,22,opt,name=text,proto3" json:"text,omitempty"`
 	Placement     *StepPlacement         `protobuf:"bytes,18,opt,name=placement,proto3" json:"placement,omitempty"`
 	Decided       *CallDecision          `protobuf:"bytes,21,opt,name=decided,proto3" json:"decided,omitempty"`
 	Artifact      *ArtifactChange        `protobuf:"bytes,19,opt,name=artifact,proto3" json:"artifact,omitempty"`
@@ -4453,6 +4454,13 @@ func (x *Entry) GetApplied() *Application {
 func (x *Entry) GetRepeated() *Repetition {
 	if x != nil {
 		return x.Repeated
+	}
+	return nil
+}
+
+func (x *Entry) GetText() *TextEdit {
+	if x != nil {
+		return x.Text
 	}
 	return nil
 }
@@ -6206,6 +6214,7 @@ type LogStep struct {
 	Tested        *Testing               `protobuf:"bytes,16,opt,name=tested,proto3" json:"tested,omitempty"`
 	Applied       *Application           `protobuf:"bytes,21,opt,name=applied,proto3" json:"applied,omitempty"`
 	Repeated      *Repetition            `protobuf:"bytes,17,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	Text          *TextEdit              `protobuf:"bytes,23,opt,name=text,proto3" json:"text,omitempty"`
 	Placement     *StepPlacement         `protobuf:"bytes,18,opt,name=placement,proto3" json:"placement,omitempty"`
 	Decided       *CallDecision          `protobuf:"bytes,22,opt,name=decided,proto3" json:"decided,omitempty"`
 	Artifact      *ArtifactChange        `protobuf:"bytes,19,opt,name=artifact,proto3" json:"artifact,omitempty"`
@@ -6366,6 +6375,13 @@ func (x *LogStep) GetApplied() *Application {
 func (x *LogStep) GetRepeated() *Repetition {
 	if x != nil {
 		return x.Repeated
+	}
+	return nil
+}
+
+func (x *LogStep) GetText() *TextEdit {
+	if x != nil {
+		return x.Text
 	}
 	return nil
 }
@@ -7099,6 +7115,7 @@ type Patch struct {
 	Format        string                 `protobuf:"bytes,5,opt,name=format,proto3" json:"format,omitempty"`
 	DryRun        bool                   `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	Edits         []*PatchEdit           `protobuf:"bytes,7,rep,name=edits,proto3" json:"edits,omitempty"`
+	Texts         []*PatchText           `protobuf:"bytes,14,rep,name=texts,proto3" json:"texts,omitempty"`
 	Placements    []*Placement           `protobuf:"bytes,8,rep,name=placements,proto3" json:"placements,omitempty"`
 	Repeats       []*Repeat              `protobuf:"bytes,9,rep,name=repeats,proto3" json:"repeats,omitempty"`
 	File          string                 `protobuf:"bytes,10,opt,name=file,proto3" json:"file,omitempty"`
@@ -7184,6 +7201,13 @@ func (x *Patch) GetDryRun() bool {
 func (x *Patch) GetEdits() []*PatchEdit {
 	if x != nil {
 		return x.Edits
+	}
+	return nil
+}
+
+func (x *Patch) GetTexts() []*PatchText {
+	if x != nil {
+		return x.Texts
 	}
 	return nil
 }
@@ -7298,6 +7322,82 @@ func (x *PatchEdit) GetDiff() string {
 	return ""
 }
 
+type PatchText struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Step          int32                  `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Cell          string                 `protobuf:"bytes,3,opt,name=cell,proto3" json:"cell,omitempty"`
+	Type          string                 `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
+	Diff          string                 `protobuf:"bytes,5,opt,name=diff,proto3" json:"diff,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PatchText) Reset() {
+	*x = PatchText{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PatchText) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PatchText) ProtoMessage() {}
+
+func (x *PatchText) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PatchText.ProtoReflect.Descriptor instead.
+func (*PatchText) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *PatchText) GetStep() int32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *PatchText) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *PatchText) GetCell() string {
+	if x != nil {
+		return x.Cell
+	}
+	return ""
+}
+
+func (x *PatchText) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *PatchText) GetDiff() string {
+	if x != nil {
+		return x.Diff
+	}
+	return ""
+}
+
 type PatchView struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Step          *Entry                 `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
@@ -7313,7 +7413,7 @@ type PatchView struct {
 
 func (x *PatchView) Reset() {
 	*x = PatchView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7325,7 +7425,7 @@ func (x *PatchView) String() string {
 func (*PatchView) ProtoMessage() {}
 
 func (x *PatchView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[72]
+	mi := &file_xstate_v1_documents_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7338,7 +7438,7 @@ func (x *PatchView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchView.ProtoReflect.Descriptor instead.
 func (*PatchView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{72}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *PatchView) GetStep() *Entry {
@@ -7406,7 +7506,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7418,7 +7518,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[73]
+	mi := &file_xstate_v1_documents_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7431,7 +7531,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{73}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Placement) GetBlock() string {
@@ -7517,7 +7617,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7529,7 +7629,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[74]
+	mi := &file_xstate_v1_documents_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7542,7 +7642,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{74}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Plan) GetVersion() int32 {
@@ -7696,7 +7796,7 @@ type PlanBlock struct {
 
 func (x *PlanBlock) Reset() {
 	*x = PlanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7708,7 +7808,7 @@ func (x *PlanBlock) String() string {
 func (*PlanBlock) ProtoMessage() {}
 
 func (x *PlanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[75]
+	mi := &file_xstate_v1_documents_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7721,7 +7821,7 @@ func (x *PlanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanBlock.ProtoReflect.Descriptor instead.
 func (*PlanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{75}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *PlanBlock) GetId() string {
@@ -7808,7 +7908,7 @@ type PlanNode struct {
 
 func (x *PlanNode) Reset() {
 	*x = PlanNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7820,7 +7920,7 @@ func (x *PlanNode) String() string {
 func (*PlanNode) ProtoMessage() {}
 
 func (x *PlanNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[76]
+	mi := &file_xstate_v1_documents_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7833,7 +7933,7 @@ func (x *PlanNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanNode.ProtoReflect.Descriptor instead.
 func (*PlanNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{76}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *PlanNode) GetLine() int32 {
@@ -7891,7 +7991,7 @@ type PlannedEdit struct {
 
 func (x *PlannedEdit) Reset() {
 	*x = PlannedEdit{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7903,7 +8003,7 @@ func (x *PlannedEdit) String() string {
 func (*PlannedEdit) ProtoMessage() {}
 
 func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[77]
+	mi := &file_xstate_v1_documents_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7916,7 +8016,7 @@ func (x *PlannedEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedEdit.ProtoReflect.Descriptor instead.
 func (*PlannedEdit) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{77}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *PlannedEdit) GetStep() int32 {
@@ -7965,7 +8065,7 @@ type PrivateRun struct {
 
 func (x *PrivateRun) Reset() {
 	*x = PrivateRun{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7977,7 +8077,7 @@ func (x *PrivateRun) String() string {
 func (*PrivateRun) ProtoMessage() {}
 
 func (x *PrivateRun) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[78]
+	mi := &file_xstate_v1_documents_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7990,7 +8090,7 @@ func (x *PrivateRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrivateRun.ProtoReflect.Descriptor instead.
 func (*PrivateRun) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{78}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *PrivateRun) GetSession() string {
@@ -8029,7 +8129,7 @@ type Query struct {
 
 func (x *Query) Reset() {
 	*x = Query{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8041,7 +8141,7 @@ func (x *Query) String() string {
 func (*Query) ProtoMessage() {}
 
 func (x *Query) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[79]
+	mi := &file_xstate_v1_documents_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8054,7 +8154,7 @@ func (x *Query) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Query.ProtoReflect.Descriptor instead.
 func (*Query) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{79}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Query) GetVersion() int32 {
@@ -8119,7 +8219,7 @@ type QueryBlock struct {
 
 func (x *QueryBlock) Reset() {
 	*x = QueryBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8131,7 +8231,7 @@ func (x *QueryBlock) String() string {
 func (*QueryBlock) ProtoMessage() {}
 
 func (x *QueryBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[80]
+	mi := &file_xstate_v1_documents_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8144,7 +8244,7 @@ func (x *QueryBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlock.ProtoReflect.Descriptor instead.
 func (*QueryBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{80}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *QueryBlock) GetVersion() int32 {
@@ -8194,7 +8294,7 @@ type QueryBlocks struct {
 
 func (x *QueryBlocks) Reset() {
 	*x = QueryBlocks{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8206,7 +8306,7 @@ func (x *QueryBlocks) String() string {
 func (*QueryBlocks) ProtoMessage() {}
 
 func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[81]
+	mi := &file_xstate_v1_documents_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8219,7 +8319,7 @@ func (x *QueryBlocks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryBlocks.ProtoReflect.Descriptor instead.
 func (*QueryBlocks) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{81}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *QueryBlocks) GetVersion() int32 {
@@ -8264,7 +8364,7 @@ type QueryDependents struct {
 
 func (x *QueryDependents) Reset() {
 	*x = QueryDependents{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8276,7 +8376,7 @@ func (x *QueryDependents) String() string {
 func (*QueryDependents) ProtoMessage() {}
 
 func (x *QueryDependents) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[82]
+	mi := &file_xstate_v1_documents_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8289,7 +8389,7 @@ func (x *QueryDependents) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryDependents.ProtoReflect.Descriptor instead.
 func (*QueryDependents) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{82}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *QueryDependents) GetVersion() int32 {
@@ -8345,7 +8445,7 @@ type QueryPatch struct {
 
 func (x *QueryPatch) Reset() {
 	*x = QueryPatch{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8357,7 +8457,7 @@ func (x *QueryPatch) String() string {
 func (*QueryPatch) ProtoMessage() {}
 
 func (x *QueryPatch) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[83]
+	mi := &file_xstate_v1_documents_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8370,7 +8470,7 @@ func (x *QueryPatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPatch.ProtoReflect.Descriptor instead.
 func (*QueryPatch) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{83}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *QueryPatch) GetVersion() int32 {
@@ -8406,7 +8506,7 @@ type QueryPath struct {
 
 func (x *QueryPath) Reset() {
 	*x = QueryPath{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8418,7 +8518,7 @@ func (x *QueryPath) String() string {
 func (*QueryPath) ProtoMessage() {}
 
 func (x *QueryPath) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[84]
+	mi := &file_xstate_v1_documents_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8431,7 +8531,7 @@ func (x *QueryPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryPath.ProtoReflect.Descriptor instead.
 func (*QueryPath) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{84}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *QueryPath) GetVersion() int32 {
@@ -8476,7 +8576,7 @@ type QuerySymbol struct {
 
 func (x *QuerySymbol) Reset() {
 	*x = QuerySymbol{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8488,7 +8588,7 @@ func (x *QuerySymbol) String() string {
 func (*QuerySymbol) ProtoMessage() {}
 
 func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[85]
+	mi := &file_xstate_v1_documents_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8501,7 +8601,7 @@ func (x *QuerySymbol) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuerySymbol.ProtoReflect.Descriptor instead.
 func (*QuerySymbol) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{85}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *QuerySymbol) GetVersion() int32 {
@@ -8559,7 +8659,7 @@ type QueryUnverified struct {
 
 func (x *QueryUnverified) Reset() {
 	*x = QueryUnverified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8571,7 +8671,7 @@ func (x *QueryUnverified) String() string {
 func (*QueryUnverified) ProtoMessage() {}
 
 func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[86]
+	mi := &file_xstate_v1_documents_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8584,7 +8684,7 @@ func (x *QueryUnverified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUnverified.ProtoReflect.Descriptor instead.
 func (*QueryUnverified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{86}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *QueryUnverified) GetVersion() int32 {
@@ -8642,7 +8742,7 @@ type QueryValue struct {
 
 func (x *QueryValue) Reset() {
 	*x = QueryValue{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8654,7 +8754,7 @@ func (x *QueryValue) String() string {
 func (*QueryValue) ProtoMessage() {}
 
 func (x *QueryValue) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[87]
+	mi := &file_xstate_v1_documents_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8667,7 +8767,7 @@ func (x *QueryValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryValue.ProtoReflect.Descriptor instead.
 func (*QueryValue) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{87}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *QueryValue) GetVersion() int32 {
@@ -8765,7 +8865,7 @@ type QueryVersion struct {
 
 func (x *QueryVersion) Reset() {
 	*x = QueryVersion{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8777,7 +8877,7 @@ func (x *QueryVersion) String() string {
 func (*QueryVersion) ProtoMessage() {}
 
 func (x *QueryVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[88]
+	mi := &file_xstate_v1_documents_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8790,7 +8890,7 @@ func (x *QueryVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVersion.ProtoReflect.Descriptor instead.
 func (*QueryVersion) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{88}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *QueryVersion) GetVersion() int32 {
@@ -8826,7 +8926,7 @@ type QueryVolatile struct {
 
 func (x *QueryVolatile) Reset() {
 	*x = QueryVolatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8838,7 +8938,7 @@ func (x *QueryVolatile) String() string {
 func (*QueryVolatile) ProtoMessage() {}
 
 func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[89]
+	mi := &file_xstate_v1_documents_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8851,7 +8951,7 @@ func (x *QueryVolatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryVolatile.ProtoReflect.Descriptor instead.
 func (*QueryVolatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{89}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *QueryVolatile) GetVersion() int32 {
@@ -8898,7 +8998,7 @@ type QueryWhere struct {
 
 func (x *QueryWhere) Reset() {
 	*x = QueryWhere{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8910,7 +9010,7 @@ func (x *QueryWhere) String() string {
 func (*QueryWhere) ProtoMessage() {}
 
 func (x *QueryWhere) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[90]
+	mi := &file_xstate_v1_documents_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8923,7 +9023,7 @@ func (x *QueryWhere) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryWhere.ProtoReflect.Descriptor instead.
 func (*QueryWhere) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{90}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *QueryWhere) GetVersion() int32 {
@@ -8993,7 +9093,7 @@ type RanBlock struct {
 
 func (x *RanBlock) Reset() {
 	*x = RanBlock{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9005,7 +9105,7 @@ func (x *RanBlock) String() string {
 func (*RanBlock) ProtoMessage() {}
 
 func (x *RanBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[91]
+	mi := &file_xstate_v1_documents_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9018,7 +9118,7 @@ func (x *RanBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RanBlock.ProtoReflect.Descriptor instead.
 func (*RanBlock) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{91}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *RanBlock) GetBlock() string {
@@ -9057,7 +9157,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9069,7 +9169,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[92]
+	mi := &file_xstate_v1_documents_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9082,7 +9182,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{92}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Reason) GetCode() string {
@@ -9151,7 +9251,7 @@ type ReferenceView struct {
 
 func (x *ReferenceView) Reset() {
 	*x = ReferenceView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9163,7 +9263,7 @@ func (x *ReferenceView) String() string {
 func (*ReferenceView) ProtoMessage() {}
 
 func (x *ReferenceView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[93]
+	mi := &file_xstate_v1_documents_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9176,7 +9276,7 @@ func (x *ReferenceView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReferenceView.ProtoReflect.Descriptor instead.
 func (*ReferenceView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{93}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ReferenceView) GetFile() string {
@@ -9256,7 +9356,7 @@ type RefreshedCall struct {
 
 func (x *RefreshedCall) Reset() {
 	*x = RefreshedCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9268,7 +9368,7 @@ func (x *RefreshedCall) String() string {
 func (*RefreshedCall) ProtoMessage() {}
 
 func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[94]
+	mi := &file_xstate_v1_documents_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9281,7 +9381,7 @@ func (x *RefreshedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefreshedCall.ProtoReflect.Descriptor instead.
 func (*RefreshedCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{94}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RefreshedCall) GetCall() int32 {
@@ -9337,7 +9437,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9349,7 +9449,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[95]
+	mi := &file_xstate_v1_documents_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9362,7 +9462,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{95}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Repeat) GetBlock() string {
@@ -9398,7 +9498,7 @@ type RepeatedEffect struct {
 
 func (x *RepeatedEffect) Reset() {
 	*x = RepeatedEffect{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9410,7 +9510,7 @@ func (x *RepeatedEffect) String() string {
 func (*RepeatedEffect) ProtoMessage() {}
 
 func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[96]
+	mi := &file_xstate_v1_documents_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9423,7 +9523,7 @@ func (x *RepeatedEffect) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepeatedEffect.ProtoReflect.Descriptor instead.
 func (*RepeatedEffect) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{96}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *RepeatedEffect) GetNode() string {
@@ -9464,7 +9564,7 @@ type Repetition struct {
 
 func (x *Repetition) Reset() {
 	*x = Repetition{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9476,7 +9576,7 @@ func (x *Repetition) String() string {
 func (*Repetition) ProtoMessage() {}
 
 func (x *Repetition) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[97]
+	mi := &file_xstate_v1_documents_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9489,7 +9589,7 @@ func (x *Repetition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repetition.ProtoReflect.Descriptor instead.
 func (*Repetition) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{97}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Repetition) GetTimes() int32 {
@@ -9524,7 +9624,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9536,7 +9636,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[98]
+	mi := &file_xstate_v1_documents_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9549,7 +9649,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{98}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Replay) GetVersion() int32 {
@@ -9633,7 +9733,7 @@ type Reverted struct {
 
 func (x *Reverted) Reset() {
 	*x = Reverted{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9645,7 +9745,7 @@ func (x *Reverted) String() string {
 func (*Reverted) ProtoMessage() {}
 
 func (x *Reverted) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[99]
+	mi := &file_xstate_v1_documents_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9658,7 +9758,7 @@ func (x *Reverted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reverted.ProtoReflect.Descriptor instead.
 func (*Reverted) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{99}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Reverted) GetCall() int32 {
@@ -9698,7 +9798,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9710,7 +9810,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[100]
+	mi := &file_xstate_v1_documents_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9723,7 +9823,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{100}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Rollback) GetVersion() int32 {
@@ -9819,7 +9919,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9831,7 +9931,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[101]
+	mi := &file_xstate_v1_documents_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9844,7 +9944,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{101}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Run) GetVersion() int32 {
@@ -10068,7 +10168,7 @@ type RunReport struct {
 
 func (x *RunReport) Reset() {
 	*x = RunReport{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10080,7 +10180,7 @@ func (x *RunReport) String() string {
 func (*RunReport) ProtoMessage() {}
 
 func (x *RunReport) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[102]
+	mi := &file_xstate_v1_documents_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10093,7 +10193,7 @@ func (x *RunReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunReport.ProtoReflect.Descriptor instead.
 func (*RunReport) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{102}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *RunReport) GetStep() int32 {
@@ -10187,7 +10287,7 @@ type RunSummary struct {
 
 func (x *RunSummary) Reset() {
 	*x = RunSummary{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10199,7 +10299,7 @@ func (x *RunSummary) String() string {
 func (*RunSummary) ProtoMessage() {}
 
 func (x *RunSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[103]
+	mi := &file_xstate_v1_documents_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10212,7 +10312,7 @@ func (x *RunSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSummary.ProtoReflect.Descriptor instead.
 func (*RunSummary) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{103}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *RunSummary) GetBlocks() *Counts {
@@ -10317,7 +10417,7 @@ type ServedNode struct {
 
 func (x *ServedNode) Reset() {
 	*x = ServedNode{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10329,7 +10429,7 @@ func (x *ServedNode) String() string {
 func (*ServedNode) ProtoMessage() {}
 
 func (x *ServedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[104]
+	mi := &file_xstate_v1_documents_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10342,7 +10442,7 @@ func (x *ServedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServedNode.ProtoReflect.Descriptor instead.
 func (*ServedNode) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{104}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ServedNode) GetNode() string {
@@ -10382,7 +10482,7 @@ type SessionStatus struct {
 
 func (x *SessionStatus) Reset() {
 	*x = SessionStatus{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10394,7 +10494,7 @@ func (x *SessionStatus) String() string {
 func (*SessionStatus) ProtoMessage() {}
 
 func (x *SessionStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[105]
+	mi := &file_xstate_v1_documents_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10407,7 +10507,7 @@ func (x *SessionStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionStatus.ProtoReflect.Descriptor instead.
 func (*SessionStatus) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{105}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *SessionStatus) GetSession() string {
@@ -10476,7 +10576,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10488,7 +10588,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[106]
+	mi := &file_xstate_v1_documents_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10501,7 +10601,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{106}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Span) GetFirst() *Entry {
@@ -10532,7 +10632,7 @@ type StaleCall struct {
 
 func (x *StaleCall) Reset() {
 	*x = StaleCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10544,7 +10644,7 @@ func (x *StaleCall) String() string {
 func (*StaleCall) ProtoMessage() {}
 
 func (x *StaleCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[107]
+	mi := &file_xstate_v1_documents_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10557,7 +10657,7 @@ func (x *StaleCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StaleCall.ProtoReflect.Descriptor instead.
 func (*StaleCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{107}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *StaleCall) GetCall() int32 {
@@ -10614,7 +10714,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10626,7 +10726,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[108]
+	mi := &file_xstate_v1_documents_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10639,7 +10739,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{108}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Status) GetVersion() int32 {
@@ -10685,7 +10785,7 @@ type StepPlacement struct {
 
 func (x *StepPlacement) Reset() {
 	*x = StepPlacement{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10697,7 +10797,7 @@ func (x *StepPlacement) String() string {
 func (*StepPlacement) ProtoMessage() {}
 
 func (x *StepPlacement) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[109]
+	mi := &file_xstate_v1_documents_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10710,7 +10810,7 @@ func (x *StepPlacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepPlacement.ProtoReflect.Descriptor instead.
 func (*StepPlacement) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{109}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *StepPlacement) GetFormat() string {
@@ -10774,7 +10874,7 @@ type SymbolUse struct {
 
 func (x *SymbolUse) Reset() {
 	*x = SymbolUse{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10786,7 +10886,7 @@ func (x *SymbolUse) String() string {
 func (*SymbolUse) ProtoMessage() {}
 
 func (x *SymbolUse) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[110]
+	mi := &file_xstate_v1_documents_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10799,7 +10899,7 @@ func (x *SymbolUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SymbolUse.ProtoReflect.Descriptor instead.
 func (*SymbolUse) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{110}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *SymbolUse) GetNode() string {
@@ -10841,7 +10941,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10853,7 +10953,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[111]
+	mi := &file_xstate_v1_documents_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10866,7 +10966,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{111}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Symbols) GetAdded() []string {
@@ -10904,7 +11004,7 @@ type Testing struct {
 
 func (x *Testing) Reset() {
 	*x = Testing{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10916,7 +11016,7 @@ func (x *Testing) String() string {
 func (*Testing) ProtoMessage() {}
 
 func (x *Testing) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[112]
+	mi := &file_xstate_v1_documents_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10929,7 +11029,7 @@ func (x *Testing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Testing.ProtoReflect.Descriptor instead.
 func (*Testing) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{112}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Testing) GetRan() int32 {
@@ -10974,6 +11074,82 @@ func (x *Testing) GetChecks() string {
 	return ""
 }
 
+type TextEdit struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cell          string                 `protobuf:"bytes,1,opt,name=cell,proto3" json:"cell,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Edit          string                 `protobuf:"bytes,3,opt,name=edit,proto3" json:"edit,omitempty"`
+	Was           string                 `protobuf:"bytes,4,opt,name=was,proto3" json:"was,omitempty"`
+	Now           string                 `protobuf:"bytes,5,opt,name=now,proto3" json:"now,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextEdit) Reset() {
+	*x = TextEdit{}
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextEdit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextEdit) ProtoMessage() {}
+
+func (x *TextEdit) ProtoReflect() protoreflect.Message {
+	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextEdit.ProtoReflect.Descriptor instead.
+func (*TextEdit) Descriptor() ([]byte, []int) {
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+}
+
+func (x *TextEdit) GetCell() string {
+	if x != nil {
+		return x.Cell
+	}
+	return ""
+}
+
+func (x *TextEdit) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *TextEdit) GetEdit() string {
+	if x != nil {
+		return x.Edit
+	}
+	return ""
+}
+
+func (x *TextEdit) GetWas() string {
+	if x != nil {
+		return x.Was
+	}
+	return ""
+}
+
+func (x *TextEdit) GetNow() string {
+	if x != nil {
+		return x.Now
+	}
+	return ""
+}
+
 type Undo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -10992,7 +11168,7 @@ type Undo struct {
 
 func (x *Undo) Reset() {
 	*x = Undo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11004,7 +11180,7 @@ func (x *Undo) String() string {
 func (*Undo) ProtoMessage() {}
 
 func (x *Undo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[113]
+	mi := &file_xstate_v1_documents_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11017,7 +11193,7 @@ func (x *Undo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Undo.ProtoReflect.Descriptor instead.
 func (*Undo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{113}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Undo) GetVersion() int32 {
@@ -11103,7 +11279,7 @@ type UndoStep struct {
 
 func (x *UndoStep) Reset() {
 	*x = UndoStep{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11115,7 +11291,7 @@ func (x *UndoStep) String() string {
 func (*UndoStep) ProtoMessage() {}
 
 func (x *UndoStep) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[114]
+	mi := &file_xstate_v1_documents_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11128,7 +11304,7 @@ func (x *UndoStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoStep.ProtoReflect.Descriptor instead.
 func (*UndoStep) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{114}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *UndoStep) GetStep() int32 {
@@ -11177,7 +11353,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11189,7 +11365,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[115]
+	mi := &file_xstate_v1_documents_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11202,7 +11378,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{115}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *Usage) GetInputTokens() float64 {
@@ -11239,7 +11415,7 @@ type ValueChange struct {
 
 func (x *ValueChange) Reset() {
 	*x = ValueChange{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11251,7 +11427,7 @@ func (x *ValueChange) String() string {
 func (*ValueChange) ProtoMessage() {}
 
 func (x *ValueChange) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[116]
+	mi := &file_xstate_v1_documents_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11264,7 +11440,7 @@ func (x *ValueChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueChange.ProtoReflect.Descriptor instead.
 func (*ValueChange) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{116}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ValueChange) GetKey() string {
@@ -11314,7 +11490,7 @@ type ValueInfo struct {
 
 func (x *ValueInfo) Reset() {
 	*x = ValueInfo{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11326,7 +11502,7 @@ func (x *ValueInfo) String() string {
 func (*ValueInfo) ProtoMessage() {}
 
 func (x *ValueInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[117]
+	mi := &file_xstate_v1_documents_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11339,7 +11515,7 @@ func (x *ValueInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValueInfo.ProtoReflect.Descriptor instead.
 func (*ValueInfo) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{117}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ValueInfo) GetType() string {
@@ -11382,7 +11558,7 @@ type Variation struct {
 
 func (x *Variation) Reset() {
 	*x = Variation{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11394,7 +11570,7 @@ func (x *Variation) String() string {
 func (*Variation) ProtoMessage() {}
 
 func (x *Variation) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[118]
+	mi := &file_xstate_v1_documents_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11407,7 +11583,7 @@ func (x *Variation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variation.ProtoReflect.Descriptor instead.
 func (*Variation) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{118}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *Variation) GetNode() string {
@@ -11450,7 +11626,7 @@ type Verification struct {
 
 func (x *Verification) Reset() {
 	*x = Verification{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11462,7 +11638,7 @@ func (x *Verification) String() string {
 func (*Verification) ProtoMessage() {}
 
 func (x *Verification) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[119]
+	mi := &file_xstate_v1_documents_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11475,7 +11651,7 @@ func (x *Verification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verification.ProtoReflect.Descriptor instead.
 func (*Verification) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{119}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Verification) GetOf() int32 {
@@ -11520,7 +11696,7 @@ type Verified struct {
 
 func (x *Verified) Reset() {
 	*x = Verified{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11532,7 +11708,7 @@ func (x *Verified) String() string {
 func (*Verified) ProtoMessage() {}
 
 func (x *Verified) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[120]
+	mi := &file_xstate_v1_documents_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11545,7 +11721,7 @@ func (x *Verified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verified.ProtoReflect.Descriptor instead.
 func (*Verified) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{120}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *Verified) GetStep() int32 {
@@ -11607,7 +11783,7 @@ type Verify struct {
 
 func (x *Verify) Reset() {
 	*x = Verify{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11619,7 +11795,7 @@ func (x *Verify) String() string {
 func (*Verify) ProtoMessage() {}
 
 func (x *Verify) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[121]
+	mi := &file_xstate_v1_documents_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11632,7 +11808,7 @@ func (x *Verify) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verify.ProtoReflect.Descriptor instead.
 func (*Verify) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{121}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *Verify) GetVersion() int32 {
@@ -11710,7 +11886,7 @@ type VersionView struct {
 
 func (x *VersionView) Reset() {
 	*x = VersionView{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11722,7 +11898,7 @@ func (x *VersionView) String() string {
 func (*VersionView) ProtoMessage() {}
 
 func (x *VersionView) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[122]
+	mi := &file_xstate_v1_documents_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11735,7 +11911,7 @@ func (x *VersionView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionView.ProtoReflect.Descriptor instead.
 func (*VersionView) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{122}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *VersionView) GetVersion() string {
@@ -11776,7 +11952,7 @@ type Via struct {
 
 func (x *Via) Reset() {
 	*x = Via{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11788,7 +11964,7 @@ func (x *Via) String() string {
 func (*Via) ProtoMessage() {}
 
 func (x *Via) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[123]
+	mi := &file_xstate_v1_documents_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11801,7 +11977,7 @@ func (x *Via) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Via.ProtoReflect.Descriptor instead.
 func (*Via) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{123}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *Via) GetFrom() string {
@@ -11830,7 +12006,7 @@ type Volatile struct {
 
 func (x *Volatile) Reset() {
 	*x = Volatile{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11842,7 +12018,7 @@ func (x *Volatile) String() string {
 func (*Volatile) ProtoMessage() {}
 
 func (x *Volatile) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[124]
+	mi := &file_xstate_v1_documents_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11855,7 +12031,7 @@ func (x *Volatile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Volatile.ProtoReflect.Descriptor instead.
 func (*Volatile) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{124}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *Volatile) GetBlock() string {
@@ -11899,7 +12075,7 @@ type WaitingCall struct {
 
 func (x *WaitingCall) Reset() {
 	*x = WaitingCall{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11911,7 +12087,7 @@ func (x *WaitingCall) String() string {
 func (*WaitingCall) ProtoMessage() {}
 
 func (x *WaitingCall) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[125]
+	mi := &file_xstate_v1_documents_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11924,7 +12100,7 @@ func (x *WaitingCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingCall.ProtoReflect.Descriptor instead.
 func (*WaitingCall) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{125}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *WaitingCall) GetCall() int32 {
@@ -11981,7 +12157,7 @@ type Why struct {
 
 func (x *Why) Reset() {
 	*x = Why{}
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11993,7 +12169,7 @@ func (x *Why) String() string {
 func (*Why) ProtoMessage() {}
 
 func (x *Why) ProtoReflect() protoreflect.Message {
-	mi := &file_xstate_v1_documents_proto_msgTypes[126]
+	mi := &file_xstate_v1_documents_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12006,7 +12182,7 @@ func (x *Why) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Why.ProtoReflect.Descriptor instead.
 func (*Why) Descriptor() ([]byte, []int) {
-	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{126}
+	return file_xstate_v1_documents_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *Why) GetVersion() int32 {
@@ -12491,7 +12667,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x02by\x18\x02 \x01(\tR\x02by\"+\n" +
 	"\x05Ended\x12\x0e\n" +
 	"\x02by\x18\x01 \x01(\tR\x02by\x12\x12\n" +
-	"\x04code\x18\x02 \x01(\x05R\x04code\"\xd5\x05\n" +
+	"\x04code\x18\x02 \x01(\x05R\x04code\"\xfe\x05\n" +
 	"\x05Entry\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12\x12\n" +
@@ -12511,7 +12687,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\bverified\x18\x0f \x01(\v2\x17.xstate.v1.VerificationR\bverified\x12*\n" +
 	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x120\n" +
 	"\aapplied\x18\x14 \x01(\v2\x16.xstate.v1.ApplicationR\aapplied\x121\n" +
-	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x126\n" +
+	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x12'\n" +
+	"\x04text\x18\x16 \x01(\v2\x13.xstate.v1.TextEditR\x04text\x126\n" +
 	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x121\n" +
 	"\adecided\x18\x15 \x01(\v2\x17.xstate.v1.CallDecisionR\adecided\x125\n" +
 	"\bartifact\x18\x13 \x01(\v2\x19.xstate.v1.ArtifactChangeR\bartifact\"\xb2\x01\n" +
@@ -12687,7 +12864,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12(\n" +
 	"\x05steps\x18\x03 \x03(\v2\x12.xstate.v1.LogStepR\x05steps\x12\x12\n" +
-	"\x04next\x18\x04 \x01(\x05R\x04next\"\xed\x05\n" +
+	"\x04next\x18\x04 \x01(\x05R\x04next\"\x96\x06\n" +
 	"\aLogStep\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\tR\x04time\x12\x12\n" +
@@ -12707,7 +12884,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\bverified\x18\x0f \x01(\v2\x17.xstate.v1.VerificationR\bverified\x12*\n" +
 	"\x06tested\x18\x10 \x01(\v2\x12.xstate.v1.TestingR\x06tested\x120\n" +
 	"\aapplied\x18\x15 \x01(\v2\x16.xstate.v1.ApplicationR\aapplied\x121\n" +
-	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x126\n" +
+	"\brepeated\x18\x11 \x01(\v2\x15.xstate.v1.RepetitionR\brepeated\x12'\n" +
+	"\x04text\x18\x17 \x01(\v2\x13.xstate.v1.TextEditR\x04text\x126\n" +
 	"\tplacement\x18\x12 \x01(\v2\x18.xstate.v1.StepPlacementR\tplacement\x121\n" +
 	"\adecided\x18\x16 \x01(\v2\x17.xstate.v1.CallDecisionR\adecided\x125\n" +
 	"\bartifact\x18\x13 \x01(\v2\x19.xstate.v1.ArtifactChangeR\bartifact\x12\x14\n" +
@@ -12772,7 +12950,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\adropped\x18\x04 \x01(\x01R\adropped\x1a7\n" +
 	"\tDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x98\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc4\x03\n" +
 	"\x05Patch\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -12780,7 +12958,8 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04base\x18\x04 \x01(\x05R\x04base\x12\x16\n" +
 	"\x06format\x18\x05 \x01(\tR\x06format\x12\x17\n" +
 	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12*\n" +
-	"\x05edits\x18\a \x03(\v2\x14.xstate.v1.PatchEditR\x05edits\x124\n" +
+	"\x05edits\x18\a \x03(\v2\x14.xstate.v1.PatchEditR\x05edits\x12*\n" +
+	"\x05texts\x18\x0e \x03(\v2\x14.xstate.v1.PatchTextR\x05texts\x124\n" +
 	"\n" +
 	"placements\x18\b \x03(\v2\x14.xstate.v1.PlacementR\n" +
 	"placements\x12+\n" +
@@ -12794,7 +12973,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05block\x18\x03 \x01(\tR\x05block\x12\x12\n" +
-	"\x04diff\x18\x04 \x01(\tR\x04diff\"\xf5\x01\n" +
+	"\x04diff\x18\x04 \x01(\tR\x04diff\"o\n" +
+	"\tPatchText\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\x05R\x04step\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04cell\x18\x03 \x01(\tR\x04cell\x12\x12\n" +
+	"\x04type\x18\x04 \x01(\tR\x04type\x12\x12\n" +
+	"\x04diff\x18\x05 \x01(\tR\x04diff\"\xf5\x01\n" +
 	"\tPatchView\x12$\n" +
 	"\x04step\x18\x01 \x01(\v2\x10.xstate.v1.EntryR\x04step\x12\x12\n" +
 	"\x04diff\x18\x02 \x01(\tR\x04diff\x12\x19\n" +
@@ -13136,7 +13321,13 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x06failed\x18\x03 \x01(\x05R\x06failed\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12#\n" +
 	"\rsaved_seconds\x18\x05 \x01(\x01R\fsavedSeconds\x12\x16\n" +
-	"\x06checks\x18\x06 \x01(\tR\x06checks\"\xf3\x02\n" +
+	"\x06checks\x18\x06 \x01(\tR\x06checks\"j\n" +
+	"\bTextEdit\x12\x12\n" +
+	"\x04cell\x18\x01 \x01(\tR\x04cell\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
+	"\x04edit\x18\x03 \x01(\tR\x04edit\x12\x10\n" +
+	"\x03was\x18\x04 \x01(\tR\x03was\x12\x10\n" +
+	"\x03now\x18\x05 \x01(\tR\x03now\"\xf3\x02\n" +
 	"\x04Undo\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x17\n" +
@@ -13244,7 +13435,7 @@ func file_xstate_v1_documents_proto_rawDescGZIP() []byte {
 	return file_xstate_v1_documents_proto_rawDescData
 }
 
-var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 128)
+var file_xstate_v1_documents_proto_msgTypes = make([]protoimpl.MessageInfo, 130)
 var file_xstate_v1_documents_proto_goTypes = []any{
 	(*AccessView)(nil),      // 0: xstate.v1.AccessView
 	(*Aftermath)(nil),       // 1: xstate.v1.Aftermath
@@ -13318,271 +13509,276 @@ var file_xstate_v1_documents_proto_goTypes = []any{
 	(*Output)(nil),          // 69: xstate.v1.Output
 	(*Patch)(nil),           // 70: xstate.v1.Patch
 	(*PatchEdit)(nil),       // 71: xstate.v1.PatchEdit
-	(*PatchView)(nil),       // 72: xstate.v1.PatchView
-	(*Placement)(nil),       // 73: xstate.v1.Placement
-	(*Plan)(nil),            // 74: xstate.v1.Plan
-	(*PlanBlock)(nil),       // 75: xstate.v1.PlanBlock
-	(*PlanNode)(nil),        // 76: xstate.v1.PlanNode
-	(*PlannedEdit)(nil),     // 77: xstate.v1.PlannedEdit
-	(*PrivateRun)(nil),      // 78: xstate.v1.PrivateRun
-	(*Query)(nil),           // 79: xstate.v1.Query
-	(*QueryBlock)(nil),      // 80: xstate.v1.QueryBlock
-	(*QueryBlocks)(nil),     // 81: xstate.v1.QueryBlocks
-	(*QueryDependents)(nil), // 82: xstate.v1.QueryDependents
-	(*QueryPatch)(nil),      // 83: xstate.v1.QueryPatch
-	(*QueryPath)(nil),       // 84: xstate.v1.QueryPath
-	(*QuerySymbol)(nil),     // 85: xstate.v1.QuerySymbol
-	(*QueryUnverified)(nil), // 86: xstate.v1.QueryUnverified
-	(*QueryValue)(nil),      // 87: xstate.v1.QueryValue
-	(*QueryVersion)(nil),    // 88: xstate.v1.QueryVersion
-	(*QueryVolatile)(nil),   // 89: xstate.v1.QueryVolatile
-	(*QueryWhere)(nil),      // 90: xstate.v1.QueryWhere
-	(*RanBlock)(nil),        // 91: xstate.v1.RanBlock
-	(*Reason)(nil),          // 92: xstate.v1.Reason
-	(*ReferenceView)(nil),   // 93: xstate.v1.ReferenceView
-	(*RefreshedCall)(nil),   // 94: xstate.v1.RefreshedCall
-	(*Repeat)(nil),          // 95: xstate.v1.Repeat
-	(*RepeatedEffect)(nil),  // 96: xstate.v1.RepeatedEffect
-	(*Repetition)(nil),      // 97: xstate.v1.Repetition
-	(*Replay)(nil),          // 98: xstate.v1.Replay
-	(*Reverted)(nil),        // 99: xstate.v1.Reverted
-	(*Rollback)(nil),        // 100: xstate.v1.Rollback
-	(*Run)(nil),             // 101: xstate.v1.Run
-	(*RunReport)(nil),       // 102: xstate.v1.RunReport
-	(*RunSummary)(nil),      // 103: xstate.v1.RunSummary
-	(*ServedNode)(nil),      // 104: xstate.v1.ServedNode
-	(*SessionStatus)(nil),   // 105: xstate.v1.SessionStatus
-	(*Span)(nil),            // 106: xstate.v1.Span
-	(*StaleCall)(nil),       // 107: xstate.v1.StaleCall
-	(*Status)(nil),          // 108: xstate.v1.Status
-	(*StepPlacement)(nil),   // 109: xstate.v1.StepPlacement
-	(*SymbolUse)(nil),       // 110: xstate.v1.SymbolUse
-	(*Symbols)(nil),         // 111: xstate.v1.Symbols
-	(*Testing)(nil),         // 112: xstate.v1.Testing
-	(*Undo)(nil),            // 113: xstate.v1.Undo
-	(*UndoStep)(nil),        // 114: xstate.v1.UndoStep
-	(*Usage)(nil),           // 115: xstate.v1.Usage
-	(*ValueChange)(nil),     // 116: xstate.v1.ValueChange
-	(*ValueInfo)(nil),       // 117: xstate.v1.ValueInfo
-	(*Variation)(nil),       // 118: xstate.v1.Variation
-	(*Verification)(nil),    // 119: xstate.v1.Verification
-	(*Verified)(nil),        // 120: xstate.v1.Verified
-	(*Verify)(nil),          // 121: xstate.v1.Verify
-	(*VersionView)(nil),     // 122: xstate.v1.VersionView
-	(*Via)(nil),             // 123: xstate.v1.Via
-	(*Volatile)(nil),        // 124: xstate.v1.Volatile
-	(*WaitingCall)(nil),     // 125: xstate.v1.WaitingCall
-	(*Why)(nil),             // 126: xstate.v1.Why
-	nil,                     // 127: xstate.v1.Output.DataEntry
-	(*structpb.Value)(nil),  // 128: google.protobuf.Value
-	(*structpb.Struct)(nil), // 129: google.protobuf.Struct
+	(*PatchText)(nil),       // 72: xstate.v1.PatchText
+	(*PatchView)(nil),       // 73: xstate.v1.PatchView
+	(*Placement)(nil),       // 74: xstate.v1.Placement
+	(*Plan)(nil),            // 75: xstate.v1.Plan
+	(*PlanBlock)(nil),       // 76: xstate.v1.PlanBlock
+	(*PlanNode)(nil),        // 77: xstate.v1.PlanNode
+	(*PlannedEdit)(nil),     // 78: xstate.v1.PlannedEdit
+	(*PrivateRun)(nil),      // 79: xstate.v1.PrivateRun
+	(*Query)(nil),           // 80: xstate.v1.Query
+	(*QueryBlock)(nil),      // 81: xstate.v1.QueryBlock
+	(*QueryBlocks)(nil),     // 82: xstate.v1.QueryBlocks
+	(*QueryDependents)(nil), // 83: xstate.v1.QueryDependents
+	(*QueryPatch)(nil),      // 84: xstate.v1.QueryPatch
+	(*QueryPath)(nil),       // 85: xstate.v1.QueryPath
+	(*QuerySymbol)(nil),     // 86: xstate.v1.QuerySymbol
+	(*QueryUnverified)(nil), // 87: xstate.v1.QueryUnverified
+	(*QueryValue)(nil),      // 88: xstate.v1.QueryValue
+	(*QueryVersion)(nil),    // 89: xstate.v1.QueryVersion
+	(*QueryVolatile)(nil),   // 90: xstate.v1.QueryVolatile
+	(*QueryWhere)(nil),      // 91: xstate.v1.QueryWhere
+	(*RanBlock)(nil),        // 92: xstate.v1.RanBlock
+	(*Reason)(nil),          // 93: xstate.v1.Reason
+	(*ReferenceView)(nil),   // 94: xstate.v1.ReferenceView
+	(*RefreshedCall)(nil),   // 95: xstate.v1.RefreshedCall
+	(*Repeat)(nil),          // 96: xstate.v1.Repeat
+	(*RepeatedEffect)(nil),  // 97: xstate.v1.RepeatedEffect
+	(*Repetition)(nil),      // 98: xstate.v1.Repetition
+	(*Replay)(nil),          // 99: xstate.v1.Replay
+	(*Reverted)(nil),        // 100: xstate.v1.Reverted
+	(*Rollback)(nil),        // 101: xstate.v1.Rollback
+	(*Run)(nil),             // 102: xstate.v1.Run
+	(*RunReport)(nil),       // 103: xstate.v1.RunReport
+	(*RunSummary)(nil),      // 104: xstate.v1.RunSummary
+	(*ServedNode)(nil),      // 105: xstate.v1.ServedNode
+	(*SessionStatus)(nil),   // 106: xstate.v1.SessionStatus
+	(*Span)(nil),            // 107: xstate.v1.Span
+	(*StaleCall)(nil),       // 108: xstate.v1.StaleCall
+	(*Status)(nil),          // 109: xstate.v1.Status
+	(*StepPlacement)(nil),   // 110: xstate.v1.StepPlacement
+	(*SymbolUse)(nil),       // 111: xstate.v1.SymbolUse
+	(*Symbols)(nil),         // 112: xstate.v1.Symbols
+	(*Testing)(nil),         // 113: xstate.v1.Testing
+	(*TextEdit)(nil),        // 114: xstate.v1.TextEdit
+	(*Undo)(nil),            // 115: xstate.v1.Undo
+	(*UndoStep)(nil),        // 116: xstate.v1.UndoStep
+	(*Usage)(nil),           // 117: xstate.v1.Usage
+	(*ValueChange)(nil),     // 118: xstate.v1.ValueChange
+	(*ValueInfo)(nil),       // 119: xstate.v1.ValueInfo
+	(*Variation)(nil),       // 120: xstate.v1.Variation
+	(*Verification)(nil),    // 121: xstate.v1.Verification
+	(*Verified)(nil),        // 122: xstate.v1.Verified
+	(*Verify)(nil),          // 123: xstate.v1.Verify
+	(*VersionView)(nil),     // 124: xstate.v1.VersionView
+	(*Via)(nil),             // 125: xstate.v1.Via
+	(*Volatile)(nil),        // 126: xstate.v1.Volatile
+	(*WaitingCall)(nil),     // 127: xstate.v1.WaitingCall
+	(*Why)(nil),             // 128: xstate.v1.Why
+	nil,                     // 129: xstate.v1.Output.DataEntry
+	(*structpb.Value)(nil),  // 130: google.protobuf.Value
+	(*structpb.Struct)(nil), // 131: google.protobuf.Struct
 }
 var file_xstate_v1_documents_proto_depIdxs = []int32{
-	117, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
+	119, // 0: xstate.v1.AccessView.value:type_name -> xstate.v1.ValueInfo
 	62,  // 1: xstate.v1.Aftermath.lost:type_name -> xstate.v1.Lost
-	96,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
+	97,  // 2: xstate.v1.Aftermath.fires:type_name -> xstate.v1.RepeatedEffect
 	4,   // 3: xstate.v1.Application.files:type_name -> xstate.v1.AppliedFile
 	7,   // 4: xstate.v1.Approve.calls:type_name -> xstate.v1.Approved
-	128, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
-	128, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
+	130, // 5: xstate.v1.Approved.arguments:type_name -> google.protobuf.Value
+	130, // 6: xstate.v1.Approved.result:type_name -> google.protobuf.Value
 	19,  // 7: xstate.v1.Approved.error:type_name -> xstate.v1.CallError
-	125, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
+	127, // 8: xstate.v1.Approved.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 9: xstate.v1.Approved.approval:type_name -> xstate.v1.Approval
 	9,   // 10: xstate.v1.ArtifactView.files:type_name -> xstate.v1.ArtifactFile
 	64,  // 11: xstate.v1.ArtifactView.needs:type_name -> xstate.v1.Need
-	93,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
-	129, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
+	94,  // 12: xstate.v1.ArtifactView.references:type_name -> xstate.v1.ReferenceView
+	131, // 13: xstate.v1.ArtifactView.origin:type_name -> google.protobuf.Struct
 	10,  // 14: xstate.v1.Artifacts.artifacts:type_name -> xstate.v1.ArtifactView
-	92,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
+	93,  // 15: xstate.v1.Block.reason:type_name -> xstate.v1.Reason
 	53,  // 16: xstate.v1.Block.error:type_name -> xstate.v1.ExecError
 	65,  // 17: xstate.v1.Block.nodes:type_name -> xstate.v1.NodeCounts
 	35,  // 18: xstate.v1.Block.denied:type_name -> xstate.v1.Denial
 	69,  // 19: xstate.v1.Block.outputs:type_name -> xstate.v1.Output
-	116, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
-	92,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
+	118, // 20: xstate.v1.BlockChange.values:type_name -> xstate.v1.ValueChange
+	93,  // 21: xstate.v1.BlockTrace.reason:type_name -> xstate.v1.Reason
 	0,   // 22: xstate.v1.BlockTrace.reads:type_name -> xstate.v1.AccessView
 	0,   // 23: xstate.v1.BlockTrace.writes:type_name -> xstate.v1.AccessView
-	129, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
+	131, // 24: xstate.v1.BlockView.origin:type_name -> google.protobuf.Struct
 	67,  // 25: xstate.v1.BlockView.nodes:type_name -> xstate.v1.NodeView
 	69,  // 26: xstate.v1.BlockView.outputs:type_name -> xstate.v1.Output
 	53,  // 27: xstate.v1.BlockView.error:type_name -> xstate.v1.ExecError
-	128, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
-	128, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
+	130, // 28: xstate.v1.Call.arguments:type_name -> google.protobuf.Value
+	130, // 29: xstate.v1.Call.result:type_name -> google.protobuf.Value
 	19,  // 30: xstate.v1.Call.error:type_name -> xstate.v1.CallError
-	125, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
+	127, // 31: xstate.v1.Call.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 32: xstate.v1.Call.approval:type_name -> xstate.v1.Approval
 	17,  // 33: xstate.v1.Call.attempts:type_name -> xstate.v1.CallAttempt
 	24,  // 34: xstate.v1.Call.undo:type_name -> xstate.v1.CallUndo
 	19,  // 35: xstate.v1.CallAttempt.error:type_name -> xstate.v1.CallError
-	128, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
-	128, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
+	130, // 36: xstate.v1.CallRow.arguments:type_name -> google.protobuf.Value
+	130, // 37: xstate.v1.CallRow.result:type_name -> google.protobuf.Value
 	19,  // 38: xstate.v1.CallRow.error:type_name -> xstate.v1.CallError
-	125, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
+	127, // 39: xstate.v1.CallRow.waiting:type_name -> xstate.v1.WaitingCall
 	5,   // 40: xstate.v1.CallRow.approval:type_name -> xstate.v1.Approval
-	115, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
+	117, // 41: xstate.v1.CallSketch.spent:type_name -> xstate.v1.Usage
 	5,   // 42: xstate.v1.CallSketch.approval:type_name -> xstate.v1.Approval
-	128, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
+	130, // 43: xstate.v1.CallUndo.arguments:type_name -> google.protobuf.Value
 	20,  // 44: xstate.v1.Calls.calls:type_name -> xstate.v1.CallRow
 	23,  // 45: xstate.v1.Calls.total:type_name -> xstate.v1.CallTotal
 	22,  // 46: xstate.v1.Calls.costs:type_name -> xstate.v1.CallToolCost
-	115, // 47: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
-	115, // 48: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
-	115, // 49: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
-	94,  // 50: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
-	107, // 51: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
+	117, // 47: xstate.v1.CallsAgain.spent:type_name -> xstate.v1.Usage
+	117, // 48: xstate.v1.CallsSummary.spent:type_name -> xstate.v1.Usage
+	117, // 49: xstate.v1.CallsSummary.saved:type_name -> xstate.v1.Usage
+	95,  // 50: xstate.v1.CallsSummary.refreshed:type_name -> xstate.v1.RefreshedCall
+	108, // 51: xstate.v1.CallsSummary.stale:type_name -> xstate.v1.StaleCall
 	55,  // 52: xstate.v1.CheckView.exercised:type_name -> xstate.v1.Exercised
 	30,  // 53: xstate.v1.Conflict.clashes:type_name -> xstate.v1.Clash
-	123, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
+	125, // 54: xstate.v1.Dependent.through:type_name -> xstate.v1.Via
 	13,  // 55: xstate.v1.Diff.blocks:type_name -> xstate.v1.BlockChange
 	68,  // 56: xstate.v1.Divergence.call:type_name -> xstate.v1.OtherAnswer
-	129, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
-	103, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
+	131, // 57: xstate.v1.Entry.origin:type_name -> google.protobuf.Struct
+	104, // 58: xstate.v1.Entry.run:type_name -> xstate.v1.RunSummary
 	57,  // 59: xstate.v1.Entry.from:type_name -> xstate.v1.ForkPoint
-	119, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
-	112, // 61: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
+	121, // 60: xstate.v1.Entry.verified:type_name -> xstate.v1.Verification
+	113, // 61: xstate.v1.Entry.tested:type_name -> xstate.v1.Testing
 	3,   // 62: xstate.v1.Entry.applied:type_name -> xstate.v1.Application
-	97,  // 63: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
-	109, // 64: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
-	18,  // 65: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
-	8,   // 66: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
-	28,  // 67: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
-	31,  // 68: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
-	69,  // 69: xstate.v1.Event.output:type_name -> xstate.v1.Output
-	45,  // 70: xstate.v1.Event.error:type_name -> xstate.v1.Error
-	51,  // 71: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
-	101, // 72: xstate.v1.Event.result:type_name -> xstate.v1.Run
-	128, // 73: xstate.v1.Event.args:type_name -> google.protobuf.Value
-	0,   // 74: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
-	49,  // 75: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
-	48,  // 76: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
-	50,  // 77: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
-	44,  // 78: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
-	29,  // 79: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
-	33,  // 80: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
-	21,  // 81: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
-	123, // 82: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
-	92,  // 83: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
-	0,   // 84: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
-	0,   // 85: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
-	44,  // 86: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
-	34,  // 87: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
-	53,  // 88: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
-	35,  // 89: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
-	52,  // 90: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
-	54,  // 91: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
-	125, // 92: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
-	61,  // 93: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
-	27,  // 94: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
-	92,  // 95: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
-	53,  // 96: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
-	35,  // 97: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
-	125, // 98: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
-	58,  // 99: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
-	57,  // 100: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
-	60,  // 101: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
-	129, // 102: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
-	103, // 103: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
-	57,  // 104: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
-	119, // 105: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
-	112, // 106: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
-	3,   // 107: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
-	97,  // 108: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
-	109, // 109: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
-	18,  // 110: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
-	8,   // 111: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
-	117, // 112: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
-	123, // 113: xstate.v1.Need.through:type_name -> xstate.v1.Via
-	92,  // 114: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
-	117, // 115: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
-	117, // 116: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
-	92,  // 117: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
-	0,   // 118: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
-	0,   // 119: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
-	128, // 120: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
-	127, // 121: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
-	71,  // 122: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
-	73,  // 123: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
-	95,  // 124: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
-	101, // 125: xstate.v1.Patch.run:type_name -> xstate.v1.Run
-	74,  // 126: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
-	44,  // 127: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
-	91,  // 128: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
-	111, // 129: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
-	1,   // 130: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
-	77,  // 131: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
-	75,  // 132: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
-	42,  // 133: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
-	107, // 134: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
-	61,  // 135: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
-	37,  // 136: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
-	62,  // 137: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
-	96,  // 138: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
-	92,  // 139: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
-	53,  // 140: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
-	76,  // 141: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
-	92,  // 142: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
-	111, // 143: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
-	44,  // 144: xstate.v1.Query.step:type_name -> xstate.v1.Entry
-	15,  // 145: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
-	44,  // 146: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
-	15,  // 147: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
-	15,  // 148: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
-	36,  // 149: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
-	72,  // 150: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
-	110, // 151: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
-	110, // 152: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
-	15,  // 153: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
-	33,  // 154: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
-	122, // 155: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
-	124, // 156: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
-	15,  // 157: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
-	14,  // 158: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
-	44,  // 159: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
-	92,  // 160: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
-	102, // 161: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
-	40,  // 162: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
-	63,  // 163: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
-	26,  // 164: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
-	20,  // 165: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
-	20,  // 166: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
-	99,  // 167: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
-	41,  // 168: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
-	12,  // 169: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
-	120, // 170: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
-	125, // 171: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
-	78,  // 172: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
-	61,  // 173: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
-	27,  // 174: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
-	104, // 175: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
-	40,  // 176: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
-	32,  // 177: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
-	32,  // 178: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
-	43,  // 179: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
-	44,  // 180: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
-	44,  // 181: xstate.v1.Span.first:type_name -> xstate.v1.Entry
-	105, // 182: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
-	117, // 183: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
-	114, // 184: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
-	13,  // 185: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
-	20,  // 186: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
-	20,  // 187: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
-	99,  // 188: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
-	117, // 189: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
-	117, // 190: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
-	39,  // 191: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
-	39,  // 192: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
-	2,   // 193: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
-	118, // 194: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
-	106, // 195: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
-	129, // 196: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
-	66,  // 197: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
-	66,  // 198: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
-	53,  // 199: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
-	200, // [200:200] is the sub-list for method output_type
-	200, // [200:200] is the sub-list for method input_type
-	200, // [200:200] is the sub-list for extension type_name
-	200, // [200:200] is the sub-list for extension extendee
-	0,   // [0:200] is the sub-list for field type_name
+	98,  // 63: xstate.v1.Entry.repeated:type_name -> xstate.v1.Repetition
+	114, // 64: xstate.v1.Entry.text:type_name -> xstate.v1.TextEdit
+	110, // 65: xstate.v1.Entry.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 66: xstate.v1.Entry.decided:type_name -> xstate.v1.CallDecision
+	8,   // 67: xstate.v1.Entry.artifact:type_name -> xstate.v1.ArtifactChange
+	28,  // 68: xstate.v1.Error.candidates:type_name -> xstate.v1.Candidate
+	31,  // 69: xstate.v1.Error.conflicts:type_name -> xstate.v1.Conflict
+	69,  // 70: xstate.v1.Event.output:type_name -> xstate.v1.Output
+	45,  // 71: xstate.v1.Event.error:type_name -> xstate.v1.Error
+	51,  // 72: xstate.v1.Event.exec:type_name -> xstate.v1.Exec
+	102, // 73: xstate.v1.Event.result:type_name -> xstate.v1.Run
+	130, // 74: xstate.v1.Event.args:type_name -> google.protobuf.Value
+	0,   // 75: xstate.v1.Evidence.results:type_name -> xstate.v1.AccessView
+	49,  // 76: xstate.v1.Evidence.nodes:type_name -> xstate.v1.EvidenceNode
+	48,  // 77: xstate.v1.Evidence.inputs:type_name -> xstate.v1.EvidenceInput
+	50,  // 78: xstate.v1.Evidence.patches:type_name -> xstate.v1.EvidencePatch
+	44,  // 79: xstate.v1.Evidence.runs:type_name -> xstate.v1.Entry
+	29,  // 80: xstate.v1.Evidence.checks:type_name -> xstate.v1.CheckView
+	33,  // 81: xstate.v1.Evidence.coverage:type_name -> xstate.v1.Coverage
+	21,  // 82: xstate.v1.Evidence.calls:type_name -> xstate.v1.CallSketch
+	125, // 83: xstate.v1.EvidenceNode.rests_on:type_name -> xstate.v1.Via
+	93,  // 84: xstate.v1.EvidenceNode.reason:type_name -> xstate.v1.Reason
+	0,   // 85: xstate.v1.EvidenceNode.reads:type_name -> xstate.v1.AccessView
+	0,   // 86: xstate.v1.EvidenceNode.writes:type_name -> xstate.v1.AccessView
+	44,  // 87: xstate.v1.EvidencePatch.edit:type_name -> xstate.v1.Entry
+	34,  // 88: xstate.v1.Exec.decision:type_name -> xstate.v1.Decision
+	53,  // 89: xstate.v1.Exec.error:type_name -> xstate.v1.ExecError
+	35,  // 90: xstate.v1.Exec.denied:type_name -> xstate.v1.Denial
+	52,  // 91: xstate.v1.Exec.others:type_name -> xstate.v1.ExecBlock
+	54,  // 92: xstate.v1.Exec.files:type_name -> xstate.v1.ExecFile
+	127, // 93: xstate.v1.Exec.waiting:type_name -> xstate.v1.WaitingCall
+	61,  // 94: xstate.v1.Exec.loops:type_name -> xstate.v1.Loop
+	27,  // 95: xstate.v1.Exec.calls:type_name -> xstate.v1.CallsSummary
+	93,  // 96: xstate.v1.ExecBlock.reason:type_name -> xstate.v1.Reason
+	53,  // 97: xstate.v1.ExecBlock.error:type_name -> xstate.v1.ExecError
+	35,  // 98: xstate.v1.ExecError.denied:type_name -> xstate.v1.Denial
+	127, // 99: xstate.v1.ExecError.waiting:type_name -> xstate.v1.WaitingCall
+	58,  // 100: xstate.v1.ExecError.frames:type_name -> xstate.v1.Frame
+	57,  // 101: xstate.v1.Fork.from:type_name -> xstate.v1.ForkPoint
+	60,  // 102: xstate.v1.Log.steps:type_name -> xstate.v1.LogStep
+	131, // 103: xstate.v1.LogStep.origin:type_name -> google.protobuf.Struct
+	104, // 104: xstate.v1.LogStep.run:type_name -> xstate.v1.RunSummary
+	57,  // 105: xstate.v1.LogStep.from:type_name -> xstate.v1.ForkPoint
+	121, // 106: xstate.v1.LogStep.verified:type_name -> xstate.v1.Verification
+	113, // 107: xstate.v1.LogStep.tested:type_name -> xstate.v1.Testing
+	3,   // 108: xstate.v1.LogStep.applied:type_name -> xstate.v1.Application
+	98,  // 109: xstate.v1.LogStep.repeated:type_name -> xstate.v1.Repetition
+	114, // 110: xstate.v1.LogStep.text:type_name -> xstate.v1.TextEdit
+	110, // 111: xstate.v1.LogStep.placement:type_name -> xstate.v1.StepPlacement
+	18,  // 112: xstate.v1.LogStep.decided:type_name -> xstate.v1.CallDecision
+	8,   // 113: xstate.v1.LogStep.artifact:type_name -> xstate.v1.ArtifactChange
+	119, // 114: xstate.v1.Lost.value:type_name -> xstate.v1.ValueInfo
+	125, // 115: xstate.v1.Need.through:type_name -> xstate.v1.Via
+	93,  // 116: xstate.v1.NodeReason.reason:type_name -> xstate.v1.Reason
+	119, // 117: xstate.v1.NodeReason.was_value:type_name -> xstate.v1.ValueInfo
+	119, // 118: xstate.v1.NodeReason.now_value:type_name -> xstate.v1.ValueInfo
+	93,  // 119: xstate.v1.NodeView.reason:type_name -> xstate.v1.Reason
+	0,   // 120: xstate.v1.NodeView.reads:type_name -> xstate.v1.AccessView
+	0,   // 121: xstate.v1.NodeView.writes:type_name -> xstate.v1.AccessView
+	130, // 122: xstate.v1.OtherAnswer.arguments:type_name -> google.protobuf.Value
+	129, // 123: xstate.v1.Output.data:type_name -> xstate.v1.Output.DataEntry
+	71,  // 124: xstate.v1.Patch.edits:type_name -> xstate.v1.PatchEdit
+	72,  // 125: xstate.v1.Patch.texts:type_name -> xstate.v1.PatchText
+	74,  // 126: xstate.v1.Patch.placements:type_name -> xstate.v1.Placement
+	96,  // 127: xstate.v1.Patch.repeats:type_name -> xstate.v1.Repeat
+	102, // 128: xstate.v1.Patch.run:type_name -> xstate.v1.Run
+	75,  // 129: xstate.v1.Patch.plan:type_name -> xstate.v1.Plan
+	44,  // 130: xstate.v1.PatchView.step:type_name -> xstate.v1.Entry
+	92,  // 131: xstate.v1.PatchView.ran:type_name -> xstate.v1.RanBlock
+	112, // 132: xstate.v1.PatchView.symbols:type_name -> xstate.v1.Symbols
+	1,   // 133: xstate.v1.PatchView.after:type_name -> xstate.v1.Aftermath
+	78,  // 134: xstate.v1.Plan.edits:type_name -> xstate.v1.PlannedEdit
+	76,  // 135: xstate.v1.Plan.blocks:type_name -> xstate.v1.PlanBlock
+	42,  // 136: xstate.v1.Plan.edited_files:type_name -> xstate.v1.EditedFile
+	108, // 137: xstate.v1.Plan.stale:type_name -> xstate.v1.StaleCall
+	61,  // 138: xstate.v1.Plan.loops:type_name -> xstate.v1.Loop
+	37,  // 139: xstate.v1.Plan.manifest:type_name -> xstate.v1.Deviation
+	62,  // 140: xstate.v1.Plan.lost:type_name -> xstate.v1.Lost
+	97,  // 141: xstate.v1.Plan.fires:type_name -> xstate.v1.RepeatedEffect
+	93,  // 142: xstate.v1.PlanBlock.reason:type_name -> xstate.v1.Reason
+	53,  // 143: xstate.v1.PlanBlock.error:type_name -> xstate.v1.ExecError
+	77,  // 144: xstate.v1.PlanBlock.nodes:type_name -> xstate.v1.PlanNode
+	93,  // 145: xstate.v1.PlanNode.reason:type_name -> xstate.v1.Reason
+	112, // 146: xstate.v1.PlannedEdit.symbols:type_name -> xstate.v1.Symbols
+	44,  // 147: xstate.v1.Query.step:type_name -> xstate.v1.Entry
+	15,  // 148: xstate.v1.Query.blocks:type_name -> xstate.v1.BlockView
+	44,  // 149: xstate.v1.QueryBlock.step:type_name -> xstate.v1.Entry
+	15,  // 150: xstate.v1.QueryBlock.block:type_name -> xstate.v1.BlockView
+	15,  // 151: xstate.v1.QueryBlocks.blocks:type_name -> xstate.v1.BlockView
+	36,  // 152: xstate.v1.QueryDependents.blocks:type_name -> xstate.v1.Dependent
+	73,  // 153: xstate.v1.QueryPatch.patches:type_name -> xstate.v1.PatchView
+	111, // 154: xstate.v1.QuerySymbol.writers:type_name -> xstate.v1.SymbolUse
+	111, // 155: xstate.v1.QuerySymbol.readers:type_name -> xstate.v1.SymbolUse
+	15,  // 156: xstate.v1.QueryUnverified.blocks:type_name -> xstate.v1.BlockView
+	33,  // 157: xstate.v1.QueryUnverified.unchecked:type_name -> xstate.v1.Coverage
+	124, // 158: xstate.v1.QueryVersion.versions:type_name -> xstate.v1.VersionView
+	126, // 159: xstate.v1.QueryVolatile.blocks:type_name -> xstate.v1.Volatile
+	15,  // 160: xstate.v1.QueryWhere.blocks:type_name -> xstate.v1.BlockView
+	14,  // 161: xstate.v1.QueryWhere.traces:type_name -> xstate.v1.BlockTrace
+	44,  // 162: xstate.v1.QueryWhere.steps:type_name -> xstate.v1.Entry
+	93,  // 163: xstate.v1.RanBlock.reason:type_name -> xstate.v1.Reason
+	103, // 164: xstate.v1.Replay.runs:type_name -> xstate.v1.RunReport
+	40,  // 165: xstate.v1.Replay.first:type_name -> xstate.v1.Divergence
+	63,  // 166: xstate.v1.Replay.missing:type_name -> xstate.v1.Missing
+	26,  // 167: xstate.v1.Replay.calls:type_name -> xstate.v1.CallsAgain
+	20,  // 168: xstate.v1.Rollback.revertible:type_name -> xstate.v1.CallRow
+	20,  // 169: xstate.v1.Rollback.permanent:type_name -> xstate.v1.CallRow
+	100, // 170: xstate.v1.Rollback.reverted:type_name -> xstate.v1.Reverted
+	41,  // 171: xstate.v1.Run.edits:type_name -> xstate.v1.Edit
+	12,  // 172: xstate.v1.Run.blocks:type_name -> xstate.v1.Block
+	122, // 173: xstate.v1.Run.verified:type_name -> xstate.v1.Verified
+	127, // 174: xstate.v1.Run.waiting:type_name -> xstate.v1.WaitingCall
+	79,  // 175: xstate.v1.Run.private:type_name -> xstate.v1.PrivateRun
+	61,  // 176: xstate.v1.Run.loops:type_name -> xstate.v1.Loop
+	27,  // 177: xstate.v1.Run.calls:type_name -> xstate.v1.CallsSummary
+	105, // 178: xstate.v1.RunReport.served:type_name -> xstate.v1.ServedNode
+	40,  // 179: xstate.v1.RunReport.divergences:type_name -> xstate.v1.Divergence
+	32,  // 180: xstate.v1.RunSummary.blocks:type_name -> xstate.v1.Counts
+	32,  // 181: xstate.v1.RunSummary.nodes:type_name -> xstate.v1.Counts
+	43,  // 182: xstate.v1.RunSummary.ended:type_name -> xstate.v1.Ended
+	44,  // 183: xstate.v1.SessionStatus.last:type_name -> xstate.v1.Entry
+	44,  // 184: xstate.v1.Span.first:type_name -> xstate.v1.Entry
+	106, // 185: xstate.v1.Status.sessions:type_name -> xstate.v1.SessionStatus
+	119, // 186: xstate.v1.SymbolUse.value:type_name -> xstate.v1.ValueInfo
+	116, // 187: xstate.v1.Undo.steps:type_name -> xstate.v1.UndoStep
+	13,  // 188: xstate.v1.Undo.changes:type_name -> xstate.v1.BlockChange
+	20,  // 189: xstate.v1.Undo.revertible:type_name -> xstate.v1.CallRow
+	20,  // 190: xstate.v1.Undo.permanent:type_name -> xstate.v1.CallRow
+	100, // 191: xstate.v1.Undo.reverted:type_name -> xstate.v1.Reverted
+	119, // 192: xstate.v1.ValueChange.was_value:type_name -> xstate.v1.ValueInfo
+	119, // 193: xstate.v1.ValueChange.now_value:type_name -> xstate.v1.ValueInfo
+	39,  // 194: xstate.v1.Verified.differences:type_name -> xstate.v1.Difference
+	39,  // 195: xstate.v1.Verified.explained:type_name -> xstate.v1.Difference
+	2,   // 196: xstate.v1.Verified.alone:type_name -> xstate.v1.Alone
+	120, // 197: xstate.v1.Verify.differs:type_name -> xstate.v1.Variation
+	107, // 198: xstate.v1.VersionView.spans:type_name -> xstate.v1.Span
+	131, // 199: xstate.v1.Why.origin:type_name -> google.protobuf.Struct
+	66,  // 200: xstate.v1.Why.nodes:type_name -> xstate.v1.NodeReason
+	66,  // 201: xstate.v1.Why.next:type_name -> xstate.v1.NodeReason
+	53,  // 202: xstate.v1.Why.error:type_name -> xstate.v1.ExecError
+	203, // [203:203] is the sub-list for method output_type
+	203, // [203:203] is the sub-list for method input_type
+	203, // [203:203] is the sub-list for extension type_name
+	203, // [203:203] is the sub-list for extension extendee
+	0,   // [0:203] is the sub-list for field type_name
 }
 
 func init() { file_xstate_v1_documents_proto_init() }
@@ -13592,14 +13788,14 @@ func file_xstate_v1_documents_proto_init() {
 	}
 	file_xstate_v1_documents_proto_msgTypes[12].OneofWrappers = []any{}
 	file_xstate_v1_documents_proto_msgTypes[51].OneofWrappers = []any{}
-	file_xstate_v1_documents_proto_msgTypes[101].OneofWrappers = []any{}
+	file_xstate_v1_documents_proto_msgTypes[102].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_xstate_v1_documents_proto_rawDesc), len(file_xstate_v1_documents_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   128,
+			NumMessages:   130,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

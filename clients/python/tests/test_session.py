@@ -407,6 +407,13 @@ class TestWithoutServer(Folder):
             Engine(self.folder, binary="false").session().exec("1")
         self.assertEqual(caught.exception.code, "no-server")
 
+    def test_flags_are_arguments(self):
+        with self.assertRaises(XStateError) as caught:
+            Engine(self.folder, binary=BINARY, idle="soon").session().exec("1")
+        self.assertEqual(caught.exception.code, "usage")
+        self.assertIn("idle='5s'", caught.exception.hint)
+        self.assertNotIn("--", str(caught.exception))
+
     def test_none_is_to_be_started(self):
         with self.assertRaises(XStateError) as caught:
             self.new_engine(start=False).sessions()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -146,11 +147,18 @@ def _unicode(text: str) -> bool:
 
 
 def _failed(args: list[str], exit: int, said: bytes) -> XStateError:
+    """The error of a server that did not start, which the command line worded."""
     try:
-        return from_document(json.loads(said)["error"])
+        return from_document(json.loads(_worded(said.decode("utf-8", "replace")))["error"])
     except (ValueError, KeyError, TypeError):
         text = said.decode("utf-8", "replace").strip()
-        return XStateError("no-server", f"{' '.join(args)} ended with {exit}: {text}", "xstate serve --status")
+        return XStateError("no-server", f"{args[0]} ended with {exit}: {text}", "Engine(binary=…) names the program")
+
+
+def _worded(document: str) -> str:
+    """Names the flags of launch as the arguments of Engine that they come from: "--idle 5s" is "idle='5s'"."""
+    document = re.sub(r"--(idle|store)[ =](\w+)", r"\1='\2'", document)
+    return re.sub(r"--(idle|store)\b", r"\1", document)
 
 
 def _token(store: Path) -> str | None:

@@ -524,6 +524,7 @@ Entry = TypedDict(
         "tested": NotRequired["Testing"],
         "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
+        "text": NotRequired["TextEdit"],
         "placement": NotRequired["StepPlacement"],
         "decided": NotRequired["CallDecision"],
         "artifact": NotRequired["ArtifactChange"],
@@ -751,6 +752,7 @@ LogStep = TypedDict(
         "tested": NotRequired["Testing"],
         "applied": NotRequired["Application"],
         "repeated": NotRequired["Repetition"],
+        "text": NotRequired["TextEdit"],
         "placement": NotRequired["StepPlacement"],
         "decided": NotRequired["CallDecision"],
         "artifact": NotRequired["ArtifactChange"],
@@ -840,6 +842,7 @@ class Patch(TypedDict):
     format: str
     dry_run: NotRequired[bool]
     edits: list[PatchEdit]
+    texts: NotRequired[list[PatchText]]
     placements: list[Placement]
     repeats: NotRequired[list[Repeat]]
     file: NotRequired[str]
@@ -852,6 +855,14 @@ class PatchEdit(TypedDict):
     step: NotRequired[int]
     kind: str
     block: str
+    diff: NotRequired[str]
+
+
+class PatchText(TypedDict):
+    step: NotRequired[int]
+    kind: str
+    cell: str
+    type: str
     diff: NotRequired[str]
 
 
@@ -1251,6 +1262,14 @@ class Testing(TypedDict):
     seconds: float
     saved_seconds: float
     checks: NotRequired[str]
+
+
+class TextEdit(TypedDict):
+    cell: str
+    type: str
+    edit: str
+    was: str
+    now: str
 
 
 class Undo(TypedDict):

@@ -81,6 +81,7 @@ class Execution:
                 if value is not None and not request.get("quiet"):
                     self.shown = True
                     self.recorder.rich("result", display.bundle(value, display.text_of(request)))
+                    self.keep(value, request.get("keeps") or ())
                 kept.append(value)
                 del value
                 if request.get("last"):
@@ -110,6 +111,18 @@ class Execution:
             kept.append(e)
         self.release(kept, name, error["line"] if error else line)
         return error
+
+    def keep(self, value, names):
+        """Binds the value of a cell as IPython does: to "_", which "__" was before, and to "_3" for cell 3."""
+        for name, newer in (("___", "__"), ("__", "_")):
+            if name in names:
+                self.names.note(newer)
+                self.names.store(name)
+                self.ns[name] = self.ns.get(newer, "")
+        for name in names:
+            if name not in ("__", "___"):
+                self.names.store(name)
+                self.ns[name] = value
 
     def end(self, name):
         """Runs what the program has left for its end, which is here. Returns what interrupted it."""

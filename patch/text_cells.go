@@ -1,0 +1,103 @@
+package patch
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// newTextCell returns the JSON of a new text cell; without an id if that is "".
+func newTextCell(kind, id, source string, style jsonStyle) string {
+	fields := []field{{"cell_type", kind}}
+	if id != "" {
+		fields = append(fields, field{"id", id})
+	}
+	fields = append(fields, field{"metadata", map[string]any{}}, field{"source", sourceLines(source)})
+	return style.cell(fields)
+}
+
+// retyped returns the JSON of a cell with a source and another type. It keeps the id and the metadata.
+func retyped(fields map[string]value, kind, source string, style jsonStyle) string {
+	out := []field{{"cell_type", kind}}
+	if kind == "code" {
+		out = append(out, field{"execution_count", nil})
+	}
+	if id := fields["id"].text(); id != "" {
+		out = append(out, field{"id", id})
+	}
+	out = append(out, field{"metadata", decoded(fields["metadata"])})
+	if kind == "code" {
+		out = append(out, field{"outputs", []string{}})
+	}
+	return style.cell(append(out, field{"source", sourceLines(source)}))
+}
+
+// withText returns the JSON of a cell, text, with another source and type.
+func withText(text string, fields map[string]value, kind, source string, style jsonStyle) string {
+	was := fields["cell_type"].text()
+	if fields["source"].raw == nil || kind != was && (kind == "code" || was == "code") {
+		return retyped(fields, kind, source, style)
+	}
+	put := map[string]string{"source": style.in(3).source(fields["source"], source), "cell_type": style.text(kind)}
+	if kind == "code" {
+		put["outputs"], put["execution_count"] = "[]", "null"
+	}
+	return withFields(text, fields, put)
+}
+
+// TextEdit is a change of a text cell of a notebook.
+type TextEdit struct {
+	Op       Op
+	Cell     string // its id, else cell-N by its place: of OpAppend in the new file, else in the old one
+	Type     string // markdown, raw or code
+	Was, Now string // its text
+}
+
+// textEdits returns the changes of text cells from one version of a notebook to the next.
+func textEdits(old, new *Program) (edits []TextEdit) {
+	if old == nil || old.Kind != KindNotebook || old.major != 4 || bytes.Equal(old.raw, new.raw) {
+		return nil
+	}
+	was, now := old.textBlocks(), new.textBlocks()
+	names, known := Names(was), map[string]Block{}
+	for i := range was {
+		was[i].ID = names[i]
+		known[was[i].ID] = was[i]
+	}
+	for _, e := range Match(was, now) {
+		if e.Op == OpDelete && e.Block.Source == "" && slices.Contains(new.cellIDs(), known[e.ID].Title) {
+			continue // a blank cell became a block
+		}
+		before, after := known[e.ID], e.Block
+		t := TextEdit{Op: e.Op, Cell: before.Title, Type: e.Block.Dialect, Was: before.Source, Now: after.Source}
+		switch e.Op {
+		case OpAppend:
+			t.Cell, t.Was = after.Title, ""
+		case OpDelete:
+			t.Now = ""
+		case OpMove:
+			t.Type, t.Now = before.Dialect, before.Source
+		}
+		edits = append(edits, t)
+	}
+	return edits
+}
+
+// newTextID returns an id for a new text cell, unless the notebook has no ids.
+func (p *Program) newTextID(used []string) string {
+	if !p.hasIDs() {
+		return ""
+	}
+	for n := 1; ; n++ {
+		if id := fmt.Sprintf("text-%d", n); !slices.Contains(used, id) {
+			return id
+		}
+	}
+}
+
+// noTextCells is the error for an edit of a text cell where there are none.
+func noTextCells(name, kind string) error {
+	return &ApplyError{Code: CodeNoText, Name: name,
+		Message: fmt.Sprintf("a %s cell is for notebooks of nbformat 4, and the program is none", kind),
+		Hint:    "edit the text in the program's file, as a diff or SEARCH/REPLACE"}
+}
