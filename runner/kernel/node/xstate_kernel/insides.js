@@ -55,7 +55,7 @@ function writeInside(w, v, p, todo) {
   if (!writeData(w, v, todo) && !writeUnread(w, v, p, todo)) writeOther(w, v, p)
 }
 
-// isDetached reports whether the memory of a buffer was handed over: to a worker, a clone, or a grown WebAssembly.Memory.
+// isDetached reports whether the memory of a buffer was handed over: to a worker, a clone, or by grow of WebAssembly.
 /** @type {(b: ArrayBufferLike) => boolean} */
 function isDetached(b) {
   if (b.byteLength > 0 || types.isSharedArrayBuffer(b)) return false

@@ -17,12 +17,12 @@ _OTHER = (types.ModuleType, type, types.FunctionType)
 
 class HeldInstances:
     def __init__(self):
-        self._indexes = {}  # package → number of loaded modules, id of an instance → names of its module and of itself
+        self._indexes = {}  # package → number of loaded modules, id of an instance → its module and name
 
     def name_of(self, value):
         """Returns the dotted name by which a library holds an instance, or None."""
         t = type(value)
-        if not t.__flags__ & _HEAP or code_owner.kind_of(t.__module__) != code_owner.LIBRARY or not _has_attributes(value):
+        if not (t.__flags__ & _HEAP and code_owner.kind_of(t.__module__) == code_owner.LIBRARY and _has_attributes(t)):
             return None
         package = t.__module__.partition(".")[0]
         count = len(sys.modules)
@@ -44,8 +44,7 @@ def _index(package):
     }
 
 
-def _has_attributes(value):
-    """Reports whether vars(value) is the dict of the instance itself, and no property."""
-    return any(
-        type(c.__dict__.get("__dict__")) is types.GetSetDescriptorType for c in type(value).__mro__
-    ) and not any("__dict__" in c.__dict__ and type(c.__dict__["__dict__"]) is property for c in type(value).__mro__)
+def _has_attributes(kind):
+    """Reports whether vars of an instance of a class is the dict of the instance itself, and no property."""
+    found = next((c.__dict__["__dict__"] for c in kind.__mro__ if "__dict__" in c.__dict__), None)
+    return type(found) is types.GetSetDescriptorType
