@@ -22,6 +22,7 @@ import (
 var (
 	searchHead    = regexp.MustCompile(`^(?:<{5,9}|-{5,9}) SEARCH>?\s*$`)
 	searchDivider = regexp.MustCompile(`^={5,9}\s*$`)
+	searchExact   = regexp.MustCompile(`^={7}\s*$`)
 	searchFoot    = regexp.MustCompile(`^(?:>{5,9}|\+{5,9}) REPLACE>?\s*$`)
 	pathTag       = regexp.MustCompile(`^\s*<(?:path|file|file_path|filename)>\s*(.*?)\s*</`)
 	onlyTag       = regexp.MustCompile(`^\s*</?\w+>\s*$`)
@@ -47,23 +48,56 @@ func readSearch(text string) ([]Section, *ParseError) {
 		if said := searchName(lines[max(0, i-3):i]); said != "" {
 			name = said
 		}
-		head := i
-		var old, fresh strings.Builder
-		for i++; i < len(lines) && !searchDivider.MatchString(lines[i]); i++ {
-			old.WriteString(lines[i])
+		m, err := marksOf(lines, i)
+		if err != nil {
+			return nil, err
 		}
-		for i++; i < len(lines) && !searchFoot.MatchString(lines[i]) && !searchDivider.MatchString(lines[i]); i++ {
-			fresh.WriteString(lines[i])
-		}
-		if i >= len(lines) {
-			return nil, malformed(head+1, "end the block with ======= and, after the new lines, >>>>>>> REPLACE",
-				"a SEARCH block has no end")
-		}
-		h := Hunk{Old: unix(old.String()), New: unix(fresh.String())}
+		old, fresh := strings.Join(lines[i+1:m.divider], ""), strings.Join(lines[m.divider+1:m.end], "")
+		i = m.end
+		h := Hunk{Old: unix(old), New: unix(fresh)}
 		h.End = h.Old == ""
 		sections = addHunk(sections, name, h)
 	}
 	return sections, nil
+}
+
+// searchMarks are the lines of one block that are marks and not text.
+type searchMarks struct{ divider, end int }
+
+// marksOf finds the marks of the block that begins at lines[head]. A line of equals signs may be text, such as the rule
+// below a title. If just one of several is a row of seven, that one divides. Otherwise nothing says which of them
+// divides, and each choice would be another edit: the block is refused. A divider in place of the foot, or directly
+// above it, ends the block.
+func marksOf(lines []string, head int) (searchMarks, *ParseError) {
+	var rows []int
+	i, foot := head+1, false
+	for ; i < len(lines) && (len(rows) < 2 || !searchHead.MatchString(lines[i])); i++ {
+		if foot = searchFoot.MatchString(lines[i]); foot {
+			break
+		}
+		if searchDivider.MatchString(lines[i]) {
+			rows = append(rows, i)
+		}
+	}
+	exact := slices.DeleteFunc(slices.Clone(rows), func(n int) bool {
+		return !searchExact.MatchString(lines[n])
+	})
+	if len(exact) > 0 {
+		rows = exact
+	}
+	last := len(rows) - 1
+	switch {
+	case last == 0 && foot:
+		return searchMarks{rows[0], i}, nil
+	case last == 1 && (!foot || strings.TrimSpace(strings.Join(lines[rows[1]+1:i], "")) == ""):
+		return searchMarks{rows[0], rows[1]}, nil
+	case last > 0:
+		return searchMarks{}, malformed(rows[1]+1,
+			"use a diff or old_string and new_string, or search for lines without such a row",
+			"several rows of = are in one SEARCH block; which one divides is not known")
+	}
+	return searchMarks{}, malformed(head+1, "end the block with ======= and, after the new lines, >>>>>>> REPLACE",
+		"a SEARCH block has no end")
 }
 
 // addHunk adds a hunk to the last section if that section changes the same text. Otherwise it starts a section.
@@ -141,7 +175,7 @@ func writeSearch(p *Patch) (string, error) {
 
 func hasMarks(text string) bool {
 	for line := range strings.Lines(text) {
-		if searchDivider.MatchString(line) || searchFoot.MatchString(line) {
+		if searchExact.MatchString(line) || searchFoot.MatchString(line) {
 			return true
 		}
 	}

@@ -13,7 +13,7 @@ const { types } = require('util')
 const { nameOf, symbols } = require('./intrinsics')
 const { privates, statics } = require('./privates')
 const { declared, sourceOf } = require('./sources')
-const { views } = require('./insides')
+const { isDetached, views } = require('./insides')
 const closures = require('./closures')
 
 const { getOwnPropertyDescriptor: property, ownKeys, getPrototypeOf: prototype } = Reflect
@@ -152,6 +152,7 @@ class Dump {
     }
     if (types.isSharedArrayBuffer(v)) throw new Unstorable('memory that workers share')
     if (types.isArrayBuffer(v)) {
+      if (isDetached(v)) throw new Unstorable('a buffer that was handed over')
       return [{ k: 'buffer', v: Buffer.from(new Uint8Array(v)), m: v.resizable ? v.maxByteLength : -1 }]
     }
     if (ArrayBuffer.isView(v)) {

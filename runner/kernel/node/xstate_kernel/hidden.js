@@ -41,6 +41,7 @@ class Hidden {
     /** @type {NodeJS.ProcessEnv} */
     this.before = {}
     this.watchEnviron()
+    marks.zoneRead = () => { if (this.active()) this.envRead.add('TZ') }
     this.input = new Input(options.stdin, files, marks)
     /** @type {(Setting | Input)[]} */
     this.settings = [...settings(marks), this.input]

@@ -31,7 +31,10 @@ const VIEW = {
 }
 // lengthOf returns how many elements, or bytes of a DataView, a view of memory has.
 /** @type {(v: ArrayBufferView) => number} */
-const lengthOf = (v) => /** @type {number} */ ((types.isTypedArray(v) ? TYPED : VIEW).length.call(v))
+const lengthOf = (v) => {
+  if (types.isDataView(v) && isDetached(/** @type {ArrayBuffer} */ (VIEW.buffer.call(v)))) return 0 // the getter throws
+  return /** @type {number} */ ((types.isTypedArray(v) ? TYPED : VIEW).length.call(v))
+}
 
 const BOXES = [Number, String, Boolean, Symbol, BigInt].map((c) => (
   /** @type {() => unknown} */ (property(c.prototype, 'valueOf')?.value)))
@@ -50,6 +53,17 @@ function boxed(v) {
 /** @type {(w: Walk, v: object, p: object | null, todo: unknown[]) => void} */
 function writeInside(w, v, p, todo) {
   if (!writeData(w, v, todo) && !writeUnread(w, v, p, todo)) writeOther(w, v, p)
+}
+
+// isDetached reports whether the memory of a buffer was handed over: to a worker, a clone, or by grow of WebAssembly.
+/** @type {(b: ArrayBufferLike) => boolean} */
+function isDetached(b) {
+  if (b.byteLength > 0 || types.isSharedArrayBuffer(b)) return false
+  try {
+    return new Uint8Array(b).length < 0
+  } catch {
+    return true
+  }
 }
 
 // writeData writes the inside of an object of the language that holds data. It reports whether the object is one.
@@ -75,6 +89,11 @@ function writeData(w, v, todo) {
     todo.push(v.lastIndex)
   } else if (types.isAnyArrayBuffer(v)) {
     w.tag(types.isSharedArrayBuffer(v) ? 38 : 37)
+    if (isDetached(v)) {
+      w.int(-1)
+      w.hide('a buffer that was handed over', false)
+      return true
+    }
     w.int(new Uint8Array(v).length)
     const grows = /** @type {ArrayBuffer} */ (v).resizable || /** @type {SharedArrayBuffer} */ (v).growable
     w.int(grows ? /** @type {number} */ (v.maxByteLength) : -1)
@@ -83,9 +102,10 @@ function writeData(w, v, todo) {
     w.tag(39)
     w.string(/** @type {string} */ (views.call(v) ?? 'DataView'))
     const of = types.isTypedArray(v) ? TYPED : VIEW
-    w.int(/** @type {number} */ (of.offset.call(v)))
+    const buffer = /** @type {ArrayBuffer} */ (of.buffer.call(v))
+    w.int(isDetached(buffer) ? 0 : /** @type {number} */ (of.offset.call(v)))
     w.int(lengthOf(v))
-    todo.push(of.buffer.call(v))
+    todo.push(buffer)
   } else if (types.isNativeError(v)) {
     w.tag(40)
   } else if (types.isBoxedPrimitive(v)) {
@@ -150,4 +170,4 @@ function writeOther(w, v, p) {
   }
 }
 
-module.exports = { writeInside, lengthOf, views, PRIVATE }
+module.exports = { isDetached, writeInside, lengthOf, views, PRIVATE }

@@ -3,6 +3,8 @@
 
 /** @typedef {{ keys: PropertyKey[], values: PropertyDescriptor[] }} Picture the properties of an object */
 
+const { streams } = require('./streams')
+
 /** @type {Map<object, string>} */
 const nameOf = new Map() // object → name
 /** @type {Map<string, object>} */
@@ -64,6 +66,7 @@ const SKIPPED = new Set(['navigator', 'crypto', 'localStorage', 'sessionStorage'
 // begin names the intrinsics of the language. What Node adds is named when a value reaches it: its modules are loaded
 // late, and that takes time.
 function begin() {
+  nameOf.set(writes, 'process.writes')
   nameOf.set(globalThis, 'globalThis')
   named.set('globalThis', globalThis)
   for (const k of Object.getOwnPropertyNames(globalThis)) {
@@ -164,10 +167,22 @@ function picture(o) {
   return { keys, values: keys.map((k) => owned(o, k)) }
 }
 
+// writes holds the functions that the program has put in the place of those that write to the standard streams.
+/** @type {Record<string, unknown>} */
+const writes = {}
+
+function lookAtWrites() {
+  for (const [name, { stream, write }] of streams) {
+    if (stream.write === write) delete writes[name]
+    else writes[name] = stream.write
+  }
+}
+
 // changed returns the intrinsics whose properties are others than when the program began.
 /** @type {() => object[]} */
 function changed() {
   const found = []
+  lookAtWrites()
   for (const [o, p] of pictures) {
     const keys = Reflect.ownKeys(o)
     let same = keys.length === p.keys.length

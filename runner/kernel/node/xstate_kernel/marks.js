@@ -7,6 +7,11 @@
 const { syncBuiltinESMExports } = require('module')
 const { name, nameOf, named } = require('./intrinsics')
 
+// isLocal reports whether a text may stand for a date in local time.
+/** @type {(v: unknown) => boolean} */
+const isLocal = (v) => typeof v === 'string' && !/^\d{4}-\d\d-\d\d(T.*Z)?$/.test(v)
+const UNIVERSAL = /UTC|GMT|ISO|JSON|Temporal|^[gs]etTime$/ // methods of dates that do not depend on the time zone
+
 class Marks {
   constructor() {
     /** @type {Set<string>} */
@@ -19,6 +24,7 @@ class Marks {
     this.watched = new Set() // modules of Node
     /** @type {OnWorker} */
     this.worker = () => {} // what to call with the arguments of a new worker
+    this.zoneRead = () => {} // what to call when the time zone counts
     this.clocks()
     this.entropy()
     this.network()
@@ -73,10 +79,12 @@ class Marks {
     const Watched = new Proxy(Plain, {
       construct(target, args, kind) {
         if (args.length === 0) marks.add('clock')
+        if (args.length > 1 || isLocal(args[0])) marks.zoneRead()
         return Reflect.construct(target, args, kind === Watched ? target : kind)
       },
       apply() {
         marks.add('clock')
+        marks.zoneRead()
         return new Plain().toString()
       },
     })
@@ -84,12 +92,24 @@ class Marks {
     Plain.prototype.constructor = Watched
     Plain.now = { now() { marks.add('clock'); return now() } }.now
     Object.defineProperty(Plain, 'now', { enumerable: false })
+    this.zone(Plain)
     const P = Object.getPrototypeOf(performance)
     this.wrap(P, 'now', 'clock')
     const { hrtime } = process
     this.wrap(process, 'hrtime', 'clock')
     this.wrap(hrtime, 'bigint', 'clock')
     for (const k of ['uptime', 'cpuUsage', 'memoryUsage', 'resourceUsage']) this.wrap(process, k, 'process')
+  }
+
+  // zone notes what depends on the time zone: the language takes it from the environment, and no code reads it there.
+  /** @type {(Plain: DateConstructor) => void} */
+  zone(Plain) {
+    const read = () => { this.zoneRead(); return '' }
+    for (const k of Object.getOwnPropertyNames(Plain.prototype)) {
+      if (/^(get|set|to)/.test(k) && !UNIVERSAL.test(k)) this.wrap(Plain.prototype, k, read)
+    }
+    this.wrap(Plain, 'parse', read)
+    this.wrap(Intl, 'DateTimeFormat', read)
   }
 
   entropy() {

@@ -12,6 +12,10 @@ const { readSync, fstatSync, ftruncateSync } = require('fs')
 const NAMES = ['stdout', 'stderr']
 const PIECE = 1 << 20
 
+// Streams that exist, each with its function that writes: a program may put another in its place.
+/** @type {Map<string, { stream: NodeJS.WriteStream, write: unknown }>} */
+const streams = new Map()
+
 class Recorder {
   /** @param {Channel} channel @param {number[]} files */
   constructor(channel, files) {
@@ -46,6 +50,7 @@ class Recorder {
             return write.call(this, chunk, encoding, callback)
           })
           Object.defineProperty(made, 'write', { enumerable: false })
+          streams.set(NAMES[i], { stream: made, write: made.write })
         }
         return stream
       },
@@ -106,4 +111,4 @@ class Recorder {
 
 }
 
-module.exports = { Recorder }
+module.exports = { Recorder, streams }

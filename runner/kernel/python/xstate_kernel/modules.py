@@ -26,6 +26,7 @@ from . import (
     adapters,
     bytecode,
     code_owner,
+    held_instances,
     identity,
     library_containers,
     module_state,
@@ -88,6 +89,7 @@ class Modules:
         self._originals = {}
         self._edited = False  # the program changed sys.modules, or made a change that cannot be undone
         self.containers = library_containers.LibraryContainers()
+        self._held = held_instances.HeldInstances()
         self._targets = {}  # workspace module → dotted names in it of the objects whose attributes its code assigns
         self._active = False
         self._start([])
@@ -134,8 +136,7 @@ class Modules:
                 self._take(value)
                 self._take(type(value))
                 if code_owner.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
-                    for name in names & vars(value).keys():
-                        self._take(vars(value)[name])
+                    self._take_named(value, names)
             for name in names & adapters.CLASS_EXTENDERS.keys():
                 self._take(getattr(sys.modules.get("pandas"), adapters.CLASS_EXTENDERS[name], None))
         for name in self._targets.keys() & self._entries.keys():
@@ -193,6 +194,22 @@ class Modules:
             and code_owner.kind_of(value.__module__) == code_owner.LIBRARY
         ):
             self._before[id(value)] = (value, f"{value.__module__}.{value.__qualname__}", dict(vars(value)))
+
+        else:
+            name = self._held.name_of(value)
+            if name:
+                self._before[id(value)] = (value, name, dict(vars(value)))
+
+    def _take_named(self, module, names):
+        """Takes what code can reach from a module by attributes with these names."""
+        todo = [module]
+        for m in todo:
+            for name in names & vars(m).keys():
+                value = vars(m)[name]
+                if id(value) not in self._before:
+                    self._take(value)
+                    if code_owner.is_a(value, types.ModuleType):
+                        todo.append(value)
 
     def _take_targets(self, name):
         for first, *rest in self._targets[name]:
