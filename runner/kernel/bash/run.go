@@ -148,6 +148,10 @@ func (sh *shell) lacking(u *uses, n kernel.Node) (again []string) {
 	return again
 }
 
+// hideDriver removes the driver's functions, which declare -F and compgen would show to a node that lists functions, and
+// which a node that removes all of them would end. The driver defines them again, see showAll.
+const hideDriver = "builtin unset -f __xs_b __xs_f __xs_k __xs_m __xs_r __xs_s __xs_v __xs_z; "
+
 // prefix returns what is executed before a node, on its first line: the options and handlers that the driver took, and
 // the exit codes that the node may ask for.
 func (sh *shell) prefix(u *uses, n kernel.Node, text string) string {
@@ -161,6 +165,9 @@ func (sh *shell) prefix(u *uses, n kernel.Node, text string) string {
 		b.WriteString("__xs_d=1; ")
 	} else {
 		b.WriteString("__xs_d=; ")
+	}
+	if u.everything {
+		b.WriteString(hideDriver)
 	}
 	debug := ""
 	for line := range strings.Lines(oneLine(sh.live.hidden[keyTraps])) {
@@ -229,6 +236,9 @@ func (sh *shell) statusText(u *uses) string {
 		codes = []string{code}
 	}
 	pipeline := "__xs_s " + strings.Join(codes, " | __xs_s ")
+	if u.everything { // hideDriver has removed the function
+		pipeline = "(builtin exit " + strings.Join(codes, ") | (builtin exit ") + ")"
+	}
 	if code == "0" && last == "0" {
 		return pipeline + "; "
 	}
@@ -241,7 +251,7 @@ func (sh *shell) statusText(u *uses) string {
 // body returns the text of a node, followed by what notes the exit codes. Between commands that write to both streams
 // there are marks, see ordered.
 func (sh *shell) body(u *uses, n kernel.Node, text string) string {
-	if u.both && !sh.live.flag("x") && !sh.live.flag("v") && !strings.Contains(sh.live.hidden[keyTraps], " DEBUG") {
+	if u.both && !u.everything && !sh.live.flag("x") && !sh.live.flag("v") && !strings.Contains(sh.live.hidden[keyTraps], " DEBUG") {
 		text = ordered(text)
 	}
 	if sh.live.flag("v") {

@@ -85,11 +85,15 @@ func (s *session) viewAfter(u *uses, text string) view {
 	return v
 }
 
+// showAll shows everything. It defines the driver's functions again, which the node may have removed. It has no trace,
+// unless BASH_XTRACEFD says where to.
+const showAll = `{ __xs_o=$-; builtin set +xv; } 2>/dev/null; builtin eval "$__xs_D$__xs_E"`
+
 // command is what the shell executes to show it.
 func (v view) command() string {
 	switch {
 	case !v.partial:
-		return `builtin eval "$__xs_E"`
+		return showAll
 	case v.function != "":
 		return "__xs_f " + quote(v.function)
 	}
