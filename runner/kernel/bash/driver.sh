@@ -16,8 +16,8 @@ __xs_f() { # shows a function
 	builtin printf "\0E\0"; } >&251 2>&252 || __xs_k
 }
 '
+__xs_w=251
 __xs_E='{
-builtin printf "S\0"; builtin trap -p; builtin trap - DEBUG ERR RETURN
 builtin printf "\0"; builtin set +o; builtin set +euTE; [[ $__xs_n ]] && __xs_z
 builtin printf "\0"
 builtin printf "%s\0" "$__xs_o" "${#__xs_x[@]}" "${__xs_x[@]}" "$#" "$@"

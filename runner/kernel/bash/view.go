@@ -85,9 +85,10 @@ func (s *session) viewAfter(u *uses, text string) view {
 	return v
 }
 
-// showAll shows everything. It defines the driver's functions again, which the node may have removed. It has no trace,
-// unless BASH_XTRACEFD says where to.
-const showAll = `{ __xs_o=$-; builtin set +xv; } 2>/dev/null; builtin eval "$__xs_D$__xs_E"`
+// showAll shows everything. It defines the driver's functions again, which the node may have removed. A trace of it, and
+// what a handler of DEBUG prints before its first commands, is not of the program.
+const showAll = `{ __xs_o=$-; builtin set +xv; builtin printf "S\0" >&$__xs_w || :; builtin trap -p >&$__xs_w || :; ` +
+	`builtin trap - DEBUG ERR RETURN; } >/dev/null 2>&1; builtin eval "$__xs_D$__xs_E"`
 
 // command is what the shell executes to show it.
 func (v view) command() string {
