@@ -151,8 +151,8 @@ func (sh *shell) lacking(u *uses, n kernel.Node) (again []string) {
 	return again
 }
 
-// hideDriver removes the driver's functions, which declare -F and compgen would show to a node that lists functions, and
-// which a node that removes all of them would end. The driver defines them again, see showAll.
+// hideDriver removes the driver's functions. A node that lists functions would show them, and one that removes all
+// functions would end the driver, which defines them again: see showAll.
 const hideDriver = "builtin unset -f __xs_b __xs_f __xs_k __xs_m __xs_r __xs_s __xs_v __xs_z; "
 
 // prefix returns what is executed before a node, on its first line: the options and handlers that the driver took, and
