@@ -110,6 +110,9 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	}
 	sh.filesAfter(&seen, u, files, after)
 	if after != nil {
+		if sh.handlesDebug("") || strings.Contains(after.hidden[keyTraps], " DEBUG") {
+			seen.Marks = append(seen.Marks, "unobserved handler of DEBUG") // the driver's commands call it, too
+		}
 		sh.live = after
 		if r.Failure == nil {
 			sh.writes(&seen, u, n, before, after)
@@ -148,6 +151,10 @@ func (sh *shell) lacking(u *uses, n kernel.Node) (again []string) {
 	return again
 }
 
+// hideDriver removes the driver's functions. A node that lists functions would show them, and one that removes all
+// functions would end the driver, which defines them again: see showAll.
+const hideDriver = "builtin unset -f __xs_b __xs_f __xs_k __xs_m __xs_r __xs_s __xs_v __xs_z; "
+
 // prefix returns what is executed before a node, on its first line: the options and handlers that the driver took, and
 // the exit codes that the node may ask for.
 func (sh *shell) prefix(u *uses, n kernel.Node, text string) string {
@@ -161,6 +168,9 @@ func (sh *shell) prefix(u *uses, n kernel.Node, text string) string {
 		b.WriteString("__xs_d=1; ")
 	} else {
 		b.WriteString("__xs_d=; ")
+	}
+	if u.everything {
+		b.WriteString(hideDriver)
 	}
 	debug := ""
 	for line := range strings.Lines(oneLine(sh.live.hidden[keyTraps])) {
@@ -229,6 +239,9 @@ func (sh *shell) statusText(u *uses) string {
 		codes = []string{code}
 	}
 	pipeline := "__xs_s " + strings.Join(codes, " | __xs_s ")
+	if u.everything { // hideDriver has removed the function
+		pipeline = "(builtin exit " + strings.Join(codes, ") | (builtin exit ") + ")"
+	}
 	if code == "0" && last == "0" {
 		return pipeline + "; "
 	}
@@ -241,7 +254,7 @@ func (sh *shell) statusText(u *uses) string {
 // body returns the text of a node, followed by what notes the exit codes. Between commands that write to both streams
 // there are marks, see ordered.
 func (sh *shell) body(u *uses, n kernel.Node, text string) string {
-	if u.both && !sh.live.flag("x") && !sh.live.flag("v") && !strings.Contains(sh.live.hidden[keyTraps], " DEBUG") {
+	if u.both && !u.everything && !sh.live.flag("x") && !sh.live.flag("v") && !sh.handlesDebug("") {
 		text = ordered(text)
 	}
 	if sh.live.flag("v") {
@@ -254,7 +267,15 @@ func (sh *shell) body(u *uses, n kernel.Node, text string) string {
 	if sh.live.flag("x") || strings.Contains(text, "set") || u.everything {
 		note = "{ " + note + "; } 2>/dev/null"
 	}
+	if sh.handlesDebug(text) {
+		note = "{ " + note + "; } >/dev/null 2>&1"
+	}
 	return text + "\n" + note
+}
+
+// handlesDebug reports whether the program may have a handler of DEBUG after a text.
+func (sh *shell) handlesDebug(text string) bool {
+	return strings.Contains(sh.live.hidden[keyTraps], " DEBUG") || strings.Contains(strings.ToUpper(text), "DEBUG")
 }
 
 var (

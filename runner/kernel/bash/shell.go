@@ -120,7 +120,7 @@ func (sh *shell) begin() error {
 	} else {
 		text += "builtin unset OLDPWD; builtin declare -x OLDPWD\n"
 	}
-	text += fmt.Sprintf("RANDOM=%d\n%s", sh.launch.Seed&32767, "builtin eval \"$__xs_E\"\n")
+	text += fmt.Sprintf("RANDOM=%d\n%s", sh.launch.Seed&32767, showAll+"\n")
 	if _, err := sh.script.WriteString(text); err != nil {
 		return err
 	}

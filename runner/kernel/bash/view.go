@@ -85,11 +85,16 @@ func (s *session) viewAfter(u *uses, text string) view {
 	return v
 }
 
+// showAll shows everything. It defines the driver's functions again, which the node may have removed. The program's
+// output has no trace of it, and nothing that a handler of DEBUG prints before its first commands.
+const showAll = `{ __xs_o=$-; builtin set +xv; builtin printf "S\0" >&$__xs_w || :; builtin trap -p >&$__xs_w || :; ` +
+	`builtin trap - DEBUG ERR RETURN; } >/dev/null 2>&1; builtin eval "$__xs_D$__xs_E"`
+
 // command is what the shell executes to show it.
 func (v view) command() string {
 	switch {
 	case !v.partial:
-		return `builtin eval "$__xs_E"`
+		return showAll
 	case v.function != "":
 		return "__xs_f " + quote(v.function)
 	}

@@ -9,6 +9,7 @@ import types
 from xstate_kernel import original as __builtins__
 
 from . import formatters
+from .builtin_function import BuiltinFunction
 
 _WIDTH, _ITEMS = 79, 1000
 _BREAK, _NEWLINE = object(), object()  # a place where a line may end; one where it must
@@ -269,6 +270,7 @@ _WRITERS = {
     type: _class,
     types.FunctionType: _function,
     types.BuiltinFunctionType: _function,
+    BuiltinFunction: _function,
     BaseException: _exception,
     super: _super,
     re.Pattern: _pattern,

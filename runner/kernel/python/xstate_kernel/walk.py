@@ -20,6 +20,7 @@ from xstate_kernel import original as __builtins__
 
 from . import adapters, code_owner, instances, native, sets
 from .atoms import ATOMS
+from .builtin_function import BuiltinFunction
 from .unsupported import Opaque
 from .walk_containers import Containers, Deep
 
@@ -29,6 +30,7 @@ IMMUTABLE_TYPES = {
     type(Ellipsis),
     type(NotImplemented),
     types.BuiltinFunctionType,
+    BuiltinFunction,
     types.MethodType,
     types.GenericAlias,
     types.MethodDescriptorType,
@@ -389,6 +391,7 @@ _DISPATCH = {
     types.CodeType: Walk.code,
     types.CellType: Walk.cell,
     types.BuiltinFunctionType: Walk.builtin,
+    BuiltinFunction: Walk.wrapper,
     types.MethodType: Walk.method,
     property: Walk.prop,
     staticmethod: Walk.wrapped,
@@ -413,7 +416,9 @@ _DISPATCH = {
     type(iter(set())): Walk.iterator,
     **adapters.handlers(),
 }
-NO_ALIAS = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, tuple)
+NO_ALIAS = (
+    *(types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, BuiltinFunction, types.CodeType, tuple),
+)
 _modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
 
 

@@ -114,6 +114,11 @@ class Code(WalkState):
             self.fp.libraries.add(module.partition(".")[0])
             self.put(code_owner.version(module.partition(".")[0]).encode())
 
+    def wrapper(self, o):
+        """Writes what stands for a function of C that the kernel wraps."""
+        if not self.mark(o):
+            self.foreign(o, code_owner.kind_of(o.__module__))
+
     def builtin(self, o):
         owner = getattr(o, "__self__", None)
         self.put(f"B{o.__module__}:{o.__qualname__};".encode())

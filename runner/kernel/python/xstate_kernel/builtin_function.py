@@ -1,0 +1,46 @@
+"""Wrappers that stand for functions of C.
+
+A function of C that is an attribute of a class is no method: logging.Formatter has converter = time.localtime and calls
+self.converter(seconds), without the formatter. A function of Python would get the formatter as its first argument. So
+what the kernel puts in the place of a function of C is a BuiltinFunction, which looks like one and is no descriptor.
+"""
+
+import os
+import types
+
+
+class BuiltinFunction:
+    """A function of C whose calls go to a function of Python, with no frame between the caller and that function.
+
+    Pickle and copy find it by its name in its module."""
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __class__ = property(lambda self: types.BuiltinFunctionType)
+
+    def __repr__(self):
+        return f"<built-in function {self.__name__}>"
+
+    def __reduce__(self):
+        return self.__qualname__
+
+
+BuiltinFunction.__name__ = BuiltinFunction.__qualname__ = types.BuiltinFunctionType.__name__
+BuiltinFunction.__module__ = types.BuiltinFunctionType.__module__
+
+
+def of(function, original, module):
+    """Returns what stands for original, a function of C, and calls function."""
+    made = BuiltinFunction()
+    made.__call__ = function
+    made.__dict__.update(
+        __name__=original.__name__,
+        __qualname__=original.__qualname__,
+        __module__=module,
+        __doc__=original.__doc__,
+        __self__=original.__self__,
+        __text_signature__=original.__text_signature__,
+    )
+    if original in os.supports_follow_symlinks:  # shutil asks whether the function is in it, to copy a link
+        os.supports_follow_symlinks.remove(original)
+        os.supports_follow_symlinks.add(made)
+    return made
