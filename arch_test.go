@@ -76,7 +76,7 @@ var layers = []layer{
 		"depgraph", "depgraph/python", "state", "runner/sandbox",
 		"runner/kernel/caches", "runner/kernel"}},
 	{folder: "runner/kernel/bash", imports: []string{"runner/beneath", "depgraph", "depgraph/bash", "state",
-		"runner/kernel"}},
+		"runner/sandbox", "runner/kernel"}},
 	{folder: "runner/kernel/node", imports: []string{"internal/parents",
 		"depgraph", "depgraph/javascript", "depgraph/javascript/jstree",
 		"state", "runner/sandbox", "runner/kernel"}},

@@ -54,6 +54,7 @@ var byPathAllowed = map[[2]string]string{
 	{"runner/private/fork.go", "os.Rename"}:               "in the store, above a view",
 	{"runner/private/fork.go", "os.Symlink"}:              "in the store, above a view",
 	{"runner/private/view.go", "os.Stat"}:                 "whether a view is there",
+	{"runner/replay/alone.go", "filepath.EvalSymlinks"}:   "of the store",
 	{"runner/replay/inputs.go", "os.MkdirAll"}:            "of the copy, before a program runs in it",
 	{"runner/replay/replay.go", "filepath.EvalSymlinks"}:  "of a new folder for copies, and of the workspace",
 	{"runner/replay/replay.go", "os.MkdirTemp"}:           "a new folder for copies",

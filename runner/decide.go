@@ -306,7 +306,7 @@ func (e *Engine) choose(p place, n *node, g given) (choice, error) {
 			moved = true
 			continue
 		}
-		if !e.usable(&t.Trace) || e.forbidden(n, &t.Trace) != "" {
+		if !e.usable(&t.Trace) || e.boundary.forbidden(n.unit.Dialect, &t.Trace, e.baseState.Path) != "" {
 			continue
 		}
 		if t.Limit > 0 {
@@ -401,7 +401,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 		return c
 	}
 	access, now, ok := firstChangedRead(p, c.last)
-	forbidden := e.forbidden(n, c.last)
+	forbidden := e.boundary.forbidden(n.unit.Dialect, c.last, e.baseState.Path)
 	switch {
 	case ok && forbidden != "":
 		c.reason = state.Reason{Code: state.ReasonInput, Key: forbidden, Now: "denied"}

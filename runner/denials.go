@@ -27,13 +27,13 @@ func boundsDigest(b *sandbox.Bounds) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "bounds %+v", *b))
 }
 
-// forbidden returns what the present bounds forbid of what a trace of n did under other bounds, as a policy: key; "":
-// nothing is known. A fresh run would be denied it.
-func (e *Engine) forbidden(n *node, t *state.Trace) depgraph.Key {
-	if e.boundary.digest == "" || t.Bounds == e.boundary.digest {
+// forbidden returns what the present bounds forbid of what a trace of a block in a dialect did under other bounds, as a
+// policy: key; "": nothing is known. A fresh run would be denied it.
+func (x *boundary) forbidden(d depgraph.Dialect, t *state.Trace, path func(name string) string) depgraph.Key {
+	if x.digest == "" || t.Bounds == x.digest {
 		return ""
 	}
-	forbids := e.boundary.in(n.unit.Dialect)
+	forbids := x.in(d)
 	try := func(action, target string) depgraph.Key {
 		if forbids(action, target) == "" {
 			return ""
@@ -52,7 +52,7 @@ func (e *Engine) forbidden(n *node, t *state.Trace) depgraph.Key {
 			if s := a.Key.Space(); s != "file" || list.action == "read" && a.Digest == state.Absent {
 				continue
 			}
-			if k := try(list.action, e.baseState.Path(a.Key.Name())); k != "" {
+			if k := try(list.action, path(a.Key.Name())); k != "" {
 				return k
 			}
 		}

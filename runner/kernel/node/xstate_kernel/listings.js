@@ -36,7 +36,7 @@ class Listings {
   // watch has the entries of an open folder pass by the store, too.
   watch() {
     const l = this
-    const { readSync, read, entries } = fs.Dir.prototype
+    const { readSync, read, [Symbol.asyncIterator]: entries } = fs.Dir.prototype
     /** @type {(d: fs.Dir, e: fs.Dirent | null) => boolean} */
     const hidden = (d, e) => {
       const at = e === null ? null : l.above(d.path)

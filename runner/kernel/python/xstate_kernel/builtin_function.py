@@ -18,14 +18,14 @@ class BuiltinFunction:
     __class__ = property(lambda self: types.BuiltinFunctionType)
 
     def __repr__(self):
-        return f"<built-in function {self.__name__}>"
+        return f"<built-in function {vars(self)['__name__']}>"
 
     def __reduce__(self):
-        return self.__qualname__
+        return vars(self)["__qualname__"]
 
 
-BuiltinFunction.__name__ = BuiltinFunction.__qualname__ = types.BuiltinFunctionType.__name__
-BuiltinFunction.__module__ = types.BuiltinFunctionType.__module__
+for _name in ("__name__", "__qualname__", "__module__"):
+    setattr(BuiltinFunction, _name, getattr(types.BuiltinFunctionType, _name))
 
 
 def of(function, original, module):
@@ -42,5 +42,5 @@ def of(function, original, module):
     )
     if original in os.supports_follow_symlinks:  # shutil asks whether the function is in it, to copy a link
         os.supports_follow_symlinks.remove(original)
-        os.supports_follow_symlinks.add(made)
+        os.supports_follow_symlinks.add(made)  # pyright: ignore[reportArgumentType]
     return made

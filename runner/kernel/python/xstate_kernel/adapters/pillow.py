@@ -15,7 +15,7 @@ class Pillow(Adapter):
 
 def _watch(hidden, module):
     save = observe_calls.cleans_up(module.Image.save)
-    save.__qualname__ = module.Image.save.__qualname__
+    setattr(save, "__qualname__", module.Image.save.__qualname__)  # noqa: B010
     module.Image.save = save
 
 
