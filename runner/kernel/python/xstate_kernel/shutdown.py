@@ -1,8 +1,9 @@
 """The end of the program, and that of the interpreter.
 
-The end of a script is a node. There the kernel runs what the program has registered with atexit and weakref.finalize,
-in the order of the interpreter: the last one first, and all finalizers where the first one was made. It keeps the
-functions, because the engine may want that state again. Other programs have no end, and what they register never runs.
+The end of a script is a node. There the kernel waits for the program's threads, and then runs what the program has
+registered with atexit and weakref.finalize, in the order of the interpreter: the last one first, and all finalizers
+where the first one was made. It keeps the functions, because the engine may want that state again. Other programs have
+no end, and what they register never runs.
 
 When the interpreter ends, exit code of libraries runs, for example to remove temporary folders. The kernel also flushes
 files. A __del__ of what is still bound does not run: it would act after the last node, unobserved.
@@ -14,6 +15,7 @@ import io
 import itertools
 import os
 import sys
+import threading
 import traceback
 import weakref
 
@@ -24,6 +26,7 @@ from . import code_owner
 _program = []  # what the program registered: a function and its arguments, or a finalizer with them
 _FINALIZER = 4  # the length of an entry of a finalizer
 script = False  # the program has an end
+_ended = threading.Event()  # the main thread has nothing more to do
 
 
 def watch():
@@ -53,6 +56,8 @@ def watch():
         wrapper.__name__, wrapper.__qualname__ = name, original.__qualname__
         wrapper.__module__, wrapper.__doc__ = original.__module__, original.__doc__
     atexit.register, atexit.unregister, weakref.finalize.__init__ = registered, unregistered, made
+    if script:
+        _watch_main()
 
 
 def left():
@@ -60,11 +65,48 @@ def left():
     if not script:
         return ()
     _program[:] = [e for e in _program if len(e) != _FINALIZER or e[0].alive]
-    return tuple(_program)
+    return (*_program, *_threads())
+
+
+def _threads():
+    """Returns the threads that the interpreter waits for."""
+    main = threading.main_thread()
+    return [t for t in threading.enumerate() if t is not main and not t.daemon]
+
+
+def _watch_main():
+    """Has the main thread look ended to others while the end of a script waits for them."""
+    main, ident = threading.main_thread(), threading.get_ident()
+
+    def join(timeout=None):
+        if threading.get_ident() == ident:
+            raise RuntimeError("cannot join current thread")
+        _ended.wait(timeout)
+
+    vars(main).update(join=join, is_alive=lambda: not _ended.is_set())
+
+
+def _wait():
+    """Has pools of concurrent.futures do what they were given, and waits for all other threads, as the interpreter
+    does: to those, the main thread has ended."""
+    pools = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
+    for t in _threads():
+        args = getattr(t, "_args", None) if t in pools else None  # None: it has ended meanwhile
+        pool = args and args[0]()
+        if pool is not None:
+            pool.shutdown()
+    _ended.set()
+    try:
+        while threads := _threads():
+            for t in threads:
+                t.join()
+    finally:
+        _ended.clear()
 
 
 def end():
     """Runs what a script has left for its end."""
+    _wait()
     first = next((e for e in _program if len(e) == _FINALIZER), None)
     for entry in reversed(tuple(_program)):
         if not any(e is entry for e in _program):
