@@ -243,9 +243,16 @@ func (w *walker) printf(args []*syntax.Word) {
 	if o.values['v'] != nil {
 		w.target("printf -v", o.values['v'])
 	}
-	if len(o.rest) > 0 {
-		if format, _ := literalWord(o.rest[0]); strings.Contains(format, ")T") {
-			w.effect(depgraph.EffectClock, "printf", "", "", depgraph.Updates)
+	if len(o.rest) == 0 {
+		return
+	}
+	format, literal := literalWord(o.rest[0])
+	if strings.Contains(format, ")T") {
+		w.effect(depgraph.EffectClock, "printf", "", "", depgraph.Updates)
+	}
+	if !literal || strings.Contains(format, ")T") {
+		for _, name := range []string{"TZ", "LC_ALL", "LC_TIME", "LANG"} { // %(…)T shows times by these
+			w.use(name)
 		}
 	}
 }
