@@ -154,6 +154,7 @@ func (a *app) startServer(ctx context.Context, dir string, flags ...string) (*se
 	if err != nil {
 		return nil, err
 	}
+	a.notices(store) // the server will find nothing any more
 	if err := store.Close(); err != nil {
 		return nil, err
 	}
