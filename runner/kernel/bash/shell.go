@@ -186,9 +186,10 @@ func (sh *shell) restoreAll(first *snapshot) {
 // first line of the text. It returns the state after; errEnded when the shell did not come that far. With XSTATE_VERIFY
 // in the environment, a partial state is compared with the whole one.
 func (sh *shell) execute(before, text string, line int, v view) (*snapshot, error) {
-	body := before + text
-	if _, err := fmt.Fprintf(sh.script,
-		"__xs_r %d;builtin eval \"${__xs_t:(LINENO=%d)*0}\";%s\n", len(body), max(1, line), v.command()); err != nil {
+	body, show := before+text, v.command()
+	// Some errors, such as that of a[1/0]=2, have Bash discard the rest of the line. So the next one shows the state.
+	if _, err := fmt.Fprintf(sh.script, "__xs_y=1;__xs_r %d;builtin eval \"${__xs_t:(LINENO=%d)*0}\";%s;__xs_y=\n"+
+		"[[ $__xs_y ]] && { __xs_y= __xs_x=(1 \"\" 1);%s; }\n", len(body), max(1, line), show, show); err != nil {
 		return nil, errEnded
 	}
 	if _, err := sh.peer.To.WriteString(body); err != nil {
