@@ -133,7 +133,7 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	return done, err
 }
 
-// interrupted reports whether somebody stopped the run. A run that stopped at a budget goes on with a larger one.
+// interrupted reports whether the run was stopped, but not by a budget: with a larger one, that goes on.
 func (r *ExecResult) interrupted() bool {
 	return r.Outcome.Stopped != nil && state.CodeOf(r.Outcome.Stopped) != journal.CodeBudget
 }

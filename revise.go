@@ -205,26 +205,18 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 	for i := range drafts {
 		drafts[i].Placement, drafts[i].Nth = r.placement(BlockID(r.Edits[i].ID)), i
 	}
-	for _, t := range r.Texts {
-		if len(drafts) > 0 {
-			origin = origin.WithoutCost()
+	declare := func(d state.Draft) {
+		if d.Kind, d.Origin = state.KindDeclare, origin; len(drafts) > 0 {
+			d.Origin = origin.WithoutCost()
 		}
-		drafts = append(drafts, state.Draft{Kind: state.KindDeclare, Origin: origin, Text: textRecord(t)})
+		drafts = append(drafts, d)
+	}
+	for _, t := range r.Texts {
+		declare(state.Draft{Text: textRecord(t)})
 	}
 	for _, p := range r.Placements {
-		if p.Unchanged && p.Block != "" {
-			if len(drafts) > 0 {
-				origin = origin.WithoutCost()
-			}
-			drafts = append(
-				drafts,
-				state.Draft{
-					Kind:      state.KindDeclare,
-					Origin:    origin,
-					Block:     BlockID(p.Block),
-					Placement: r.placement(BlockID(p.Block)),
-				},
-			)
+		if id := BlockID(p.Block); p.Unchanged && id != "" {
+			declare(state.Draft{Block: id, Placement: r.placement(id)})
 		}
 	}
 	if len(drafts) == 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -588,13 +589,5 @@ func (s *Session) upToDateOptions() string {
 }
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
-	if len(now) != len(then) {
-		return false
-	}
-	for code, why := range now {
-		if then[code] != fmt.Sprintf("%q", why) {
-			return false
-		}
-	}
-	return true
+	return maps.EqualFunc(now, then, func(why []string, text string) bool { return text == fmt.Sprintf("%q", why) })
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // A text cell is a cell of a notebook that is no block: text (Markdown or raw), or code that is blank. A patch names it
@@ -13,7 +14,7 @@ import (
 // cellTypes are the types of cells.
 var cellTypes = []string{"code", "markdown", "raw"}
 
-// lastCell is the name of the last cell of a notebook, of which nobody says the id or the place.
+// lastCell is the name of the last cell of a notebook, where neither its id nor its place is given.
 const lastCell = "cell--1"
 
 // countedCell returns the place in a name such as cell-3.
@@ -22,25 +23,31 @@ func countedCell(name string) (place int, ok bool) {
 	return place, err == nil
 }
 
+// top returns the fields of a notebook.
+func (p *Program) top() map[string]value {
+	body := bytes.TrimPrefix(p.raw, []byte(bom))
+	fields, _ := value{at: len(p.raw) - len(body), raw: json.RawMessage(body)}.object()
+	return fields
+}
+
 // cellList returns the cells of a notebook of nbformat 4.
 func (p *Program) cellList() []value {
-	body := bytes.TrimPrefix(p.raw, []byte(bom))
-	top, _ := value{at: len(p.raw) - len(body), raw: json.RawMessage(body)}.object()
-	cells, _ := top["cells"].array()
+	cells, _ := p.top()["cells"].array()
 	return cells
 }
 
 // textPlaces returns the places of the text cells of a notebook.
-func (p *Program) textPlaces() (places []int) {
+func (p *Program) textPlaces() []int {
 	if p == nil || p.Kind != KindNotebook {
 		return nil
 	}
-	blocks := map[int]bool{}
-	for _, place := range p.Cells {
-		blocks[place] = true
-	}
-	for i := range p.cellList() {
-		if !blocks[i] {
+	return p.textsOf(p.cellList())
+}
+
+// textsOf returns the places of those of all cells that are no blocks.
+func (p *Program) textsOf(cells []value) (places []int) {
+	for i := range cells {
+		if !slices.Contains(p.Cells, i) {
 			places = append(places, i)
 		}
 	}
@@ -50,7 +57,7 @@ func (p *Program) textPlaces() (places []int) {
 // textBlocks returns the text cells of a notebook as blocks. The title is how a patch names the cell.
 func (p *Program) textBlocks() (texts []Block) {
 	cells := p.cellList()
-	for _, place := range p.textPlaces() {
+	for _, place := range p.textsOf(cells) {
 		fields, _ := cells[place].object()
 		source, _, _ := fields["source"].multiline()
 		b := Block{ID: fields["id"].text(), Dialect: fields["cell_type"].text(), Source: source}
@@ -61,8 +68,10 @@ func (p *Program) textBlocks() (texts []Block) {
 }
 
 // cellIDs returns the ids of all cells.
-func (p *Program) cellIDs() (ids []string) {
-	for _, c := range p.cellList() {
+func (p *Program) cellIDs() []string { return idsOf(p.cellList()) }
+
+func idsOf(cells []value) (ids []string) {
+	for _, c := range cells {
 		fields, _ := c.object()
 		if id := fields["id"].text(); id != "" {
 			ids = append(ids, id)
@@ -74,9 +83,8 @@ func (p *Program) cellIDs() (ids []string) {
 // style returns how a notebook writes JSON.
 func (p *Program) style() jsonStyle { return styleOf(p.raw, bytes.IndexByte(p.raw, '{')) }
 
-// hasIDs reports whether the cells of a notebook have ids: since nbformat 4.5.
-func (p *Program) hasIDs() bool {
-	top, _ := value{raw: json.RawMessage(bytes.TrimPrefix(p.raw, []byte(bom)))}.object()
+// hasIDs reports whether the cells of a notebook with these fields have ids: since nbformat 4.5.
+func hasIDs(top map[string]value) bool {
 	var minor int
 	return top["nbformat_minor"].into(&minor) && minor >= 5
 }

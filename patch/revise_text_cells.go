@@ -47,7 +47,7 @@ func (r *reviser) cell(name string) (at int, block, ok bool) {
 	}
 	n, counted := countedCell(name)
 	cells := r.file.cellList()
-	for i, at := range r.file.textPlaces() {
+	for i, at := range r.file.textsOf(cells) {
 		fields, _ := cells[at].object()
 		if fields["id"].text() == name || counted && n >= 0 && r.texts[i] == n {
 			return at, false, true
@@ -78,7 +78,8 @@ func (r *reviser) insertCell(s Section, text bool) (done bool, err error) {
 		return true, err
 	}
 	if text {
-		fresh := newTextCell(s.Cell, r.file.newTextID(append(r.file.cellIDs(), r.ids()...)), s.Text, r.file.style())
+		id := r.file.newTextID(append(r.file.cellIDs(), r.ids()...))
+		fresh := r.file.style().cell(s.Cell, id, map[string]any{}, s.Text)
 		return true, r.putCells(f, at+1, 0, fresh)
 	}
 	r.neighbours().adopt(&s)
@@ -209,11 +210,12 @@ func (r *reviser) inSomeTextCell(s Section) (found bool, err error) {
 		return true, err
 	}
 	var at []int
+	places := r.file.textPlaces()
 	for i, b := range r.file.textBlocks() {
 		one := Patch{Format: r.patch.Format, Sections: []Section{s}}
 		done, err := one.Apply(map[string]string{s.Name: b.Source})
 		if err == nil && done.Loosest() < Fuzzy {
-			at = append(at, r.file.textPlaces()[i])
+			at = append(at, places[i])
 		}
 	}
 	switch len(at) {

@@ -6,37 +6,11 @@ import (
 	"slices"
 )
 
-// newTextCell returns the JSON of a new text cell; without an id if that is "".
-func newTextCell(kind, id, source string, style jsonStyle) string {
-	fields := []field{{"cell_type", kind}}
-	if id != "" {
-		fields = append(fields, field{"id", id})
-	}
-	fields = append(fields, field{"metadata", map[string]any{}}, field{"source", sourceLines(source)})
-	return style.cell(fields)
-}
-
-// retyped returns the JSON of a cell with a source and another type. It keeps the id and the metadata.
-func retyped(fields map[string]value, kind, source string, style jsonStyle) string {
-	out := []field{{"cell_type", kind}}
-	if kind == "code" {
-		out = append(out, field{"execution_count", nil})
-	}
-	if id := fields["id"].text(); id != "" {
-		out = append(out, field{"id", id})
-	}
-	out = append(out, field{"metadata", decoded(fields["metadata"])})
-	if kind == "code" {
-		out = append(out, field{"outputs", []string{}})
-	}
-	return style.cell(append(out, field{"source", sourceLines(source)}))
-}
-
-// withText returns the JSON of a cell, text, with another source and type.
+// withText returns the JSON of a cell, text, with another source and type. It keeps the id and the metadata.
 func withText(text string, fields map[string]value, kind, source string, style jsonStyle) string {
 	was := fields["cell_type"].text()
 	if fields["source"].raw == nil || kind != was && (kind == "code" || was == "code") {
-		return retyped(fields, kind, source, style)
+		return style.cell(kind, fields["id"].text(), decoded(fields["metadata"]), source)
 	}
 	put := map[string]string{"source": style.in(3).source(fields["source"], source), "cell_type": style.text(kind)}
 	if kind == "code" {
@@ -85,7 +59,7 @@ func textEdits(old, new *Program) (edits []TextEdit) {
 
 // newTextID returns an id for a new text cell, unless the notebook has no ids.
 func (p *Program) newTextID(used []string) string {
-	if !p.hasIDs() {
+	if !hasIDs(p.top()) {
 		return ""
 	}
 	for n := 1; ; n++ {

@@ -101,7 +101,7 @@ func TestTextCells(t *testing.T) {
 }
 
 // checkTextCells applies a call to a notebook. In the call, cells with ids are named in capitals; without ids they are
-// named by their places. blocks are the ids afterwards; "+" stands for a new one.
+// named by their places. blocks are the ids afterwards; "+" is a new one.
 func checkTextCells(t *testing.T, file, indent, call, want, blocks string) {
 	t.Helper()
 	for i, id := range []string{"t", "a", "u", "e", "b"} {

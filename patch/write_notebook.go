@@ -48,9 +48,7 @@ func NewNotebook(blocks []Block) (k Kernel, sources []string) {
 
 // notebookFormat returns the format of .ipynb files of nbformat 4. Its pieces are cells.
 func (p *Program) notebookFormat() (*format, error) {
-	body := strings.TrimPrefix(string(p.raw), bom)
-	skip := len(p.raw) - len(body)
-	top, _ := value{at: skip, raw: json.RawMessage(body)}.object()
+	top := p.top()
 	var major int
 	if !top["nbformat"].into(&major) || major != 4 {
 		return nil, unwritable(p.Kind, "it is older than nbformat 4")
@@ -82,8 +80,8 @@ func (p *Program) notebookFormat() (*format, error) {
 		f.pieces = append(f.pieces, q)
 	}
 	f.change = func(q piece, was, now Block) string { return p.changeCell(q, was, now, style) }
-	used, withID := map[string]bool{}, p.hasIDs()
-	for _, id := range p.cellIDs() {
+	used, withID := map[string]bool{}, hasIDs(top)
+	for _, id := range idsOf(list) {
 		used[id] = true
 	}
 	f.render = func(b Block, _ bool) string { return p.newCell(b, withID, used, style) }
@@ -167,14 +165,24 @@ func decoded(metadata value) map[string]any {
 	return all
 }
 
-// field is a field of a cell to write.
-type field struct {
-	name  string
-	value any
-}
-
-// cell returns the JSON of a cell with fields.
-func (s jsonStyle) cell(fields []field) string {
+// cell returns the JSON of a cell that has no outputs; without an id if that is "".
+func (s jsonStyle) cell(kind, id string, metadata map[string]any, source string) string {
+	type field struct {
+		name  string
+		value any
+	}
+	fields := []field{{"cell_type", kind}}
+	if kind == "code" {
+		fields = append(fields, field{"execution_count", nil})
+	}
+	if id != "" {
+		fields = append(fields, field{"id", id})
+	}
+	fields = append(fields, field{"metadata", metadata})
+	if kind == "code" {
+		fields = append(fields, field{"outputs", []string{}})
+	}
+	fields = append(fields, field{"source", sourceLines(source)})
 	var out strings.Builder
 	s.in(2).list(&out, '{', '}', len(fields), func(in jsonStyle, i int) {
 		in.quote(&out, fields[i].name)
@@ -188,19 +196,15 @@ func (s jsonStyle) cell(fields []field) string {
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (p *Program) newCell(b Block, withID bool, used map[string]bool, style jsonStyle) string {
-	fields := []field{{"cell_type", "code"}, {"execution_count", nil}}
+	id := ""
 	if withID {
-		id := b.ID
-		if !cellID.MatchString(id) {
+		if id = b.ID; !cellID.MatchString(id) {
 			id = "cell"
 		}
 		for stem, n := id, 2; used[id] && id != b.ID || !cellID.MatchString(id); n++ {
 			id = fmt.Sprintf("%.56s-%d", stem, n)
 		}
 		used[id] = true
-		fields = append(fields, field{"id", id})
 	}
-	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", []string{}},
-		field{"source", sourceLines(p.magic(b) + b.Source)})
-	return style.cell(fields)
+	return style.cell("code", id, renamed(value{}, b), p.magic(b)+b.Source)
 }

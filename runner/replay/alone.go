@@ -103,11 +103,7 @@ func repeats(have *runner.Outcome) string {
 		if b.Err != nil || b.Status == state.StatusBlocked {
 			return fmt.Sprintf("block %s fails", b.ID)
 		}
-		for j := range b.Nodes {
-			t := b.Nodes[j].Result()
-			if t == nil {
-				continue // the program has ended before
-			}
+		for t := range results(b) {
 			if why := repeatable(t); why != "" {
 				return fmt.Sprintf("block %s %s", b.ID, why)
 			}
@@ -143,11 +139,7 @@ func listsStore(cfg *runner.Config, have *runner.Outcome) bool {
 		return false
 	}
 	for i := range have.Blocks {
-		for j := range have.Blocks[i].Nodes {
-			t := have.Blocks[i].Nodes[j].Result()
-			if t == nil {
-				continue
-			}
+		for t := range results(&have.Blocks[i]) {
 			for _, a := range t.Reads {
 				path := a.Key.Name()
 				if !filepath.IsAbs(path) {

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -169,9 +170,8 @@ func writersOtherwise(have, want *runner.Outcome, k depgraph.Key) []state.BlockI
 			block *runner.BlockOutcome
 			now   *state.Digest
 		}{{&have.Blocks[i], &x}, {&want.Blocks[i], &y}} {
-			for j := range of.block.Nodes {
-				t := of.block.Nodes[j].Result()
-				if t == nil || t.Err != nil {
+			for t := range results(of.block) {
+				if t.Err != nil {
 					continue
 				}
 				for _, a := range t.Writes {
@@ -188,14 +188,23 @@ func writersOtherwise(have, want *runner.Outcome, k depgraph.Key) []state.BlockI
 	return found
 }
 
+// results are the traces of a block's nodes that the program reached.
+func results(b *runner.BlockOutcome) iter.Seq[*state.Trace] {
+	return func(yield func(*state.Trace) bool) {
+		for j := range b.Nodes {
+			if t := b.Nodes[j].Result(); t != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // infoOf returns what is known of the last value of k.
 func infoOf(o *runner.Outcome, k depgraph.Key) (info state.ValueInfo) {
 	for i := range o.Blocks {
-		for j := range o.Blocks[i].Nodes {
-			if t := o.Blocks[i].Nodes[j].Result(); t != nil && t.Err == nil {
-				if now, ok := t.Info[k]; ok {
-					info = now
-				}
+		for t := range results(&o.Blocks[i]) {
+			if now, ok := t.Info[k]; ok && t.Err == nil {
+				info = now
 			}
 		}
 	}

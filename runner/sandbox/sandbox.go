@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"errors"
+	"path/filepath"
+	"slices"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
@@ -64,6 +66,13 @@ type Report struct {
 	Unseen []string
 	// Denied are calls that the bounds forbade, in order.
 	Denied []Denial
+}
+
+// AddTool adds a file or folder to System, if it is there. The root is none.
+func (s *Spec) AddTool(path string) {
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != "/" && !slices.Contains(s.System, real) {
+		s.System = append(s.System, real)
+	}
 }
 
 // Unasked is the number of no folder. With it, a driver asks the system about an absolute path without asking the

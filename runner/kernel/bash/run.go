@@ -110,7 +110,7 @@ func (sh *shell) run(n kernel.Node) (seen kernel.Observation, err error) {
 	}
 	sh.filesAfter(&seen, u, files, after)
 	if after != nil {
-		if sh.handlesDebug("") || strings.Contains(after.hidden[keyTraps], " DEBUG") {
+		if sh.live.handlesDebug() || after.handlesDebug() {
 			seen.Marks = append(seen.Marks, "unobserved handler of DEBUG") // the driver's commands call it, too
 		}
 		sh.live = after
@@ -254,7 +254,7 @@ func (sh *shell) statusText(u *uses) string {
 // body returns the text of a node, followed by what notes the exit codes. Between commands that write to both streams
 // there are marks, see ordered.
 func (sh *shell) body(u *uses, n kernel.Node, text string) string {
-	if u.both && !u.everything && !sh.live.flag("x") && !sh.live.flag("v") && !sh.handlesDebug("") {
+	if u.both && !u.everything && !sh.live.flag("x") && !sh.live.flag("v") && !sh.live.handlesDebug() {
 		text = ordered(text)
 	}
 	if sh.live.flag("v") {
@@ -267,16 +267,14 @@ func (sh *shell) body(u *uses, n kernel.Node, text string) string {
 	if sh.live.flag("x") || strings.Contains(text, "set") || u.everything {
 		note = "{ " + note + "; } 2>/dev/null"
 	}
-	if sh.handlesDebug(text) {
+	if sh.live.handlesDebug() || strings.Contains(strings.ToUpper(text), "DEBUG") { // after the text, it may
 		note = "{ " + note + "; } >/dev/null 2>&1"
 	}
 	return text + "\n" + note
 }
 
-// handlesDebug reports whether the program may have a handler of DEBUG after a text.
-func (sh *shell) handlesDebug(text string) bool {
-	return strings.Contains(sh.live.hidden[keyTraps], " DEBUG") || strings.Contains(strings.ToUpper(text), "DEBUG")
-}
+// handlesDebug reports whether the program has a handler of DEBUG.
+func (s *snapshot) handlesDebug() bool { return strings.Contains(s.hidden[keyTraps], " DEBUG") }
 
 var (
 	shellError  = regexp.MustCompile(`(?m)^[^\n]*?: line (\d+): ([^\n]*)$`)

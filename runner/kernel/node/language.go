@@ -163,7 +163,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 // Sandboxed implements kernel.Language: files of Node and of its packages are tools.
 func (i Interpreter) Sandboxed(s sandbox.Spec, _ map[string]string) sandbox.Spec {
 	s.System = slices.Clone(s.System)
-	addTool(&s, filepath.Dir(filepath.Dir(i.Path)))
+	s.AddTool(filepath.Dir(filepath.Dir(i.Path)))
 	for d := range parents.Up(s.Folder) {
 		if info, err := os.Stat(filepath.Join(d, "node_modules")); err == nil && info.IsDir() {
 			s.System = append(s.System, filepath.Join(d, "node_modules"))
@@ -178,15 +178,8 @@ func (i Interpreter) started(asked *sandbox.Spec, environ map[string]string, fol
 		return nil
 	}
 	s := i.Sandboxed(*asked, environ)
-	addTool(&s, folder)
+	s.AddTool(folder)
 	return &s
-}
-
-// addTool adds a folder to the tools of a sandbox, if it is there.
-func addTool(s *sandbox.Spec, folder string) {
-	if real, err := filepath.EvalSymlinks(folder); err == nil && real != "/" {
-		s.System = append(s.System, real)
-	}
 }
 
 // StartTests is refused: tests of node:test run as blocks.

@@ -205,14 +205,14 @@ func (i Interpreter) Sandboxed(s sandbox.Spec, environ map[string]string) sandbo
 	s.System, s.Helpers = slices.Clone(s.System), helpers
 	for _, prefix := range []string{i.Prefix, i.BasePrefix} {
 		for _, name := range []string{"bin", "lib", "lib64", "include", "share", "pyvenv.cfg"} {
-			addTool(&s, filepath.Join(prefix, name))
+			s.AddTool(filepath.Join(prefix, name))
 		}
 	}
 	if i.Launched() { // a script of pyenv's reads what else is there, to choose one
-		addTool(&s, filepath.Dir(filepath.Dir(i.Path)))
+		s.AddTool(filepath.Dir(filepath.Dir(i.Path)))
 	}
 	if home := environ["HOME"]; filepath.IsAbs(home) {
-		addTool(&s, filepath.Join(home, ".local", "lib"))
+		s.AddTool(filepath.Join(home, ".local", "lib"))
 	}
 	if s.Bounds != nil { // modules that lie elsewhere are not tools: what they hold is followed
 		b, modules := *s.Bounds, filepath.SplitList(environ["PYTHONPATH"])
@@ -231,19 +231,12 @@ func (i Interpreter) started(asked *sandbox.Spec, environ map[string]string, dri
 	}
 	s := i.Sandboxed(*asked, environ)
 	if folder, err := installDriver(driver); err == nil {
-		addTool(&s, folder)
+		s.AddTool(folder)
 	}
 	if s.Record != nil {
-		addTool(&s, s.Record.Roots)
+		s.AddTool(s.Record.Roots)
 	}
 	return &s
-}
-
-// addTool adds a file or folder to the tools of a sandbox, if it is there.
-func addTool(s *sandbox.Spec, path string) {
-	if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(s.System, real) {
-		s.System = append(s.System, real)
-	}
 }
 
 // StartTests starts a process that collects and runs tests.

@@ -60,7 +60,8 @@ function writeInside(w, v, p, todo) {
 function isDetached(b) {
   if (b.byteLength > 0 || types.isSharedArrayBuffer(b)) return false
   try {
-    return new Uint8Array(b).length < 0
+    void new Uint8Array(b)
+    return false
   } catch {
     return true
   }

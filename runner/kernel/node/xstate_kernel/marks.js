@@ -7,7 +7,7 @@
 const { syncBuiltinESMExports } = require('module')
 const { name, nameOf, named } = require('./intrinsics')
 
-// isLocal reports whether a text may stand for a date in local time.
+// isLocal reports whether a text may be read as a date in local time.
 /** @type {(v: unknown) => boolean} */
 const isLocal = (v) => typeof v === 'string' && !/^\d{4}-\d\d-\d\d(T.*Z)?$/.test(v)
 const UNIVERSAL = /UTC|GMT|ISO|JSON|Temporal|^[gs]etTime$/ // methods of dates that do not depend on the time zone

@@ -1,4 +1,4 @@
-"""Wrappers that stand for functions of C.
+"""Wrappers in the place of functions of C.
 
 A function of C that is an attribute of a class is no method: logging.Formatter has converter = time.localtime and calls
 self.converter(seconds), without the formatter. A function of Python would get the formatter as its first argument. So
@@ -7,6 +7,8 @@ what the kernel puts in the place of a function of C is a BuiltinFunction, which
 
 import os
 import types
+
+from xstate_kernel import original as __builtins__
 
 
 class BuiltinFunction:
@@ -29,7 +31,7 @@ for _name in ("__name__", "__qualname__", "__module__"):
 
 
 def of(function, original, module):
-    """Returns what stands for original, a function of C, and calls function."""
+    """Returns what to put in the place of original, a function of C: it calls function."""
     made = BuiltinFunction()
     made.__call__ = function
     made.__dict__.update(

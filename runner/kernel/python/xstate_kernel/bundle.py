@@ -20,7 +20,7 @@ import sys
 
 from xstate_kernel import original as __builtins__
 
-_UNASKED = 0x58535441  # sandbox.Unasked
+UNASKED = 0x58535441  # sandbox.Unasked
 _PACKAGE = __name__.rpartition(".")[0]
 _FOLDER = __file__.rpartition("/")[0]
 _FINDERS = [_frozen_importlib.BuiltinImporter, _frozen_importlib.FrozenImporter, external.PathFinder]
@@ -90,7 +90,7 @@ class _Finder(external.SourceLoader):
 def _stat(path):
     """Does the same as posix.stat, and does not ask the supervisor where it need not, see sandbox.unasked."""
     if sys.platform == "linux" and path.startswith("/"):
-        return posix.stat(path, dir_fd=_UNASKED)
+        return posix.stat(path, dir_fd=UNASKED)
     return posix.stat(path)
 
 

@@ -12,14 +12,15 @@ from _thread import get_ident
 
 from xstate_kernel import original as __builtins__
 
+from .bundle import UNASKED
+
 _access = os.access  # as it is before the hooks wrap it
-_UNASKED = 0x58535441  # sandbox.Unasked
 
 
 def unasked(look):
     """Returns os.stat or os.lstat for absolute paths, which does not ask the supervisor. Use it where the answer of the
     supervisor would count for nothing: a question takes longer than the look."""
-    return functools.partial(look, dir_fd=_UNASKED) if sys.platform == "linux" else look
+    return functools.partial(look, dir_fd=UNASKED) if sys.platform == "linux" else look
 
 
 def mark(what, name):

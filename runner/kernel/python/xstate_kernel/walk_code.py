@@ -115,7 +115,7 @@ class Code(WalkState):
             self.put(code_owner.version(module.partition(".")[0]).encode())
 
     def wrapper(self, o):
-        """Writes what stands for a function of C that the kernel wraps."""
+        """Writes a BuiltinFunction: the function of C in whose place it is."""
         if not self.mark(o):
             self.foreign(o, code_owner.kind_of(o.__module__))
 
