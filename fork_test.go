@@ -1,6 +1,10 @@
 package xstate_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +108,79 @@ func TestFork(t *testing.T) {
 	if err != nil || len(family) != 2 {
 		t.Errorf("family = %v, %v; want both", family, err)
 	}
+}
+
+// TestForkAhead: before its first run a fork has an interpreter with the libraries of its program, and nothing of the
+// program was executed. What it runs then, and what comes of it, is as without.
+func TestForkAhead(t *testing.T) {
+	dir := t.TempDir()
+	store := xstatetest.OpenStore(t, dir+"/.xstate")
+	options := xstate.SessionOptions{Python: xstatetest.Pythons()[0], Workspace: dir, Seed: 1}
+	one := xstatetest.OpenSession(t, store, options)
+	xstatetest.WriteFiles(t, dir, map[string][]byte{"own.py": []byte("open('imported.txt', 'a').write('own ')\n")})
+	program := `# %% imports
+import own
+import numpy as np
+import this
+
+# %% data
+data = np.arange(10)
+open('imported.txt', 'a').write('data ')
+
+# %% total
+total = int(data.sum())
+`
+	load := func(s *xstate.Session, text string) {
+		t.Helper()
+		if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load(one, program)
+	xstatetest.RunsBlocks(t, one)
+	before, err := os.ReadFile(filepath.Join(dir, "imported.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, err := store.State().Head(t.Context(), one.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ahead := range []bool{false, true} {
+		name, last := fmt.Sprint("fork ", ahead), fmt.Sprintf("data[%d]", i+5)
+		if _, err := one.Fork(t.Context(), name, head, xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+		fork, err := store.Existing(t.Context(), name, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { fork.Close() })
+		if ahead {
+			if err := fork.ImportLibraries(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(fork.Groups(), hasNumPy) {
+				t.Errorf("the interpreters %v have no NumPy", fork.Groups())
+			}
+			if now, err := os.ReadFile(filepath.Join(dir, "imported.txt")); err != nil || string(now) != string(before) {
+				t.Errorf("imported.txt is %q, %v; want %q: something of the program was executed", now, err, before)
+			}
+		}
+		load(fork, strings.Replace(program, "data.sum()", last, 1))
+		if n := xstatetest.RunsBlocks(t, fork); n != 1 {
+			t.Errorf("the run of the edited fork executed %d nodes, want 1", n)
+		}
+		if got, err := fork.Value(t.Context(), head+3, "total"); err != nil || got.Text != fmt.Sprint(i+5) {
+			t.Errorf("total = %v, %v; want %d", got, err, i+5)
+		}
+	}
+}
+
+// hasNumPy reports whether a process has the code of NumPy in its memory.
+func hasNumPy(pid int) bool {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	return err == nil && strings.Contains(string(maps), "_multiarray_umath")
 }
 
 // TestText: the file that goes along with a rollback reads as the program, so that loading it records no edit.

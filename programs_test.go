@@ -165,7 +165,7 @@ func TestLarge(t *testing.T) {
 }
 
 // runProgram runs a session step by step, and judges each. In the mode "restarted" each step has an interpreter of its
-// own.
+// own, and that of every other one is made before the edit.
 func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mode string) {
 	t.Helper()
 	o := judge.options
@@ -173,15 +173,25 @@ func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mod
 	files := map[string][]byte{}
 	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
 	session := xstatetest.OpenSession(t, store, o)
+	reopen := func() {
+		session.Close()
+		session = xstatetest.OpenSession(t, store, o)
+	}
 	for i, s := range steps {
+		ahead := mode == "restarted" && i > 0 && i%2 == 0
+		if ahead { // the interpreter starts before the edit, as after a fork
+			reopen()
+			if err := session.ImportLibraries(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		xstatetest.WriteFiles(t, o.Workspace, s.Files)
 		s.AddTo(files)
 		_, arguments := s.Files[xstatetest.ArgumentsFile]
 		_, stdin := s.Files[xstatetest.StdinFile]
-		if mode == "restarted" && i > 0 || arguments || stdin {
-			session.Close()
+		if mode == "restarted" && i > 0 && !ahead || arguments || stdin {
 			o.Invocation = xstatetest.Invocation(o.Workspace, files)
-			session = xstatetest.OpenSession(t, store, o)
+			reopen()
 		}
 		began := time.Now()
 		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout)

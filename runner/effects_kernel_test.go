@@ -256,6 +256,7 @@ func (k *simpleKernel) Refresh(context.Context) (kernel.Unloaded, error) {
 func (k *simpleKernel) SetHidden(context.Context, depgraph.Key, state.Digest, bool, []byte) error {
 	return nil
 }
+func (k *simpleKernel) Import(context.Context, []string) error { return nil }
 func (k *simpleKernel) SetEnviron(context.Context, map[string]*string, map[string]kernel.FirstImport) error {
 	return nil
 }

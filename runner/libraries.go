@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -61,23 +62,84 @@ func (w *walk) nextLoad(p *programState, at int) int {
 		if _, there := w.e.kernelState.loads[k]; there || w.outcomes[e.writer].t == nil {
 			continue
 		}
-		if strings.HasPrefix(string(e.digest), "printed") && w.mayImport(p, at, k.Name()) {
+		if e.printed() && w.mayImport(p, at, k.Name()) || !w.seesTheSame(p, e.writer) {
 			return e.writer
-		}
-		for _, a := range w.outcomes[e.writer].t.Reads {
-			switch a.Key.Space() {
-			case "env", "isset", "file", "stat":
-				if p.get(a.Key).digest != a.Digest && !p.ownChange(a, e.writer) && !p.ownChanges(a, e.writer) {
-					return e.writer
-				}
-			case "conf":
-				if a.Key == argumentsKey && p.get(a.Key).digest != a.Digest {
-					return e.writer
-				}
-			}
 		}
 	}
 	return -1
+}
+
+// printed reports whether the import of a library, by the entry of its load: key, printed.
+func (e entry) printed() bool { return strings.HasPrefix(string(e.digest), "printed") }
+
+// seesTheSame reports whether libraries that node i imported would look at the same at p.
+func (w *walk) seesTheSame(p *programState, i int) bool {
+	for _, a := range w.outcomes[i].t.Reads {
+		switch a.Key.Space() {
+		case "env", "isset", "file", "stat":
+			if p.get(a.Key).digest != a.Digest && !p.ownChange(a, i) && !p.ownChanges(a, i) {
+				return false
+			}
+		case "conf":
+			if a.Key == argumentsKey && p.get(a.Key).digest != a.Digest {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ImportLibraries starts the interpreter of a program that has none, and imports what the program has imported of
+// libraries, so that its next run need not wait for that. No node executes: the kernel imports these libraries as it
+// does for a value that needs them. What prints when it is imported, or would look at something else by now, is left
+// out. blocks have their recorded outcomes.
+func (e *Engine) ImportLibraries(ctx context.Context, blocks []state.ProgramBlock) error {
+	if e.kernel != nil {
+		return nil
+	}
+	w := e.recorded(blocks)
+	if err := w.loadOutcomes(); err != nil {
+		return err
+	}
+	p := w.stateAt(len(w.nodes))
+	modules := w.librariesAt(p)
+	if len(modules) == 0 {
+		return nil
+	}
+	err := e.need(ctx, w)
+	if err == nil {
+		_, err = w.environment(ctx, p)
+	}
+	if err == nil {
+		err = e.kernel.Import(ctx, modules)
+	}
+	if err != nil {
+		e.dropKernel()
+	}
+	return err
+}
+
+// whereFound is hidden state on which it depends which library an import finds, and what that does.
+var whereFound = []depgraph.Key{"conf:sys.path", "conf:folder", "conf:modules", "conf:interpreter", "conf:locale"}
+
+// librariesAt returns the modules of libraries that imports before p name, in their order, as far as a new interpreter
+// imports the same.
+func (w *walk) librariesAt(p *programState) (modules []string) {
+	if slices.ContainsFunc(whereFound, func(k depgraph.Key) bool { return p.get(k).digest != p.pristine(k) }) {
+		return nil
+	}
+	for i, n := range w.nodes {
+		if n.facts.Kind != depgraph.KindImport || w.outcomes[i].t == nil || !w.seesTheSame(p, i) {
+			continue
+		}
+		for _, im := range n.facts.Imports {
+			top, _, _ := strings.Cut(im.Module, ".")
+			if e := p.get(loadKey(top)); im.Level == 0 && e.digest != state.Absent && !e.printed() {
+				modules = append(modules, im.Module)
+			}
+		}
+	}
+	return modules
 }
 
 // setByImport is the type of a variable of the environment that only imports of libraries set in its node.

@@ -54,6 +54,7 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 		if file != "" {
 			file = filepath.Join(made.Folder, file)
 		}
+		a.prepare(ctx, o, made.Session, file)
 		d := api.Fork{
 			Version: api.Version, Session: name, From: made.Session.From, Step: made.Session.Head, File: file,
 			Folder: made.Folder, Copied: made.Files, Bytes: made.Bytes,

@@ -79,8 +79,19 @@ func (a *app) policyOptions(folder, workspace string) (policy.Options, error) {
 	return o, err
 }
 
-// bounded sets the policy under which a session is to run or to be planned.
+// bounded sets the policy under which a session is to run or to be planned, and prints what there is to say of it.
 func (a *app) bounded(ctx context.Context, store *xstate.Store, name string, so *xstate.SessionOptions) error {
+	if err := a.setPolicy(ctx, store, name, so); err != nil {
+		return err
+	}
+	for _, remark := range so.Policy.Remarks() {
+		a.ui.talk("%s", remark)
+	}
+	return nil
+}
+
+// setPolicy is bounded, and prints nothing.
+func (a *app) setPolicy(ctx context.Context, store *xstate.Store, name string, so *xstate.SessionOptions) error {
 	workspace := so.Workspace
 	if workspace == "" {
 		begun, err := store.State().Session(ctx, name)
@@ -107,14 +118,9 @@ func (a *app) bounded(ctx context.Context, store *xstate.Store, name string, so 
 		return err
 	}
 	o.Default = policy.Stricter(o.Default, policy.Level(remembered))
-	if so.Policy, err = policy.Read(o); err != nil {
-		return err
-	}
 	so.Budgets = a.bounds.budgets
-	for _, remark := range so.Policy.Remarks() {
-		a.ui.talk("%s", remark)
-	}
-	return nil
+	so.Policy, err = policy.Read(o)
+	return err
 }
 
 // callLevel adds the level of a server's calls to their environment.

@@ -164,6 +164,9 @@ func (l *Lease) Settle(ended bool) error {
 	return err
 }
 
+// Prepare has the session import libraries ahead of its next call, see xstate.Session.ImportLibraries.
+func (l *Lease) Prepare() { l.rest = l.Session.ImportLibraries }
+
 // Return ends the lease. What is left to be stored is stored after it returns, before the session's next lease.
 func (l *Lease) Return() {
 	l.once.Do(func() {

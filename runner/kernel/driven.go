@@ -277,6 +277,10 @@ func (d *Driven) SetEnviron(ctx context.Context, set map[string]*string, first m
 	return d.do(ctx, map[string]any{"op": "environ", "set": set, "first": first})
 }
 
+func (d *Driven) Import(ctx context.Context, modules []string) error {
+	return d.do(ctx, map[string]any{"op": "import", "modules": modules})
+}
+
 func (d *Driven) Detach(ctx context.Context, files []string) ([]string, error) {
 	var reply struct{ Paths []string }
 	_, err := d.Request(ctx, map[string]any{"op": "detach", "files": files}, nil, &reply, Events{})

@@ -205,6 +205,8 @@ type Surroundings interface {
 	SetHidden(ctx context.Context, key depgraph.Key, d state.Digest, pristine bool, data []byte) error
 	// SetEnviron sets variables; nil unsets one. first has libraries that the kernel may import later by itself.
 	SetEnviron(ctx context.Context, set map[string]*string, first map[string]FirstImport) error
+	// Import imports modules of libraries that the program has imported, ahead of the first node that needs them.
+	Import(ctx context.Context, modules []string) error
 	// Detach makes the interpreter forget files that are open, named as in Files.Open. It returns the paths of those
 	// that a handle may still write: the caller puts other files there.
 	Detach(ctx context.Context, files []string) (paths []string, err error)

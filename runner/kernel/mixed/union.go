@@ -276,6 +276,23 @@ func (u *union) SetEnviron(
 	return nil
 }
 
+func (u *union) Import(ctx context.Context, modules []string) error {
+	by := map[space][]string{}
+	for _, m := range modules {
+		by[spaceOf(m)] = append(by[spaceOf(m)], m)
+	}
+	for _, s := range slices.Sorted(maps.Keys(by)) {
+		k, err := u.need(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := u.note(k, k.Import(ctx, s.allIn(by[s]))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (u *union) Detach(ctx context.Context, files []string) (paths []string, err error) {
 	err = u.each(func(_ space, k kernel.Kernel) error {
 		found, err := k.Detach(ctx, files)

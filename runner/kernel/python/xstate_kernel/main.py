@@ -56,7 +56,7 @@ from . import (
 
 # requests that leave hidden state as the last node did, see also do_forget
 _NEUTRAL = frozenset(("run", "store", "compile", "sources", "forget"))
-_RESTORING = frozenset(("load", "hidden_put"))  # requests that may import libraries
+_RESTORING = frozenset(("load", "import", "hidden_put"))  # requests that may import libraries
 # Files of the kernel that an interrupt must not stop halfway: half a frame or half an observation is useless. Adapters
 # belong to them, but not while they draw a figure, which may take long.
 _UNINTERRUPTED = frozenset(
@@ -298,6 +298,12 @@ class Kernel:
             "unparked": self.bindings.unpark(classes),
             "shares": [[a, b, d] for (a, b), d in pairs.items()],
         }, b""
+
+    def do_import(self, request, _):
+        """Imports modules of libraries that the program has imported, ahead of what needs them."""
+        for name in request["modules"]:
+            importlib.import_module(name)
+        return {}, b""
 
     def do_store(self, request, _):
         """Pickles the named values as one group into the reply. What is large goes into files of the spool.
