@@ -163,7 +163,8 @@ total = int(data.sum())
 			if !slices.ContainsFunc(fork.Groups(), hasNumPy) {
 				t.Errorf("the interpreters %v have no NumPy", fork.Groups())
 			}
-			if now, err := os.ReadFile(filepath.Join(dir, "imported.txt")); err != nil || string(now) != string(before) {
+			now, err := os.ReadFile(filepath.Join(dir, "imported.txt"))
+			if err != nil || string(now) != string(before) {
 				t.Errorf("imported.txt is %q, %v; want %q: something of the program was executed", now, err, before)
 			}
 		}

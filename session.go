@@ -477,6 +477,9 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 			name,
 			state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed},
 		)
+		if state.CodeOf(err) == state.CodeSessionExists { // another process made it meanwhile
+			meta, err = s.state.Session(ctx, name)
+		}
 	}
 	if err != nil {
 		return nil, err

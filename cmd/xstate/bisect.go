@@ -27,7 +27,8 @@ func (a *app) bisectVerb() *cobra.Command {
 		Short: "find the edit after which a block failed, or its results changed",
 		Long: `Bisect finds the edit since which a block fails. If the block does not fail now, bisect finds the edit
 since which it makes and prints what it does now. It halves the edits in between and looks at the record first. It
-executes only what is missing: of the program at that step, the block and what it depends on.
+executes only what is missing: of the program at that step, the block and what it depends on, with files and other
+inputs as they are now. So a value may be one that no step had.
 
 The session does not change, files are restored, and results are kept for later runs. Effects outside the folder happen.
 With --recorded nothing is executed, and bisect lists the edits that it may be.`,

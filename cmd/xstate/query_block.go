@@ -71,6 +71,9 @@ func (a *app) printBlocks(blocks []query.BlockView) {
 		if t := b.Trust(); t.Tier != state.TierOwn {
 			status += " (" + t.Tier.String() + ")"
 		}
+		if b.Lost() {
+			status += ", record gone"
+		}
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), short(string(b.Version)),
 			fmt.Sprintf("step %d", b.Edited), status, took, summary(b.Outputs, b.Error)})
 	}
@@ -137,6 +140,9 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	state := fmt.Sprintf("%s in step %d", b.Status, b.RanAt)
 	if b.Seconds > 0 {
 		state += ", " + seconds(b.Seconds)
+	}
+	if b.Lost() {
+		state += ", record gone"
 	}
 	if b.Verified > 0 {
 		state += fmt.Sprintf(", verified in step %d", b.Verified)

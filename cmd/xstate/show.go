@@ -78,6 +78,9 @@ func (a *app) showBlock(b *query.BlockView) {
 	if t := b.Trust(); t.Tier != state.TierOwn {
 		head += "  (" + t.Tier.String() + ")"
 	}
+	if b.Lost() {
+		head += ", record gone"
+	}
 	a.ui.print("%s\n", head)
 	a.ui.write(indent(b.Source, "    "))
 	if text := a.ui.outputs(a.places, b.Outputs, b.Error, len("    ")); text != "" {

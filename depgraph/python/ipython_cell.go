@@ -27,8 +27,12 @@ func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 		python, err := translateBody(body, line)
 		return before + call + below[:min(1, len(below))] + python, err
 	case "capture":
+		target, options := captureTarget(args)
 		call = "with __xstate__.capture()"
-		if target := captureTarget(args); target != "" {
+		if options != "" {
+			call = "with __xstate__.capture(" + quote(options) + ")"
+		}
+		if target != "" {
 			call += " as " + target
 		}
 		python, err := translateBody(body, line)
@@ -39,7 +43,7 @@ func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 	case "bash", "sh":
 		call = fmt.Sprintf("__xstate__.bash(%s)", quote(body))
 	case "writefile", "file":
-		call = fmt.Sprintf("__xstate__.writefile(%s, %s)", command(args), quote(body))
+		call = fmt.Sprintf("__xstate__.writefile(%s, %s)", command(args), quote(withEnd(body)))
 	case "html", "HTML":
 		call = fmt.Sprintf("__xstate__.html(%s)", quote(body))
 	case "system", "sx", "!":
@@ -51,6 +55,14 @@ func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 		call = fmt.Sprintf("__xstate__.cell_magic(%s, %s, %s)", quote(name), quote(args), quote(body))
 	}
 	return before + call + below, nil
+}
+
+// withEnd returns the text of a cell with the end of its last line, which IPython adds.
+func withEnd(body string) string {
+	if body == "" || strings.HasSuffix(body, "\n") {
+		return body
+	}
+	return body + "\n"
 }
 
 // timeitCell translates %%timeit. The body runs in a function, so that it binds nothing. What follows the options runs
@@ -83,14 +95,16 @@ func translateBody(body string, line int) (string, error) {
 	return python, err
 }
 
-// captureTarget returns the name in "%%capture --no-stderr name".
-func captureTarget(args string) string {
+// captureTarget returns the name in "%%capture --no-stderr name", and the options.
+func captureTarget(args string) (target, options string) {
 	for _, w := range strings.Fields(args) {
-		if !strings.HasPrefix(w, "-") {
-			return w
+		if strings.HasPrefix(w, "-") {
+			options = strings.TrimPrefix(options+" "+w, " ")
+		} else if target == "" {
+			target = w
 		}
 	}
-	return ""
+	return target, options
 }
 
 // wrap makes python the body of a compound statement whose head is on the line above. It indents only lines at which a

@@ -54,9 +54,11 @@ func TestTranslate(t *testing.T) {
 		{"options of a profile", "%%prun -s cumtime -q\nx = 1", "__xstate__.cell_time()\nx = 1"},
 		{"profile of a statement", "%prun -l 5 x = 1", "with __xstate__.time(): x = 1"},
 		{"capture", "%%capture out\ns = '''a\nb'''\n", "with __xstate__.capture() as out:\n s = '''a\nb'''\n"},
+		{"capture with options", "%%capture --no-stdout out\nx",
+			"with __xstate__.capture(\"--no-stdout\") as out:\n x"},
 		{"capture of nothing", "%%capture\n# no", "with __xstate__.capture(): pass\n# no"},
 		{"bash", "%%bash\necho \"a\"\n", "__xstate__.bash(\"echo \\\"a\\\"\\n\")\n\n"},
-		{"writefile", "%%writefile a.py\nx = 1", "__xstate__.writefile(\"a.py\", \"x = 1\")\n"},
+		{"writefile", "%%writefile a.py\nx = 1", "__xstate__.writefile(\"a.py\", \"x = 1\\n\")\n"},
 		{"html", "%%html\n<b>", "__xstate__.html(\"<b>\")\n"},
 		{"xdel", "%xdel x", "del x"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/beneath"
@@ -54,9 +55,18 @@ func (p Probe) Answer(ctx context.Context) (string, error) {
 	return answer, err
 }
 
+// asking is held by the one that asks for a kept answer: many sessions that start at once would keep one another from
+// an answer in time, and each would try again.
+var asking sync.Mutex
+
 // Kept returns the path of the file with the answer, which is kept.
 func (p Probe) Kept(ctx context.Context) (string, error) {
 	cache, memo := p.memo()
+	if _, err := os.Stat(memo); err == nil {
+		return memo, nil
+	}
+	asking.Lock()
+	defer asking.Unlock()
 	if _, err := os.Stat(memo); err == nil {
 		return memo, nil
 	}

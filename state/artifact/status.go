@@ -166,6 +166,9 @@ func (j *Assessor) Members(ctx context.Context, a *state.Artifact, v *View) erro
 				colon(brief(b.Error)),
 			)
 		}
+		if b.Lost() {
+			v.worse(Unverified, "the record of block %s is gone: what it read and made is not known", id)
+		}
 		switch why := j.pending[id]; {
 		case why == "":
 		case b.RanAt == 0 && j.lastRun < b.Edited && j.lastRun == 0:

@@ -103,6 +103,12 @@ func EvidenceOf(ctx context.Context, h *query.History, n state.StepNumber, of st
 			return nil, err
 		}
 	}
+	for _, node := range e.Nodes {
+		if node.Lost && e.Status == artifact.Fresh {
+			e.Status = artifact.Unverified
+			e.Reason = fmt.Sprintf("the record of block %s, on which it rests, is gone", node.Block)
+		}
+	}
 	j.collectChecks(e)
 	return e, nil
 }
@@ -175,6 +181,12 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 	case key.Space() == "var":
 		e.Sort, e.Roots = "name", []string{j.Dependencies.NodeName(ids[len(ids)-1])} // its last binding
 		return nil
+	case key != "" && slices.ContainsFunc(j.Snapshot.Blocks, func(b query.BlockView) bool { return b.Lost() }):
+		return &state.Error{
+			Code:    query.CodeNoBlock,
+			Message: fmt.Sprintf("it is not known what makes %s: records of blocks are gone", key.Name()),
+			Hint:    "`xstate check` tells how many; the next run makes them again",
+		}
 	case key != "":
 		return &state.Error{
 			Code:    query.CodeNoBlock,

@@ -109,7 +109,7 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 	if run := after.Step.Run; run != nil {
 		a.Seconds = run.Seconds
 	}
-	made := map[depgraph.Key]AccessView{}
+	made, ranBefore := map[depgraph.Key]AccessView{}, map[state.BlockID]bool{}
 	for step, err := range h.Ancestors(ctx, n-1) {
 		if err != nil {
 			return nil, err
@@ -124,6 +124,9 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 		if err != nil {
 			return nil, err
 		}
+		for _, b := range program {
+			ranBefore[b.ID] = b.Before != nil && b.Before.RanAt > 0
+		}
 		break
 	}
 	now := map[depgraph.Key]AccessView{}
@@ -136,7 +139,7 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 				now[w.Key] = w
 				writes = append(writes, state.Access{Key: w.Key, Digest: w.Digest})
 			}
-			if b.RanAt != after.Step.Number ||
+			if !ranBefore[b.ID] || b.RanAt != after.Step.Number ||
 				x.Status != state.StatusRan.String() && x.Status != state.StatusFailed.String() {
 				continue
 			}

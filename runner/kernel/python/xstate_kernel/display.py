@@ -1,6 +1,7 @@
 """What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
 
 import binascii
+import itertools
 import reprlib
 
 from xstate_kernel import original as __builtins__
@@ -69,6 +70,17 @@ def describe(value):
     return info
 
 
-_small = reprlib.Repr()
+class _Small(reprlib.Repr):
+    """reprlib's, which sorts the keys of a dict, with the order that they have."""
+
+    def repr_dict(self, x, level):
+        if level <= 0 and x:
+            return "{...}"
+        items = itertools.islice(x.items(), self.maxdict)
+        shown = [f"{self.repr1(k, level - 1)}: {self.repr1(v, level - 1)}" for k, v in items]
+        return "{" + ", ".join(shown + ["..."] * (len(x) > self.maxdict)) + "}"
+
+
+_small = _Small()
 _small.maxstring = _small.maxother = 200
 _small.maxlist = _small.maxtuple = _small.maxset = _small.maxfrozenset = _small.maxdict = 12

@@ -5,17 +5,33 @@ import importlib.machinery
 import os
 import re
 import sys
+import threading
 import traceback
 import warnings
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, atoms, bytecode, code_digest, code_owner, disk, display, function_part, shutdown, streams
+from . import (
+    adapters,
+    atoms,
+    bytecode,
+    code_digest,
+    code_owner,
+    disk,
+    display,
+    function_part,
+    magic,
+    shutdown,
+    streams,
+)
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
+
+
+_TURNS = 100  # of the event loop at the end of a cell: tasks may never wait for anything
 
 
 class Execution:
@@ -31,7 +47,8 @@ class Execution:
         self.made = []  # code that the node made at run time
         self.shown = False  # the value of the node's last expression was put out
         self.ending = None  # how the node ended the program
-        self.loop = None
+        self.loop = None  # of asyncio, once the program needs one
+        self.in_cell = False  # of a notebook, where the loop always runs
         self.interrupted = False  # the engine interrupted the node
         self.disk_full = False  # the last node failed because the disk is full
         self.import_error = ""  # what failed of an import that made the last node fail: "module" or "shared library"
@@ -50,6 +67,8 @@ class Execution:
                 ast.increment_lineno(tree, request["line"] - 1)
             if _NESTS.search(source):
                 code_digest.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
+            if "__xstate__.capture(" in source:
+                magic.show_captured(tree)
             tail = None
             doc = ast.get_docstring(tree, clean=False) is not None
             if doc and not request.get("first"):  # a string like any other
@@ -68,6 +87,7 @@ class Execution:
 
     def execute(self, code, tail, request, name):
         self.executing, self.interrupted, self.ending, self.shown = True, False, None, False
+        self.in_cell = request.get("dialect") == "ipython"
         kept, error, line = [], None, tail.co_firstlineno if tail is not None else 1
         try:
             try:
@@ -85,6 +105,7 @@ class Execution:
                 kept.append(value)
                 del value
                 if request.get("last"):
+                    self.go_on()
                     adapters.show_figures(self.recorder)
             except (Exception, SystemExit) as e:
                 if not (shutdown.script and isinstance(e, SystemExit)):  # a script that ends shows none
@@ -162,17 +183,39 @@ class Execution:
         eval(code, self.ns, {"kept": kept})
 
     def evaluate(self, code):
-        if not code.co_flags & _COROUTINE:
+        if code.co_flags & _COROUTINE:
+            return self.awaited(eval(code, self.ns))
+        if not self.in_cell or "asyncio.events" not in sys.modules:
             return eval(code, self.ns)
-        return self.awaited(eval(code, self.ns))
+        events, loop = sys.modules["asyncio.events"], self.own_loop()
+        parts = getattr(loop, "__dict__", {})
+        if "_thread_id" not in parts or loop.is_closed():
+            return eval(code, self.ns)
+        events._set_running_loop(loop)  # the code finds the loop running, and it goes on with the next await
+        parts["_thread_id"] = threading.get_ident()
+        try:
+            return eval(code, self.ns)
+        finally:
+            parts["_thread_id"] = None
+            events._set_running_loop(None)
 
     def awaited(self, coroutine):
+        return self.own_loop().run_until_complete(coroutine)
+
+    def own_loop(self):
         if self.loop is None:
             import asyncio
 
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
-        return self.loop.run_until_complete(coroutine)
+        return self.loop
+
+    def go_on(self):
+        """Lets the tasks of a notebook go on at the end of a cell, as far as they wait for nothing."""
+        for _ in range(_TURNS):
+            if not self.in_cell or self.loop is None or self.loop.is_closed() or not getattr(self.loop, "_ready", ()):
+                return
+            self.loop.run_until_complete(_turn())
 
     def error(self, e, name):
         """Describes an exception in terms of blocks and lines; frames of the kernel are left out."""
@@ -249,6 +292,10 @@ class Execution:
                 return True
             frame = frame.f_back
         return False
+
+
+async def _turn():
+    """Waits for nothing."""
 
 
 def compiler_flags(future):

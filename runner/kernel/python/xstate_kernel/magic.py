@@ -1,6 +1,7 @@
 """__xstate__: what the translated magics and shell escapes of notebooks call."""
 
 import ast
+import builtins
 import importlib
 import io
 import os
@@ -10,7 +11,7 @@ import time
 
 from xstate_kernel import original as __builtins__
 
-from . import formatters, plain, shutdown
+from . import adapters, display, formatters, plain, shutdown
 from .shell import UsageError
 
 # Line magics that configure a front end, or show its own state: nothing to do here.
@@ -169,8 +170,13 @@ class Magic:
         exec(compile(ast.fix_missing_locations(tree), "<timeit>", "exec", dont_inherit=True), self._namespace, made)
         return made["inner"]
 
-    def capture(self):
-        return Captured()
+    def capture(self, options=""):
+        return _Capturing(self._recorder, options.split())
+
+    def value(self, value):
+        """The value of the last line under %%capture."""
+        if value is not None:
+            self._recorder.rich("result", display.bundle(value, display.pretty))
 
     def var(self, text, get):
         """A field of a shell command: its value, or the text as it is where there is no such name."""
@@ -185,10 +191,12 @@ class Magic:
     sh = bash
 
     def writefile(self, args, text):
-        append = args.startswith("-a ")
-        path = args[3:].strip() if append else args.strip()
+        words = args.split()
+        append = not {"-a", "--append"}.isdisjoint(words)
+        path = " ".join(w for w in words if w not in ("-a", "--append")) if append else args.strip()
+        path = os.path.expanduser(path[1:-1] if path[:1] in ("'", '"') and path[:1] == path[-1:] else path)
         existed = os.path.exists(path)
-        with open(path, "a" if append else "w") as f:
+        with open(path, "a" if append else "w", encoding="utf-8") as f:
             f.write(text)
         print(f"{'Appending to' if append else 'Overwriting' if existed else 'Writing'} {path}")
 
@@ -289,29 +297,77 @@ class Magic:
         print(f"Type: {type(value).__name__}\nDocstring: {getattr(value, '__doc__', None) or '<no docstring>'}")
 
 
-class Captured:
-    """What %%capture kept: a context manager that takes the output of its body."""
+class _Capturing:
+    """%%capture: a context manager that takes what its body puts out. Options say what goes through."""
+
+    def __init__(self, recorder, options):
+        self._recorder, self._options = recorder, options
+        self._before = sys.stdout, sys.stderr, recorder.captured
 
     def __enter__(self):
-        self._out, self._err = io.StringIO(), io.StringIO()
-        self._before = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = self._out, self._err
-        return self
+        self._held = Captured()
+        self._streams = io.StringIO(), io.StringIO()
+        if "--no-stdout" not in self._options:
+            sys.stdout = self._streams[0]
+        if "--no-stderr" not in self._options:
+            sys.stderr = self._streams[1]
+        if "--no-display" not in self._options:
+            self._recorder.captured = self._held._outputs
+        return self._held
 
     def __exit__(self, *_):
-        sys.stdout, sys.stderr = self._before
-        self.stdout, self.stderr = self._out.getvalue(), self._err.getvalue()
-        del self._out, self._err, self._before
+        try:
+            adapters.show_figures(self._recorder)
+        finally:
+            sys.stdout, sys.stderr, self._recorder.captured = self._before
+            self._held.stdout, self._held.stderr = (s.getvalue() for s in self._streams)
         return False
+
+
+class Captured:
+    """What %%capture took: text, and display data as media type → text."""
+
+    def __init__(self):
+        self.stdout, self.stderr, self._outputs = "", "", []
+
+    @property
+    def outputs(self):
+        return [RichOutput(data) for data in self._outputs]
 
     def show(self):
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
+        for output in self.outputs:
+            output.display()
 
     __call__ = show
 
     def __str__(self):
         return self.stdout
+
+
+class RichOutput:
+    """Display data that %%capture took."""
+
+    def __init__(self, data):
+        self.data, self.metadata = data, {}
+
+    def display(self):
+        builtins.__xstate__._recorder.rich("display", self.data)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self.data, self.metadata
+
+
+def show_captured(tree):
+    """Has the value of the last line under %%capture displayed, as IPython does."""
+    for node in tree.body:
+        if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr).startswith("__xstate__.capture("):
+            last = node.body[-1]
+            if isinstance(last, ast.Expr):
+                shown = ast.parse("__xstate__.value(0)").body[0]
+                shown.value.args[0] = last.value
+                node.body[-1] = ast.fix_missing_locations(ast.copy_location(shown, last))
 
 
 def _with_interpreter(command):

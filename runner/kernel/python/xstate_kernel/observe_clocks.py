@@ -193,11 +193,8 @@ def _shows_time(frame, now):
         return True
     if frame.f_globals.get("__name__") == "http.cookiejar" and not _has_cookies(frame.f_locals):
         return False
-    return (
-        now
-        and str(frame.f_globals.get("__name__")).partition(".")[0] not in adapters.KEEPING_TIME
-        and not code_owner.importing()
-    )
+    adapter = adapters.of_package(str(frame.f_globals.get("__name__")).partition(".")[0])
+    return now and not (adapter and adapter.unseen_time(frame)) and not code_owner.importing()
 
 
 def _drawn_unseen(frame):

@@ -62,8 +62,8 @@ class ZMQInteractiveShell:
             return kernel.timeit(_plain(cell), options, setup or "pass")
         if name == "capture":
             target = [word for word in line.split() if not word.startswith("-")]
-            with kernel.capture() as captured:
-                _evaluated(cell)
+            with kernel.capture(line) as captured:
+                kernel.value(_evaluated(cell))
             kernel.bind(target[:1], captured)
             return None
         if name in ("bash", "sh"):

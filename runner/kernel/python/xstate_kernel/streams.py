@@ -146,6 +146,7 @@ class Recorder:
         self._writes, self._always = 0, False  # that looked at the files; whether all do
         self._tail = ["", ""]  # the end of what was searched for places
         self._displays = 0
+        self.captured = None  # display data that %%capture takes, while it does
         self.node = None
         self.cited = set()  # names of blocks whose lines an output cites
         self.loading = set()  # libraries that printed while the node imported them
@@ -274,6 +275,9 @@ class Recorder:
 
     def rich(self, kind, bundle):
         """Sends display data: kind is "display" or "result", bundle maps a media type to text (images in base64)."""
+        if self.captured is not None:
+            self.captured.append(bundle)
+            return
         self._displays += 1
         if get_ident() == self._home and not self._busy:
             self._send_all()

@@ -81,7 +81,7 @@ def _packages(hook):
 _BY_PACKAGE = {p: a for a in ALL for p in a.packages}
 of_package = _BY_PACKAGE.get  # top-level package → its adapter, or None
 
-DEFINING_CODE, KEEPING_TIME = _packages("defines_code"), _packages("keeps_time")
+DEFINING_CODE = _packages("defines_code")
 UNSEEN_DRAWS, COMPUTED_ATTRIBUTES = _union("unseen_draws"), _union("computed_attributes")
 KNOWN_CONTAINERS, PATCHERS, USUAL_ENVIRON = _union("known_containers"), _union("patchers"), _union("usual_environ")
 VOLATILE, VOLATILE_TEXTS, CHANGED_BY = _merged("volatile"), _merged("volatile_texts"), _merged("changed_by")

@@ -139,6 +139,11 @@ class Adapter:
 
     defines_code = False  # it reads a namespace only for the code that it generates
     keeps_time = False  # it reads clocks to wait or to keep records: the program does not see the times
+
+    def unseen_time(self, frame):
+        """Reports whether the program does not see a time that a frame of the library reads."""
+        return self.keeps_time
+
     unseen_draws = ()  # modules whose draws of entropy affect no result
     volatile = {}  # qualified name of a function → mark of a node whose code names it
     volatile_texts = {}  # the same, if the code also has one of the constants: name → (mark, texts)

@@ -14,6 +14,16 @@ class ScikitLearn(Adapter):
     def __init__(self):
         self._options = None  # a function that returns the options, once scikit-learn is loaded
 
+    def unseen_time(self, frame):
+        """Estimators read clocks for what they print when they are verbose, for callbacks, and for results of cross
+        validation, which cross_val_score drops."""
+        module, here = frame.f_globals["__name__"], frame.f_locals
+        if module == "sklearn.callback._callback_context":
+            return not getattr(here.get("new_ctx"), "_callbacks", True)
+        if here.get("verbose", getattr(here.get("self"), "verbose", True)):
+            return False
+        return not module.startswith("sklearn.model_selection.") or _dropped(frame)
+
     def variables(self):
         self.options = Variable("conf:sklearn", self._get, self._put, lambda: self._options is not None, "sklearn")
         return (self.options,)
@@ -41,6 +51,19 @@ class ScikitLearn(Adapter):
     def _put(self, value):
         self._options().clear()
         self._options().update(value)
+
+
+def _dropped(frame):
+    """Reports whether the times of a fold are no result."""
+    if not frame.f_locals.get("return_times", True):
+        return True
+    while frame is not None and frame.f_code.co_name != "cross_validate":
+        frame = frame.f_back
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("sklearn."):
+        if frame.f_code.co_name == "cross_val_score":
+            return True
+        frame = frame.f_back
+    return False
 
 
 adapter = ScikitLearn()
