@@ -95,38 +95,6 @@ func (a *app) runnable(
 	return lease.Session, nil
 }
 
-// prepare has a server import the libraries of a session that was made from o, and has the file path or none, while its
-// first edit is thought about. If that fails, the first run does it.
-func (a *app) prepare(ctx context.Context, o *opened, made state.Session, path string) {
-	if a.server == nil || o.store != a.server.Pool.Store() {
-		return
-	}
-	so := xstate.SessionOptions{Environ: a.environ, Tools: a.call.Tools, Workspace: made.Workspace}
-	err := error(nil)
-	if path != "" {
-		so, err = a.optionsOf(ctx, o.store, path)
-	}
-	if err == nil {
-		err = a.setPolicy(ctx, o.store, made.Name, &so)
-	}
-	if err != nil {
-		return
-	}
-	if lease, err := a.server.Pool.Session(ctx, made.Name, a.calledBy(), so, o.store.Existing); err == nil {
-		lease.Prepare()
-		lease.Return()
-	}
-}
-
-// optionsOf are those that a run of the program in a file opens its session with.
-func (a *app) optionsOf(ctx context.Context, store *xstate.Store, path string) (xstate.SessionOptions, error) {
-	src, err := a.readSource(path)
-	if err != nil {
-		return xstate.SessionOptions{}, err
-	}
-	return a.sessionOptions(ctx, store, src, "", "", nil)
-}
-
 // calledBy names the call for those who wait for it.
 func (a *app) calledBy() string {
 	command := "xstate " + strings.Join(a.args, " ")
