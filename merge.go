@@ -175,6 +175,27 @@ func conflict(message, hint string, conflicts []patch.Conflict) error {
 	return &Error{Code: state.CodeConflict, Message: message, Hint: hint, Err: &MergeError{conflicts}}
 }
 
+// ImportLibraries starts the interpreter of a session that has none, and imports the libraries that its program has
+// imported, for its next run. It executes nothing of the program, and does nothing while another process runs it.
+func (s *Session) ImportLibraries(ctx context.Context) error {
+	release, err := s.Hold(state.WithWait(ctx, -1))
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if err := s.setFiles(ctx); err != nil {
+		return err
+	}
+	program, _, err := s.history.Program(ctx)
+	if err != nil {
+		return err
+	}
+	return s.engine.ImportLibraries(ctx, program)
+}
+
 // Fork creates a session whose history begins with this session's steps up to n. Its cost does not grow with the
 // history.
 func (s *Session) Fork(ctx context.Context, name string, n StepNumber, origin Origin) (state.Session, error) {

@@ -346,7 +346,7 @@ func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origi
 
 // runDraft returns the step that a run becomes.
 func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
-	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: Summarize(o, s.languages.String())}
+	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: summarize(o, s.languages.String())}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
 		next := &state.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Status: b.Status}
@@ -401,8 +401,8 @@ func sameTraces(before, now *state.Block) bool {
 	return true
 }
 
-// Summarize counts the blocks and nodes of a run by status.
-func Summarize(o *Outcome, interpreter string) *state.RunSummary {
+// summarize counts the blocks and nodes of a run by status.
+func summarize(o *Outcome, interpreter string) *state.RunSummary {
 	sum := &state.RunSummary{Seconds: o.Seconds, SavedSeconds: o.Saved, Interpreter: interpreter,
 		Observed: string(o.Observed), Interrupted: o.Stopped != nil}
 	for _, b := range o.Blocks {

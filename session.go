@@ -167,27 +167,6 @@ func (s *Session) Settle(ended bool) (rest func(context.Context) error, err erro
 	return s.engine.Checkpoint, nil
 }
 
-// ImportLibraries starts the interpreter of a session that has none, and imports the libraries that its program has
-// imported, for its next run. It executes nothing of the program, and does nothing while another process runs it.
-func (s *Session) ImportLibraries(ctx context.Context) error {
-	release, err := s.Hold(state.WithWait(ctx, -1))
-	if err != nil {
-		return err
-	}
-	defer release()
-	if err := s.start(ctx); err != nil {
-		return err
-	}
-	if err := s.setFiles(ctx); err != nil {
-		return err
-	}
-	program, _, err := s.history.Program(ctx)
-	if err != nil {
-		return err
-	}
-	return s.engine.ImportLibraries(ctx, program)
-}
-
 // Groups are the groups of processes that the session keeps between runs.
 func (s *Session) Groups() []int {
 	if s.engine == nil {
@@ -472,11 +451,8 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 			}
 			o.Seed = binary.BigEndian.Uint64(seed[:]) >> 1
 		}
-		meta, err = s.state.CreateSession(
-			ctx,
-			name,
-			state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed},
-		)
+		begun := state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed}
+		meta, err = s.state.CreateSession(ctx, name, begun)
 		if state.CodeOf(err) == state.CodeSessionExists { // another process made it meanwhile
 			meta, err = s.state.Session(ctx, name)
 		}

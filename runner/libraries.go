@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -87,36 +86,6 @@ func (w *walk) seesTheSame(p *programState, i int) bool {
 		}
 	}
 	return true
-}
-
-// ImportLibraries starts the interpreter of a program that has none, and imports what the program has imported of
-// libraries, so that its next run need not wait for that. No node executes: the kernel imports these libraries as it
-// does for a value that needs them. What prints when it is imported, or would look at something else by now, is left
-// out. blocks have their recorded outcomes.
-func (e *Engine) ImportLibraries(ctx context.Context, blocks []state.ProgramBlock) error {
-	if e.kernel != nil {
-		return nil
-	}
-	w := e.recorded(blocks)
-	if err := w.loadOutcomes(); err != nil {
-		return err
-	}
-	p := w.stateAt(len(w.nodes))
-	modules := w.librariesAt(p)
-	if len(modules) == 0 {
-		return nil
-	}
-	err := e.need(ctx, w)
-	if err == nil {
-		_, err = w.environment(ctx, p)
-	}
-	if err == nil {
-		err = e.kernel.Import(ctx, modules)
-	}
-	if err != nil {
-		e.dropKernel()
-	}
-	return err
 }
 
 // whereFound is hidden state on which it depends which library an import finds, and what that does.

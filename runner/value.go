@@ -30,7 +30,7 @@ var errForeignCode = errors.New("code of a foreign session would have to run")
 // an interpreter of its own. That runs the program's imports, functions and classes that the value needs, and nothing
 // else. Of a foreign session it runs nothing. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name string) (string, error) {
-	w := e.recorded(blocks)
+	w := e.walkOfRecord(blocks)
 	if err := w.loadOutcomes(); err != nil {
 		return "", err
 	}
@@ -78,8 +78,8 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 	return "", notKept(name, "what it needs has no stable state")
 }
 
-// recorded returns a walk that looks at the recorded outcomes of blocks, see loadOutcomes.
-func (e *Engine) recorded(blocks []state.ProgramBlock) *walk {
+// walkOfRecord returns a walk that looks at the recorded outcomes of blocks, see loadOutcomes.
+func (e *Engine) walkOfRecord(blocks []state.ProgramBlock) *walk {
 	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true, asks: true, dialects: dialectsOf(blocks)}
 	e.baseState.Begin()
 	w.units, w.nodes = e.analyse(blocks)
