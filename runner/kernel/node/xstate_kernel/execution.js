@@ -232,6 +232,7 @@ class Execution {
     }
     try {
       const execute = this.once(plan, request)
+      this.kernel.recorder.begun()
       this.turn.begin()
       this.shown(x, [execute()])
     } catch (e) {

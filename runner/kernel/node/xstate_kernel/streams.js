@@ -28,7 +28,16 @@ class Recorder {
     this.muted = false // the program has ended
     /** @type {Set<string>} */
     this.cited = new Set() // places in blocks that what is printed names
+    /** @type {(() => void)[]} */
+    this.ticks = []
     for (const i of [0, 1]) this.wrap(i)
+  }
+
+  // begun makes both streams and what they call back after a write, unless that is there: so a node that prints leaves
+  // nothing new.
+  begun() {
+    for (const name of NAMES) void process[name]
+    for (const tick of this.ticks) tick()
   }
 
   /** @type {(i: number) => void} */
@@ -51,6 +60,8 @@ class Recorder {
           })
           Object.defineProperty(made, 'write', { enumerable: false })
           streams.set(NAMES[i], { stream: made, write: made.write })
+          const after = Reflect.get(console, `_${NAMES[i]}ErrorHandler`)
+          recorder.ticks.push(() => write.call(made, '', after))
         }
         return stream
       },

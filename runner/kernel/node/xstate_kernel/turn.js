@@ -4,6 +4,7 @@
 
 const { AsyncResource } = require('async_hooks')
 const { promiseHooks } = require('v8')
+const { Script } = require('vm')
 const now = performance.now.bind(performance)
 const getActive = process.getActiveResourcesInfo.bind(process)
 
@@ -22,6 +23,11 @@ class Turn {
     this.took = 0 // milliseconds, of nodes
     this.began = 0
     this.resources = 0
+    /** @type {number | null} */
+    this.own = null // things that call back which Node itself makes for a script; null: not known yet
+    this.signals = 0
+    /** @type {unknown} */
+    this.code = undefined // with which the script exits
     /** @type {Function | null} */
     this.stop = null // ends what looks at promises while a node is executed
     /** @type {Function[]} */
@@ -30,6 +36,9 @@ class Turn {
 
   // begin notes from now on whether the program makes a promise, a timer or something else that calls back.
   begin() {
+    this.own ??= ownResources()
+    this.signals = process.listenerCount('SIGINT')
+    this.code = process.exitCode
     this.listeners = registered()
     this.stop = promiseHooks.onInit(() => { this.left = true })
     this.resources = nextResource()
@@ -63,7 +72,8 @@ class Turn {
   end() {
     if (this.stop === null) return
     this.took += since(this.began)
-    if (nextResource() > this.resources + 1) this.left = true
+    if (nextResource() > this.resources + 1 + (this.own ?? 0)) this.left = true
+    if (process.listenerCount('SIGINT') !== this.signals || process.exitCode !== this.code) this.left = true
     this.stop()
     this.stop = null
     const all = registered()
@@ -104,6 +114,14 @@ function nextResource() {
   return new AsyncResource('xstate', { requireManualDestroy: true }).asyncId()
 }
 
+// ownResources returns how many such numbers Node gives for a script that an interrupt may end: around it, Node takes
+// away the listeners of that signal, and adds them again.
+function ownResources() {
+  const before = nextResource()
+  new Script('0').runInThisContext({ breakOnSigint: true })
+  return nextResource() - before - 1
+}
+
 // since returns how long a node has run, if that is more than what it takes to observe it.
 /** @type {(began: number) => number} */
 function since(began) {
@@ -111,9 +129,10 @@ function since(began) {
   return took > LONG ? took : 0
 }
 
-// registered returns the listeners of the end of the program.
+// registered returns what listens to the process. An interrupt has other listeners while a script runs.
 function registered() {
-  return [...process.listeners('exit'), ...process.listeners('beforeExit')]
+  const names = /** @type {'exit'[]} */ (process.eventNames().filter((name) => name !== 'SIGINT'))
+  return names.flatMap((name) => process.listeners(name))
 }
 
 // Left is the setting that says that something is left, see hidden.js.
