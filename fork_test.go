@@ -69,18 +69,20 @@ func TestRollback(t *testing.T) {
 	}
 }
 
+// load makes a script the program of a session.
+func load(t *testing.T, s *xstate.Session, text string) {
+	t.Helper()
+	if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestFork: both sessions have the past in common and nothing after it.
 func TestFork(t *testing.T) {
 	dir := t.TempDir()
 	store := xstatetest.OpenStore(t, dir+"/.xstate")
 	one := xstatetest.OpenSession(t, store, xstate.SessionOptions{Workspace: dir, Seed: 1})
-	load := func(s *xstate.Session, text string) {
-		t.Helper()
-		if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	load(one, "# %% a\nx = 1\n# %% b\ny = x + 1\n")
+	load(t, one, "# %% a\nx = 1\n# %% b\ny = x + 1\n")
 	xstatetest.RunsBlocks(t, one)
 	made, err := one.Fork(t.Context(), "other", 3, xstate.Origin{})
 	if err != nil {
@@ -97,7 +99,7 @@ func TestFork(t *testing.T) {
 	if n := xstatetest.RunsBlocks(t, other); n != 0 {
 		t.Errorf("the run after the fork executed %d nodes, want none", n)
 	}
-	load(other, "# %% a\nx = 1\n# %% b\ny = x + 2\n")
+	load(t, other, "# %% a\nx = 1\n# %% b\ny = x + 2\n")
 	if n := xstatetest.RunsBlocks(t, other); n != 1 {
 		t.Errorf("the run of the edited fork executed %d nodes, want 1", n)
 	}
@@ -130,13 +132,7 @@ open('imported.txt', 'a').write('data ')
 # %% total
 total = int(data.sum())
 `
-	load := func(s *xstate.Session, text string) {
-		t.Helper()
-		if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	load(one, program)
+	load(t, one, program)
 	xstatetest.RunsBlocks(t, one)
 	before, err := os.ReadFile(filepath.Join(dir, "imported.txt"))
 	if err != nil {
@@ -168,13 +164,39 @@ total = int(data.sum())
 				t.Errorf("imported.txt is %q, %v; want %q: something of the program was executed", now, err, before)
 			}
 		}
-		load(fork, strings.Replace(program, "data.sum()", last, 1))
+		load(t, fork, strings.Replace(program, "data.sum()", last, 1))
 		if n := xstatetest.RunsBlocks(t, fork); n != 1 {
 			t.Errorf("the run of the edited fork executed %d nodes, want 1", n)
 		}
 		if got, err := fork.Value(t.Context(), head+3, "total"); err != nil || got.Text != fmt.Sprint(i+5) {
 			t.Errorf("total = %v, %v; want %d", got, err, i+5)
 		}
+	}
+}
+
+// TestForkElsewhere: no interpreter is made ahead where the program has changed its folder, on which it may depend what
+// an import finds.
+func TestForkElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, dir+"/.xstate"),
+		xstate.SessionOptions{Python: xstatetest.Pythons()[0], Workspace: dir, Seed: 1})
+	program := "# %% a\nimport os\nimport numpy\n# %% b\nos.makedirs('in', exist_ok=True)\nos.chdir('in')\n"
+	load(t, s, program)
+	xstatetest.RunsBlocks(t, s)
+	head, _, err := s.Store().State().Head(t.Context(), s.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Fork(t.Context(), "other", head, xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := s.Store().Existing(t.Context(), "other", xstate.SessionOptions{Python: xstatetest.Pythons()[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { fork.Close() })
+	if err := fork.ImportLibraries(t.Context()); err != nil || len(fork.Groups()) != 0 {
+		t.Errorf("interpreters %v, %v; want none", fork.Groups(), err)
 	}
 }
 

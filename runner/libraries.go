@@ -89,7 +89,7 @@ func (w *walk) seesTheSame(p *programState, i int) bool {
 }
 
 // whereFound is hidden state on which it depends which library an import finds, and what that does.
-var whereFound = []depgraph.Key{"conf:sys.path", "conf:folder", "conf:modules", "conf:interpreter", "conf:locale"}
+var whereFound = []depgraph.Key{"cwd", "conf:sys.path", modulesKey, "conf:interpreter", "conf:locale"}
 
 // librariesAt returns the modules of libraries that imports before p name, in their order, as far as a new interpreter
 // imports the same.
