@@ -79,9 +79,10 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 			return nil, hasNone(name, at, p.Block, p.Block.Status)
 		case p != nil && p.Block.Lost():
 			return nil, &state.Error{
-				Code:    CodeNoValue,
-				Message: fmt.Sprintf("the value of %s after step %d is not known: %s", name, at, p.Block.recordGone()),
-				Hint:    "`xstate check` tells what is gone; the next run makes it again",
+				Code: CodeNoValue,
+				Message: fmt.Sprintf("the value of %s after step %d is not known: the record of block %s is gone",
+					name, at, p.Block.ID),
+				Hint: "`xstate check` tells what is gone; the next run makes it again",
 			}
 		case p != nil && p.Block.Status == state.StatusNotReached.String():
 			missed = p.Block // an earlier block may bind the name

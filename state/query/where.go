@@ -182,9 +182,6 @@ func (b *BlockView) Lost() bool {
 	return slices.ContainsFunc(b.Nodes, func(n NodeView) bool { return n.Lost })
 }
 
-// recordGone says that.
-func (b *BlockView) recordGone() string { return fmt.Sprintf("the record of block %s is gone", b.ID) }
-
 // Unverified reports whether no run from scratch has confirmed the result of the block. Either nothing compared the
 // result since it was computed, or the results differed, or this version did not run and there is nothing to confirm.
 func (b *BlockView) Unverified() bool { return b.Verified == 0 }

@@ -249,14 +249,10 @@ func (u *union) SetHidden(
 	return u.note(k, k.SetHidden(ctx, own, d, pristine, data))
 }
 
-func (u *union) SetEnviron(
-	ctx context.Context, set map[string]*string, first map[string]kernel.FirstImport,
-) error {
+// inSpaces calls do for each language that one of the names belongs to, and starts its kernel if need be.
+func (u *union) inSpaces(ctx context.Context, names []string, do func(space, kernel.Kernel) error) error {
 	spaces := map[space]bool{}
-	for name := range set {
-		spaces[spaceOf(name)] = true
-	}
-	for name := range first {
+	for _, name := range names {
 		spaces[spaceOf(name)] = true
 	}
 	for _, s := range slices.Sorted(maps.Keys(spaces)) {
@@ -264,33 +260,29 @@ func (u *union) SetEnviron(
 		if err != nil {
 			return err
 		}
-		imports := keysIn(s, first)
-		for name, f := range imports {
-			f.Environ = keysIn(s, f.Environ)
-			imports[name] = f
-		}
-		if err := u.note(k, k.SetEnviron(ctx, keysIn(s, set), imports)); err != nil {
+		if err := u.note(k, do(s, k)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (u *union) SetEnviron(
+	ctx context.Context, set map[string]*string, first map[string]kernel.FirstImport,
+) error {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(set)), maps.Keys(first))
+	return u.inSpaces(ctx, names, func(s space, k kernel.Kernel) error {
+		imports := keysIn(s, first)
+		for name, f := range imports {
+			f.Environ = keysIn(s, f.Environ)
+			imports[name] = f
+		}
+		return k.SetEnviron(ctx, keysIn(s, set), imports)
+	})
+}
+
 func (u *union) Import(ctx context.Context, modules []string) error {
-	by := map[space][]string{}
-	for _, m := range modules {
-		by[spaceOf(m)] = append(by[spaceOf(m)], m)
-	}
-	for _, s := range slices.Sorted(maps.Keys(by)) {
-		k, err := u.need(ctx, s)
-		if err != nil {
-			return err
-		}
-		if err := u.note(k, k.Import(ctx, s.allIn(by[s]))); err != nil {
-			return err
-		}
-	}
-	return nil
+	return u.inSpaces(ctx, modules, func(s space, k kernel.Kernel) error { return k.Import(ctx, s.allIn(modules)) })
 }
 
 func (u *union) Detach(ctx context.Context, files []string) (paths []string, err error) {
