@@ -323,7 +323,8 @@ async def main():
     box = await AsyncSandbox.create(debug=True)
     assert (await box.run_code("x * 2")).text == "86"
 asyncio.run(main())
-print("all right")
+print("all right", flush=True)
+os._exit(0)  # the threads of the client's own HTTP library (pyqwest) abort, at times, where an interpreter ends
 `
 
 // TestE2BClient runs the package e2b-code-interpreter, unmodified.
