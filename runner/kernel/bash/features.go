@@ -19,6 +19,8 @@ type features struct {
 	traps    bool // it lists or sets handlers
 	exits    bool // it may end the shell
 	jobs     bool // it leaves work in the background, unless it waits
+	feeds    bool // it starts >(…), which may work on when it has ended
+	fed      bool // it reads <(…), which is of no use after it, but for $!
 	waits    bool
 	process  bool // it changes the process in a way that nobody can restore
 	last     bool // it reads $_
@@ -74,8 +76,9 @@ func featuresOf(text []byte) *features {
 			if _, is := n.(*syntax.CoprocClause); is {
 				f.jobs, f.process, f.anyFd = true, true, true
 			}
-			if _, is := n.(*syntax.ProcSubst); is {
+			if p, is := n.(*syntax.ProcSubst); is {
 				f.files = true
+				f.fed, f.feeds = f.fed || p.Op == syntax.CmdIn, f.feeds || p.Op != syntax.CmdIn
 			}
 		case *syntax.Stmt:
 			if n.Background || n.Coprocess {

@@ -533,7 +533,8 @@ func shortened(text string) string {
 // processState tells whether the process has what nobody can restore: jobs that nobody waited for, descriptors that are
 // no files, limits.
 func (sh *shell) processState(seen *kernel.Observation, u *uses, before, after *snapshot) {
-	started := before.job != after.job
+	started := before.job != after.job &&
+		(!u.fed || u.feeds || u.jobs || u.everything || sh.busy || after.jobs)
 	changed := started || u.process || before.process != after.process || sh.odd != sh.oddBefore ||
 		sh.odd != sh.oddBase && (u.anyFd || len(u.fds) > 0) || sh.busy && u.waits
 	was := sh.busy

@@ -309,6 +309,7 @@ func (f *features) join(o *features) {
 		{&f.pipes, &o.pipes}, {&f.globs, &o.globs}, {&f.matches, &o.matches}, {&f.clobbers, &o.clobbers},
 		{&f.echoes, &o.echoes}, {&f.cds, &o.cds}, {&f.files, &o.files}, {&f.programs, &o.programs},
 		{&f.signals, &o.signals}, {&f.traps, &o.traps}, {&f.exits, &o.exits}, {&f.jobs, &o.jobs}, {&f.waits, &o.waits},
+		{&f.feeds, &o.feeds}, {&f.fed, &o.fed},
 		{&f.process, &o.process}, {&f.last, &o.last}, {&f.status, &o.status}, {&f.fails, &o.fails},
 		{&f.draws, &o.draws}, {&f.inner, &o.inner}, {&f.both, &o.both}, {&f.anyFd, &o.anyFd},
 		{&f.lines, &o.lines}, {&f.open, &o.open}, {&f.outside, &o.outside},
