@@ -59,8 +59,8 @@ type ExecResult struct {
 // retry finds it after a restart, and after a kill between the edits and the run. Then it brings the program up to
 // date. Code that was taken back may be submitted again.
 //
-// Code that does not parse is a block that fails. Code that is interrupted, or that ends the program, is taken back: it
-// would be executed again by the next call, or keep later blocks from being executed.
+// Code that does not parse is a block that fails. Code that is refused or interrupted, or that ends the program, is
+// taken back: it would be executed by the next call, or keep later blocks from being executed.
 func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	}
 	o.Target.submitted = func(program []state.ProgramBlock) *patch.Submitted {
 		on := &patch.Submitted{Reply: reply, Append: o.Append, Known: &s.known}
-		s.describe(program, on)
+		s.describe(ctx, program, on)
 		return on
 	}
 	r, err := s.Revise(ctx, p, o.Target)
@@ -122,6 +122,8 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	switch {
 	case state.CodeOf(err) == rule.CodeDenied:
 		why = "a rule denied the code"
+	case state.CodeOf(err) == runner.CodeFileEdited:
+		why = "the run was refused"
 	case err != nil && ctx.Err() != nil, err == nil && done.interrupted():
 		why = "the code was interrupted"
 	case err == nil && done.ended():
@@ -178,10 +180,10 @@ func (s *Session) traces(b *state.Block) (found []state.Trace) {
 }
 
 // describe completes what a submission is decided by.
-func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
+func (s *Session) describe(ctx context.Context, program []state.ProgramBlock, on *patch.Submitted) {
 	on.FailedAt = map[string]int{}
 	for _, b := range program {
-		if !b.Before.Failed() {
+		if !s.faulty(ctx, b.Before) {
 			continue
 		}
 		for _, t := range s.traces(b.Before) {
@@ -192,7 +194,7 @@ func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
 	}
 	for _, b := range slices.Backward(program) {
 		if b.Before == nil || b.Before.Status != state.StatusBlocked {
-			if b.Before.Failed() {
+			if s.faulty(ctx, b.Before) {
 				on.Last, on.Unread = string(b.ID), b.Before.Err != nil
 			}
 			break
@@ -203,6 +205,29 @@ func (s *Session) describe(program []state.ProgramBlock, on *patch.Submitted) {
 		at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return string(b.ID) == id })
 		return s.overtaken(program[:at+1], BlockID(id))
 	}
+}
+
+// faulty reports whether a block failed by its own text, which was submitted. What a file says is for its author to
+// change; a block that once did what it should fails by another one's fault; and more time may be all that it needs.
+func (s *Session) faulty(ctx context.Context, b *state.Block) bool {
+	if !b.Failed() {
+		return false
+	}
+	step, err := s.store.state.Step(ctx, s.name, b.Edited)
+	if err != nil || step.Placement == nil || step.Placement.Format != string(patch.FormatBlock) {
+		return false
+	}
+	for _, t := range s.traces(b) {
+		if t.Err == nil {
+			continue
+		}
+		all, err := s.history.Store().Traces(t.Code)
+		worked := slices.ContainsFunc(all, func(x state.StoredTrace) bool { return x.Err == nil })
+		if err != nil || t.Limit > 0 || worked {
+			return false
+		}
+	}
+	return true
 }
 
 // statementLine returns the line of the statement at the top level of a block that failed; 0 if it is not known.

@@ -47,6 +47,9 @@ func (x *execution) document(done *xstate.ExecResult) {
 	if skipped := done.SkippedText(); skipped != "" {
 		x.d.Notices = append(x.d.Notices, skipped)
 	}
+	for _, id := range keptParts(done) {
+		x.d.Notices = append(x.d.Notices, keptPart(id))
+	}
 	if run := done.Step.Run; run != nil {
 		c := run.Blocks
 		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed

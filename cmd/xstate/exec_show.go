@@ -138,14 +138,25 @@ func (x *execution) failed() bool {
 // mostOthers is the number of other blocks that a call names.
 const mostOthers = 8
 
-// talk says what happened elsewhere.
-func (x *execution) talk(done *xstate.ExecResult) {
-	kept := map[xstate.BlockID]bool{}
+// keptParts are the blocks that were cut to what they did before they failed.
+func keptParts(done *xstate.ExecResult) (kept []xstate.BlockID) {
 	for _, p := range done.Placements {
 		if p.Decision != nil && p.Decision.By == patch.ByKept {
-			kept[xstate.BlockID(p.Block)] = true
-			x.ui.talk("block %s failed before; the part that did not fail is kept, as this code uses it", p.Block)
+			kept = append(kept, xstate.BlockID(p.Block))
 		}
+	}
+	return kept
+}
+
+func keptPart(id xstate.BlockID) string {
+	return fmt.Sprintf("block %s failed before; the part that did not fail is kept, as this code uses it", id)
+}
+
+// talk says what happened elsewhere.
+func (x *execution) talk(done *xstate.ExecResult) {
+	kept := keptParts(done)
+	for _, id := range kept {
+		x.ui.talk("%s", keptPart(id))
 	}
 	if x.d.Action != "append" {
 		x.ui.talk("block %s: %s", x.d.Block, map[string]string{"replace": "written again",
@@ -156,7 +167,7 @@ func (x *execution) talk(done *xstate.ExecResult) {
 	}
 	told := 0
 	for _, b := range x.d.Others {
-		if kept[b.Block] && b.Error == nil {
+		if slices.Contains(kept, b.Block) && b.Error == nil {
 			continue
 		}
 		if told++; told <= mostOthers {

@@ -156,7 +156,7 @@ func TestMCPTools(t *testing.T) {
 		"block report: maybe", "would run 1 block, maybe 2 more")
 	h.call("plan", `{}`, "would run 0 blocks", "reuse 3")
 	h.call("why", `{"block":"report"}`, "input-changed: var:total by total", "was = int 12; now = int 48")
-	h.call("show", `{}`, "[0] load  ran", "data = [3, 5, 40]", "total 48", "mean 16.0")
+	h.call("show", `{}`, "[1] load  ran", "data = [3, 5, 40]", "total 48", "mean 16.0")
 	h.call("show", `{"block":"total"}`, "reads var:data = list 3 [3, 5, 40], from load", "writes var:total = int 48")
 	h.call("show", `{"step":7}`, "step 7  patch load +1 -1", "by coder: a typo",
 		"-data = [3, 5, 4]", "+data = [3, 5, 40]")
@@ -168,8 +168,8 @@ func TestMCPTools(t *testing.T) {
 	h.call("query", `{"at_step":4}`, "after step 4: 2 blocks", "total 12")
 	h.call("query", `{"at_step":4,"block":"load"}`, "data = [3, 5, 4]")
 	h.call("query", `{"symbol":"total"}`, "bound by total", "read by report")
-	h.call("query", `{"affected_by":"load"}`, "[1] total", "[2] report", "var:total from total")
-	h.call("query", `{"depends_on":"load"}`, "[1] total")
+	h.call("query", `{"affected_by":"load"}`, "[2] total", "[3] report", "var:total from total")
+	h.call("query", `{"depends_on":"load"}`, "[2] total")
 	h.call("query", `{"list":"failed"}`, "failed or blocked after step 8: 0")
 	h.call("query", `{"list":"volatile"}`, "may differ from run to run")
 	h.call("query", `{"list":"unverified"}`, "not confirmed by a run from scratch")
@@ -266,6 +266,10 @@ func TestMCPOutput(t *testing.T) {
 		!strings.HasPrefix(string(got[i].Blob), "\x89PNG") {
 		t.Errorf("the resource of the picture is %+v", got)
 	}
+	if got := h.read("xstate://session/main/step/6/block/size/text"); len(got) != 1 || got[0].Text != "" ||
+		got[0].Blob == nil || len(got[0].Blob) > 0 {
+		t.Errorf("the text of a block that put out nothing is %+v, want no bytes", got)
+	}
 	for _, uri := range []string{"xstate://session/main/step/5/block/picture/output/7", "xstate://session/x/step/4/block/b/text",
 		"xstate://session/main/step/400/block/long/text", "file:///etc/passwd"} {
 		if _, err := h.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
@@ -281,6 +285,53 @@ func (h *mcpHost) read(uri string) []*mcp.ResourceContents {
 		h.Fatal(err)
 	}
 	return r.Contents
+}
+
+// TestMCPOutside: a session outside of the folder that is served is refused, also over a link, and nothing is made there.
+func TestMCPOutside(t *testing.T) {
+	h := newMCPHost(t)
+	h.call("exec", `{"code":"1"}`)
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "x.py"), []byte("key = 1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(other, "x.py"), filepath.Join(h.folder, "link.py")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(h.folder, "folder")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"../x.py", other + "/x.py", "link.py", "folder/x.py", "folder/new.py", "../new", "a/../../n.py"} {
+		quoted, _ := json.Marshal(name)
+		session := `"session":` + string(quoted)
+		for _, x := range [][2]string{
+			{"exec", `{"code":"1",` + session + `}`}, {"edit", `{"patch":"x = 1","run":true,` + session + `}`},
+			{"run", `{` + session + `}`}, {"show", `{` + session + `}`}, {"plan", `{` + session + `}`},
+			{"fork", `{"new":` + string(quoted) + `}`}, {"undo", `{` + session + `}`},
+		} {
+			h.fails(x[0], x[1], "forbidden: ", "is outside of the folder")
+		}
+	}
+	for _, folder := range []string{other, filepath.Dir(h.folder)} {
+		if _, err := os.Stat(filepath.Join(folder, ".xstate")); err == nil {
+			t.Errorf("there is a store in %s", folder)
+		}
+	}
+	h.call("edit", `{"patch":"x = 1","session":"below/../new.py"}`)
+}
+
+// TestMCPRefused: where a file that the program wrote was edited, the code is not executed, then or later.
+func TestMCPRefused(t *testing.T) {
+	h := newMCPHost(t)
+	h.call("exec", `{"code":"# %% w\nopen('out.txt', 'w').write('one')"}`)
+	if err := os.WriteFile(filepath.Join(h.folder, "out.txt"), []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h.fails("exec", `{"code":"# %% pay\nopen('paid', 'w').close()"}`, "file-edited: ")
+	h.call("run", `{"restore_files":true}`)
+	if _, err := os.Stat(filepath.Join(h.folder, "paid")); err == nil {
+		t.Error("code that was refused ran later")
+	}
 }
 
 // TestMCPFailures: code that fails is an answer, and not an error of the tool.

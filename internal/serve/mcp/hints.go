@@ -9,9 +9,10 @@ import (
 
 // Codes of errors that this package makes itself.
 const (
-	codeUsage    state.Code = "usage"
-	codeInternal state.Code = "internal"
-	codeTooLarge state.Code = "too-large"
+	codeUsage     state.Code = "usage"
+	codeInternal  state.Code = "internal"
+	codeTooLarge  state.Code = "too-large"
+	codeForbidden state.Code = "forbidden"
 )
 
 // failed is the result of a call that did nothing: code, sentence, hint, and the places that a patch may have meant.

@@ -41,7 +41,7 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	defer s.calls.Done()
 	uri := r.Params.URI
 	at, ok := parseURI(uri)
-	if !ok {
+	if !ok || s.foreign(at.session) != nil {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	args := []string{"query", withValue("session", at.session), withValue("at-step", at.step),
@@ -62,7 +62,7 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	if at.index == allText {
-		all := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: wholeText(d.Block)}
+		all := textContents(uri, wholeText(d.Block))
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{all}}, nil
 	}
 	return &sdk.ReadResourceResult{Contents: contentsOf(uri, &d.Block.Outputs[at.index])}, nil
@@ -95,9 +95,19 @@ func contentsOf(uri string, o *state.Output) []*sdk.ResourceContents {
 		all = append(all, c)
 	}
 	if o.Text != "" || len(all) == 0 {
-		all = append(all, &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: o.Text + o.Note()})
+		all = append(all, textContents(uri, o.Text+o.Note()))
 	}
 	return all
+}
+
+// textContents is a text as a resource. The library leaves an empty text out, and a resource has a text or bytes: so
+// the text of a block that put out nothing is no bytes.
+func textContents(uri, text string) *sdk.ResourceContents {
+	c := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: text}
+	if text == "" {
+		c.Blob = []byte{}
+	}
+	return c
 }
 
 // allText stands for the index of an output where all text is meant.

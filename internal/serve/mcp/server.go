@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -105,6 +107,9 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 			return failed(bad), nil
 		}
 		q, bad := t.request(in)
+		if bad == nil {
+			bad = cmp.Or(s.foreign(in.session()), s.foreign(in.text("new")))
+		}
 		if bad != nil {
 			return failed(bad), nil
 		}
@@ -142,6 +147,20 @@ func (s *server) carryOut(
 	}
 	defer end()
 	return s.answer(ctx, q, p.event)
+}
+
+// foreign is the error for a session whose file is not in the folder of the server, also over links. The agent works
+// there and nowhere else, whatever its program may do.
+func (s *server) foreign(session string) *api.Error {
+	path := session
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.options.Folder, path)
+	}
+	if serve.Within(s.options.Folder, path) {
+		return nil
+	}
+	return &api.Error{Code: codeForbidden, Message: fmt.Sprintf("the session %q is outside of the folder that is served, %s",
+		session, s.options.Folder), Hint: "name a session, or a program's file in that folder"}
 }
 
 // told names the sessions that exist where one does not.
@@ -207,7 +226,7 @@ func Handler(d serve.Doer, o Options) http.Handler {
 	})
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case foreign(r):
+		case crossing(r):
 			http.Error(w, "cross-origin request refused", http.StatusForbidden)
 		case r.Header.Get("Mcp-Protocol-Version") >= newest:
 			newer.ServeHTTP(w, r)
@@ -217,9 +236,9 @@ func Handler(d serve.Doer, o Options) http.Handler {
 	}))
 }
 
-// foreign reports whether a page of another host made a request. The protection of net/http lets all GET requests
+// crossing reports whether a page of another host made a request. The protection of net/http lets all GET requests
 // through; here GET opens a stream of messages.
-func foreign(r *http.Request) bool {
+func crossing(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false

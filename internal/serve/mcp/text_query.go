@@ -29,7 +29,7 @@ func snapshotReply(d *api.Query) *reply {
 
 // block adds a block: its head, source, outputs and error.
 func (r *reply) block(session string, step state.StepNumber, b *query.BlockView) {
-	head := fmt.Sprintf("\n[%d] %s  %s", b.Index, b.ID, b.Status)
+	head := fmt.Sprintf("\n[%d] %s  %s", b.Index+1, b.ID, b.Status)
 	if b.Seconds > 0 {
 		head += ", " + duration(b.Seconds)
 	}
@@ -168,7 +168,7 @@ func dependentsReply(d *api.QueryDependents) *reply {
 		for _, v := range b.Through {
 			through = append(through, strings.TrimSpace(string(v.Key)+" from "+or(v.From, "the workspace")))
 		}
-		line := fmt.Sprintf("[%d] %s (%s), %s", b.Index, b.Block, b.Evidence, duration(b.Seconds))
+		line := fmt.Sprintf("[%d] %s (%s), %s", b.Index+1, b.Block, b.Evidence, duration(b.Seconds))
 		if len(through) > 0 {
 			line += ": " + strings.Join(through, ", ")
 		}
@@ -207,7 +207,7 @@ func listReply(what string) func(*api.QueryBlocks) *reply {
 func (r *reply) list(blocks []query.BlockView) {
 	for i := range blocks {
 		b := &blocks[i]
-		r.line("[%d] %s  %s", b.Index, b.ID, b.Status)
+		r.line("[%d] %s  %s", b.Index+1, b.ID, b.Status)
 		r.failure(b.Error)
 	}
 }
@@ -232,7 +232,7 @@ func volatileReply(d *api.QueryVolatile) *reply {
 	r := &reply{}
 	r.line("may differ from run to run, after step %d: %d", d.Step, len(d.Blocks))
 	for _, b := range d.Blocks {
-		r.line("[%d] %s: %s", b.Index, b.Block, strings.Join(slices.Concat(b.Marks, b.Inherited), ", "))
+		r.line("[%d] %s: %s", b.Index+1, b.Block, strings.Join(slices.Concat(b.Marks, b.Inherited), ", "))
 	}
 	return r
 }

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 
-	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/internal/serve"
 )
 
 // e2bContext is where code is executed.
@@ -118,15 +119,10 @@ func (c *contexts) served(folder string) (string, error) {
 	} else if !filepath.IsAbs(folder) {
 		return "", misused(fmt.Errorf("the folder %q is not absolute", folder))
 	}
-	top, err := filepath.EvalSymlinks(c.folder)
-	if err != nil {
-		return "", err
-	}
-	found, err := filepath.EvalSymlinks(folder)
-	if err != nil {
+	if _, err := os.Stat(folder); err != nil {
 		return "", misused(fmt.Errorf("there is no folder %q", folder))
 	}
-	if parents.Below(top, found) == "" {
+	if !serve.Within(c.folder, folder) {
 		return "", fail(codeForbidden, "name the folder that is served, or one in it",
 			"the folder %q is outside of %q", folder, c.folder)
 	}
