@@ -40,6 +40,8 @@ _SETTERS = frozenset(
     (
         "setattr",
         "delattr",
+        "__setattr__",
+        "__delattr__",
         "patch",
         "stopall",
         "monkeypatch",
@@ -53,29 +55,37 @@ _SETTERS = frozenset(
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _GONE = object()
+_NONE = frozenset()
 _asks = {}
 
 
 def _of_code(code):
-    """Reports five facts about a code object and the code nested in it.
+    """Reports six facts about a code object and the code nested in it.
 
-    It can assign to an attribute, it names sys.modules, it lists subclasses, it computes hashes, it names databases in
-    SQL."""
+    The attributes that its statements assign; and whether it can assign to any attribute, names sys.modules, lists
+    subclasses, computes hashes, names databases in SQL."""
     found = _asks.get(code)
     if found is None:
         names = set(code.co_names)
-        stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in bytecode.instructions(code))
         inner = [_of_code(k) for k in code.co_consts if code_owner.is_a(k, types.CodeType)]
         own = (
-            stores,
+            frozenset(name for _, op, _, name in bytecode.instructions(code) if op in _STORES),
+            not _SETTERS.isdisjoint(names),
             not _MODULES.isdisjoint(names),
             "__subclasses__" in names,
             "hash" in names and code.co_name != "__hash__",
             any(type(k) is str and observe_files.SQL.search(k) for k in code.co_consts),
         )
-        found = _asks[code] = tuple(map(any, zip(own, *inner)))
+        found = _asks[code] = _joined([own, *inner])
     return found
+
+
+def _joined(facts):
+    """Joins what _of_code reports."""
+    assigned, *others = zip((_NONE, False, False, False, False, False), *facts)
+    return (_NONE.union(*assigned), *map(any, others))
 
 
 class Modules:
@@ -98,17 +108,18 @@ class Modules:
         abc.ABCMeta.register = self._registering(abc.ABCMeta.register)
 
     def _start(self, codes):
-        asked = [_of_code(c) for c in codes]
-        # See _of_code for the five facts.
+        # See _of_code for the six facts.
         (
-            self.assigns_attributes,
+            self._assigned,
+            self._assigns_any,
             self.reads_sys_modules,
             self.lists_subclasses,
             self.calls_hash,
             self.attaches_databases,
-        ) = map(any, zip((False,) * 5, *asked))
+        ) = _joined(map(_of_code, codes))
         self._entries = self._workspace.entries()
-        self._before = {}  # id of a library module or class → itself, its name, its attributes
+        # id of a library module or class → itself, its name, its attributes, those that count; None: all
+        self._before = {}
         self.tried = set()  # (name, folders) of modules that code of the program and the workspace looked for
         self.asked = set()  # the same of all code
         self.named = set()  # names of modules that a function looked up
@@ -121,7 +132,7 @@ class Modules:
         self.module_state.altered = set()
         self._start(codes)
         for c in theirs:
-            _, _, lists, hashes, attaches = _of_code(c)
+            *_, lists, hashes, attaches = _of_code(c)
             self.lists_subclasses, self.calls_hash, self.attaches_databases = (
                 self.lists_subclasses or lists,
                 self.calls_hash or hashes,
@@ -130,13 +141,14 @@ class Modules:
         observe.watch_hash(self.calls_hash)
         for name in self._entries.keys() & adapters.PATCHERS:
             self._assigning(self._entries[name])
-        if self.assigns_attributes:
+        if self._assigned or self._assigns_any:
+            counts = None if self._assigns_any else self._assigned
             names = {n for c in codes for inner in bytecode.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):
-                self._take(value)
-                self._take(type(value))
+                self._take(value, counts)
+                self._take(type(value), counts)
                 if code_owner.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
-                    self._take_named(value, names)
+                    self._take_named(value, names, counts)
             for name in names & adapters.CLASS_EXTENDERS.keys():
                 self._take(getattr(sys.modules.get("pandas"), adapters.CLASS_EXTENDERS[name], None))
         for name in self._targets.keys() & self._entries.keys():
@@ -182,32 +194,37 @@ class Modules:
 
         return observe.named(wrapper, register)
 
-    def _take(self, value):
+    def _take(self, value, counts=None):
+        """Takes the attributes of a module, a class or a held instance of a library. counts are the names of those that
+        the program can assign; None: all. What a library assigns in its own code is no change by the program."""
         if id(value) in self._before:
+            known = self._before[id(value)]
+            if counts is None and known[3] is not None:
+                self._before[id(value)] = (*known[:3], None)
             return
         if code_owner.is_a(value, types.ModuleType):
             if code_owner.module_class(value) == code_owner.LIBRARY:
-                self._before[id(value)] = (value, value.__name__, dict(vars(value)))
+                self._before[id(value)] = (value, value.__name__, dict(vars(value)), counts)
         elif (
             code_owner.is_a(value, type)
             and value.__flags__ & _HEAP
             and code_owner.kind_of(value.__module__) == code_owner.LIBRARY
         ):
-            self._before[id(value)] = (value, f"{value.__module__}.{value.__qualname__}", dict(vars(value)))
-
+            title = f"{value.__module__}.{value.__qualname__}"
+            self._before[id(value)] = (value, title, dict(vars(value)), counts)
         else:
             name = self._held.name_of(value)
             if name:
-                self._before[id(value)] = (value, name, dict(vars(value)))
+                self._before[id(value)] = (value, name, dict(vars(value)), counts)
 
-    def _take_named(self, module, names):
+    def _take_named(self, module, names, counts):
         """Takes what code can reach from a module by attributes with these names."""
         todo = [module]
         for m in todo:
             for name in names & vars(m).keys():
                 value = vars(m)[name]
                 if id(value) not in self._before:
-                    self._take(value)
+                    self._take(value, counts)
                     if code_owner.is_a(value, types.ModuleType):
                         todo.append(value)
 
@@ -248,7 +265,7 @@ class Modules:
     def changed(self):
         """Returns what the node changed in libraries and in sys.modules."""
         found = set()
-        for value, name, before in self._before.values():
+        for value, name, before, counts in self._before.values():
             after = vars(value)
             if (
                 len(before) == len(after)
@@ -256,11 +273,16 @@ class Modules:
                 and list(before) == list(after)
             ):
                 continue
-            for k in before.keys() | after.keys():
-                new = after.get(k)
-                if before.get(k) is not new and not code_owner.is_a(new, types.ModuleType) and not _internal(k):
+            for k in before.keys() | after.keys() if counts is None else counts:
+                old, new = before.get(k), after.get(k)
+                if (
+                    old is not new
+                    and not code_owner.is_a(new, types.ModuleType)
+                    and not _internal(k)
+                    and not _watched(old, new)
+                ):
                     found.add(name)
-                    self._assigned(name, k, before.get(k, _GONE), after.get(k, _GONE))
+                    self._replaced(name, k, before.get(k, _GONE), after.get(k, _GONE))
         for title, k, before, after, container in self.containers.changed():
             found.add(title)
             place = ("content", title, k)
@@ -282,7 +304,7 @@ class Modules:
         self._edited = self._edited or "sys.modules" in found or bool(self._final)
         return sorted(found)
 
-    def _assigned(self, name, k, before, value):
+    def _replaced(self, name, k, before, value):
         place = ("attribute", name, k)
         if self._originals.setdefault(place, before) is value:
             del self._originals[place]
@@ -485,6 +507,14 @@ def _of_workspace(folder):
 
 def _internal(name):
     return (name not in _HOOKS and name.startswith("__") and name.endswith("__")) or name.startswith("_abc_")
+
+
+def _watched(old, new):
+    """Reports whether the kernel put a function of its own in the place of a library's, or that one back."""
+    if not (code_owner.is_a(old, types.FunctionType) and code_owner.is_a(new, types.FunctionType)):
+        return False
+    paths = [f.__code__.co_filename for f in (old, new)]
+    return any(p.startswith(_FOLDER) for p in paths) and all(map(code_owner.is_library_path, paths))
 
 
 def _put(entry):
