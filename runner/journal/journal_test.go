@@ -307,6 +307,36 @@ func TestToolDigest(t *testing.T) {
 	}
 }
 
+// TestToolDigestLent: a tool that a caller offered keeps its meaning where the next caller offers none of that name.
+func TestToolDigestLent(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".xstate")
+	tool := func(name, version string) []Source {
+		call := func(context.Context, json.RawMessage) (any, error) { return nil, nil }
+		return []Source{Func(Tool{Name: name, Version: version, Class: Read}, call)}
+	}
+	j := New(openStore(t, dir), Options{Lineage: 1})
+	digest := func(offered []Source) state.Digest {
+		if err := j.Offer(offered); err != nil {
+			t.Fatal(err)
+		}
+		return j.ToolDigest(t.Context(), KindTool, "f")
+	}
+	if d := digest(nil); d != state.Absent {
+		t.Errorf("before it was offered, it is %q", d)
+	}
+	first := digest(tool("f", "1"))
+	if d := digest(nil); d != first || first == state.Absent {
+		t.Errorf("without an offer it is %q, want %q", d, first)
+	}
+	if d := digest(tool("g", "1")); d != first {
+		t.Errorf("beside another tool it is %q, want %q", d, first)
+	}
+	second := digest(tool("f", "2"))
+	if d := digest(nil); d != second || second == first {
+		t.Errorf("after another version it is %q, want %q", d, second)
+	}
+}
+
 // waits is a gate that allows a call once somebody else has done what it waits for.
 type waits func()
 

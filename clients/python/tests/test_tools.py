@@ -40,6 +40,17 @@ class TestTools(Folder):
         self.assertEqual((calls["calls"][0]["result"], calls["total"]["calls"]), ({"n": 2, "q": "z"}, 2))
         self.assertEqual(self.session.calls(block="a")["calls"][0]["arguments"], {"q": "k"})
 
+    def test_not_offered_again(self):
+        """What is reused needs no tool, whatever its class: only code that runs again does."""
+        for name, what in [("a", "pure"), ("b", "read"), ("c", "reversible"), ("d", "idempotent")]:
+            tools = {name: Tool(lambda n: 2 * n, what)}
+            text = f"# %% {name}\nimport xstate\n{name} = xstate.tool('{name}', n=4)"
+            self.session.exec(text, tools=tools).check()
+            r = self.session.exec(f"# %% after_{name}\nprint({name})").check()
+            self.assertEqual((r.text, r.ok, r.others), ("8\n", True, []))
+        r = self.session.exec("# %% a\nimport xstate\na = xstate.tool('a', n=5)")
+        self.assertIn('there is no tool "a"', str(r))
+
     def test_a_refusal_reaches_the_code(self):
         def pay(amount):
             self.called.append(amount)

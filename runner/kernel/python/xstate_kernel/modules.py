@@ -377,7 +377,7 @@ class Modules:
             self._targets[name] = targets
             before, self._before = self._before, {}
             self._take_targets(name)
-            assigned, self._before = {title for _, title, _ in self._before.values()}, before
+            assigned, self._before = {title for _, title, *_ in self._before.values()}, before
             if assigned and self._active:
                 self._final |= assigned
                 self._loud.add(name)
