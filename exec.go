@@ -59,8 +59,8 @@ type ExecResult struct {
 // retry finds it after a restart, and after a kill between the edits and the run. Then it brings the program up to
 // date. Code that was taken back may be submitted again.
 //
-// Code that does not parse is a block that fails. Code that is refused or interrupted, or that ends the program, is
-// taken back: it would be executed by the next call, or keep later blocks from being executed.
+// Code that does not parse is a block that fails. Code that is interrupted, or that ends the program, is taken back: it
+// would be executed again by the next call, or keep later blocks from being executed.
 func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecResult, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
@@ -122,8 +122,6 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	switch {
 	case state.CodeOf(err) == rule.CodeDenied:
 		why = "a rule denied the code"
-	case state.CodeOf(err) == runner.CodeFileEdited:
-		why = "the run was refused"
 	case err != nil && ctx.Err() != nil, err == nil && done.interrupted():
 		why = "the code was interrupted"
 	case err == nil && done.ended():

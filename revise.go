@@ -50,7 +50,8 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 	if err != nil {
 		return nil, err
 	}
-	on := patch.Subject{Name: t.Name, Path: t.Path, Blocks: query.PatchBlocks(program), Block: string(t.Block)}
+	on := patch.Subject{Name: t.Name, Path: t.Path, Blocks: query.PatchBlocks(program), Block: string(t.Block),
+		Session: s.name}
 	if on.Failed, err = s.answered(ctx, program, t.Answers); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ type Subject struct {
 	Block  string   // the block to change if the patch names none
 	Failed []string // the blocks that failed in the last run; a rewritten block may correct one
 
+	Session   string     // of the program: what a patch may call it where it has no file
 	Submitted *Submitted // the code is to be executed; nil if it is an edit
 }
 
@@ -182,6 +183,9 @@ func (r *reviser) noBlock(name string) error {
 	c := &ApplyError{Code: CodeNoText, Name: name,
 		Message: "the program has no such block, and its file has another name",
 		Hint:    "its blocks are: " + strings.Join(names, ", ")}
+	if r.on.Name == "" {
+		c.Message = "the program has no such block, and no file"
+	}
 	if len(r.blocks) == 0 {
 		c.Message, c.Hint = "this is not the program's file, and the program has no block yet",
 			"name the program's file, or give its text"
@@ -251,7 +255,7 @@ func (on *Subject) isFile(said string) bool {
 	said, name, full := slashed(said), slashed(on.Name), slashed(on.Path)
 	switch {
 	case on.Name == "":
-		return false
+		return on.Session != "" && strings.TrimSuffix(said, path.Ext(said)) == on.Session
 	case said == name, said == full, strings.HasSuffix("/"+name, "/"+said), strings.HasSuffix(full, "/"+said):
 		return true
 	}

@@ -232,3 +232,19 @@ func revised(t *testing.T, name, file, patch string) (*Revision, error) {
 	}
 	return Revise(p, on)
 }
+
+// TestReviseWithoutFile: a patch may call a program that has no file by the name of its session.
+func TestReviseWithoutFile(t *testing.T) {
+	for name, fits := range map[string]bool{"shop": true, "shop.py": true, "other.py": false, "a/shop.py": false} {
+		p, err := Read("*** Begin Patch\n*** Update File: "+name+"\n@@\n-x = 1\n+x = 2\n*** End Patch\n", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Revise(p, Subject{Blocks: []Block{{ID: "a", Source: "x = 1"}}, Session: "shop"})
+		if fits != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		} else if fits && r.Blocks[0].Source != "x = 2" {
+			t.Errorf("%s: the block is %q", name, r.Blocks[0].Source)
+		}
+	}
+}

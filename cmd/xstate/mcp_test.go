@@ -320,18 +320,33 @@ func TestMCPOutside(t *testing.T) {
 	h.call("edit", `{"patch":"x = 1","session":"below/../new.py"}`)
 }
 
-// TestMCPRefused: where a file that the program wrote was edited, the code is not executed, then or later.
+// TestMCPRefused: where a file that the program wrote was edited, the code is not executed, and the answer says that it
+// is recorded: the next run executes it.
 func TestMCPRefused(t *testing.T) {
 	h := newMCPHost(t)
 	h.call("exec", `{"code":"# %% w\nopen('out.txt', 'w').write('one')"}`)
 	if err := os.WriteFile(filepath.Join(h.folder, "out.txt"), []byte("mine"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	h.fails("exec", `{"code":"# %% pay\nopen('paid', 'w').close()"}`, "file-edited: ")
-	h.call("run", `{"restore_files":true}`)
+	h.fails("exec", `{"code":"# %% pay\nopen('paid', 'w').close()"}`, "file-edited: ", "nothing was executed",
+		"recorded 1 edit of the program")
 	if _, err := os.Stat(filepath.Join(h.folder, "paid")); err == nil {
-		t.Error("code that was refused ran later")
+		t.Error("the code was executed")
 	}
+}
+
+// TestMCPTextCell: an edit of a notebook's text is told.
+func TestMCPTextCell(t *testing.T) {
+	h := newMCPHost(t)
+	text := `{"cells":[{"cell_type":"markdown","id":"intro","metadata":{},"source":["# Old"]},` +
+		`{"cell_type":"code","id":"a","metadata":{},"outputs":[],"execution_count":null,"source":["x = 1"]}],` +
+		`"metadata":{},"nbformat":4,"nbformat_minor":5}`
+	if err := os.WriteFile(filepath.Join(h.folder, "n.ipynb"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h.call("run", `{"session":"n.ipynb"}`)
+	h.call("edit", `{"session":"n.ipynb","patch":"{\"cell_id\":\"intro\",\"new_source\":\"# New\"}"}`,
+		"patch markdown cell intro", "+# New")
 }
 
 // TestMCPFailures: code that fails is an answer, and not an error of the tool.
@@ -345,6 +360,10 @@ func TestMCPFailures(t *testing.T) {
 	h.fails("exec", `{"code":"1","replace":"nothing"}`, "hint: ")
 	h.fails("exec", `{"code":"1","replace":"a","append":true}`, "usage: append and replace exclude each other")
 	h.fails("exec", `{"code":""}`, "hint: ")
+	h.fails("exec", `{"code":"1","session":"new.py"}`, "no-session: ", "edit one with a file")
+	h.call("edit", `{"patch":"*** Begin Patch\n*** Update File: main\n@@\n-x = 1\n+x = 3\n*** End Patch\n"}`, "patch a")
+	h.call("show", `{}`, "nothing ran since the last edit")
+	h.call("show", `{"block":"b"}`, "reads var:x")
 }
 
 // TestMCPCancellation: a call that is cancelled interrupts the code and takes it back, so the next one does not begin

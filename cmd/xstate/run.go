@@ -453,6 +453,11 @@ func (a *app) unrecorded(err error, edits, ran int) error {
 	if edits+ran > 0 {
 		a.ui.talk("%s; %s", kept, did)
 	}
+	if bad := (*state.Error)(nil); a.ui.json && edits > 0 && errors.As(err, &bad) { // a document alone is read
+		told := *bad
+		told.Message += "; " + kept
+		err = &told
+	}
 	if canceled && edits+ran > 0 {
 		return &state.Error{Code: codeInterrupted, Message: "interrupted", Hint: "run it again to continue", Err: err}
 	}

@@ -3,10 +3,11 @@ package wording
 // remedies are hints by the code of an error, where another thing can be done than at the command line.
 var remedies = map[Door]map[string]string{
 	Tools: {
-		"no-store":       "nothing ran here yet; exec begins a session",
-		"no-session":     "exec begins a session; give the name of one that exists as session",
+		"no-store": "nothing ran here yet; exec begins a session",
+		"no-session": "exec begins a session with a name, and edit one with a file; or give the name of one that " +
+			"exists as session",
 		"no-file":        "a session that is named after a file needs the file; edit makes it, or name another session",
-		"no-run":         "nothing ran yet; exec or run does",
+		"no-run":         "history lists the runs; exec or run makes one",
 		"value-not-kept": "exec an expression that prints the value; it is computed again",
 		"which-session":  "name one of them as session",
 		"usage":          "see the description of the tool and of its arguments",

@@ -27,7 +27,8 @@ const instructions = `xstate runs a Python program block by block and keeps its 
 - After a change only the blocks that it affects run again. The results always equal a run of the whole program from
   the top, so never re-run what did not change, and never reload data only because you edited something.
 - A block that fails defines nothing; blocks that need it are blocked until it is corrected. Correct it and exec again.
-- Blocks have names, which replies show; "# %% NAME" as the first line of code gives a block its name.
+- Blocks have names, which replies show; "# %% NAME" as the first line of code gives a block its name ("// %% NAME" in
+  JavaScript). edit with "*** Delete File: NAME" deletes a block.
 - Print what you need to see. Long output is cut; a link names the resource that holds all of it.
 - To look without executing: show (the program), value (a variable), query (dependencies, failures, earlier steps),
   why (why a block ran or did not), plan (what an edit would run).

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -21,6 +22,9 @@ func snapshotReply(d *api.Query) *reply {
 		return r
 	}
 	r.line("session %s after step %d: %s", d.Session, d.Step.Number, plural(d.Total, "block"))
+	if d.NotRun {
+		r.line("nothing ran since the last edit: what it affects is shown as it was before; run brings it up to date")
+	}
 	for i := range d.Blocks {
 		r.block(d.Session, d.Step.Number, &d.Blocks[i])
 	}
@@ -63,9 +67,20 @@ func blockReply(d *api.QueryBlock) *reply {
 	return r
 }
 
+// accesses lists what a block read or wrote, once each. Of the state of the interpreter, which is long and says little,
+// it gives the number.
 func (r *reply) accesses(verb string, all []query.AccessView) {
-	said := map[string]bool{}
+	said, state := map[string]bool{}, map[depgraph.Key]bool{}
+	defer func() {
+		if len(state) > 0 {
+			r.line("%s %s of the state of the interpreter and its libraries", verb, plural(len(state), "part"))
+		}
+	}()
 	for _, a := range all {
+		if a.Key.Space() == "conf" {
+			state[a.Key] = true
+			continue
+		}
 		text := verb + " " + string(a.Key) + value(a.Value)
 		if a.By != "" {
 			text += ", from " + a.By

@@ -214,13 +214,17 @@ func editReply(d *edited) *reply {
 		r.line("%s %s%s", e.Kind, e.Block, stepText(e.Step))
 		r.body(e.Diff, textBudget/4)
 	}
+	for _, x := range d.Texts {
+		r.line("%s %s cell %s%s", x.Kind, x.Type, x.Cell, stepText(x.Step))
+		r.body(x.Diff, textBudget/4)
+	}
 	for _, x := range d.Repeats {
 		r.line("block %s was submitted with this very text %s", x.Block, plural(x.Times, "time"))
 	}
 	switch {
 	case d.DryRun:
 		r.line("nothing was recorded")
-	case len(d.Edits) == 0:
+	case len(d.Edits)+len(d.Texts) == 0:
 		r.line("the program has this already: nothing changed")
 	default:
 		r.line("step %d: %s recorded", d.Step, plural(len(d.Edits), "edit"))

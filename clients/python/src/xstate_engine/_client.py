@@ -37,7 +37,8 @@ class Engine:
     the variables of environ, or those of this process. origin says who calls: agent, model, call_id, reason and more.
 
     timeout bounds, in seconds, calls that execute nothing. wait bounds how long a call waits for a session that another
-    call uses. What executes code takes as long as the code takes; see the timeouts of exec and run.
+    call uses, after the five seconds for which the server itself waits. What executes code takes as long as the code
+    takes; see the timeouts of exec and run.
 
     A server ends when it had nothing to do for the time idle ("10m"). With url ("http://127.0.0.1:7777") the engine
     uses the server that listens there, and starts none; the token is that of the store if it is not given.
