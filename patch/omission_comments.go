@@ -256,8 +256,8 @@ func (s *Section) refuseOmissions(dialect string) error {
 }
 
 func (o omission) refused() error {
-	return malformed(o.line, "give all of the code, or patch only what changes, by a diff or SEARCH/REPLACE; if nothing is "+
-		"missing, leave this line out", "the code is incomplete: %q", o.text)
+	return malformed(o.line, "give all of the code, or patch only what changes, by a diff or SEARCH/REPLACE; if "+
+		"nothing is missing, leave this line out", "the code is incomplete: %q", o.text)
 }
 
 // refuseNewOmission fails on a new block or file that says that it leaves out code, unless the program has that line.

@@ -85,6 +85,20 @@ func (x *execution) document(done *xstate.ExecResult) {
 	}
 }
 
+// keptParts are the blocks that were cut to what they did before they failed.
+func keptParts(done *xstate.ExecResult) (kept []xstate.BlockID) {
+	for _, p := range done.Placements {
+		if p.Decision != nil && p.Decision.By == patch.ByKept {
+			kept = append(kept, xstate.BlockID(p.Block))
+		}
+	}
+	return kept
+}
+
+func keptPart(id xstate.BlockID) string {
+	return fmt.Sprintf("block %s failed before; the part that did not fail is kept, as this code uses it", id)
+}
+
 // cut says of code that was interrupted, or that ended the program, what became of it. Of the statement that was
 // interrupted nothing is recorded, so its text is what it had put out.
 func (x *execution) cut(done *xstate.ExecResult, text *strings.Builder) {

@@ -138,20 +138,6 @@ func (x *execution) failed() bool {
 // mostOthers is the number of other blocks that a call names.
 const mostOthers = 8
 
-// keptParts are the blocks that were cut to what they did before they failed.
-func keptParts(done *xstate.ExecResult) (kept []xstate.BlockID) {
-	for _, p := range done.Placements {
-		if p.Decision != nil && p.Decision.By == patch.ByKept {
-			kept = append(kept, xstate.BlockID(p.Block))
-		}
-	}
-	return kept
-}
-
-func keptPart(id xstate.BlockID) string {
-	return fmt.Sprintf("block %s failed before; the part that did not fail is kept, as this code uses it", id)
-}
-
 // talk says what happened elsewhere.
 func (x *execution) talk(done *xstate.ExecResult) {
 	kept := keptParts(done)

@@ -80,9 +80,12 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 			)
 		}
 		a.ui.talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
-		if path != "" {
+		switch {
+		case path != "":
 			a.ui.talk("its program is in %s", a.fromHere(path))
-		} else {
+		case !isSource(o.file):
+			a.ui.talk("continue with xstate exec --session %s", made.Name)
+		default:
 			a.ui.talk("continue with xstate run FILE --session %s", made.Name)
 		}
 		return nil

@@ -287,7 +287,8 @@ func (h *mcpHost) read(uri string) []*mcp.ResourceContents {
 	return r.Contents
 }
 
-// TestMCPOutside: a session outside of the folder that is served is refused, also over a link, and nothing is made there.
+// TestMCPOutside: a session outside of the folder that is served is refused, also over a link, and nothing is made
+// there.
 func TestMCPOutside(t *testing.T) {
 	h := newMCPHost(t)
 	h.call("exec", `{"code":"1"}`)
@@ -301,7 +302,8 @@ func TestMCPOutside(t *testing.T) {
 	if err := os.Symlink(other, filepath.Join(h.folder, "folder")); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"../x.py", other + "/x.py", "link.py", "folder/x.py", "folder/new.py", "../new", "a/../../n.py"} {
+	for _, name := range []string{"../x.py", other + "/x.py", "link.py", "folder/x.py", "folder/new.py", "../new",
+		"a/../../n.py"} {
 		quoted, _ := json.Marshal(name)
 		session := `"session":` + string(quoted)
 		for _, x := range [][2]string{

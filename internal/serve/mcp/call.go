@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +46,20 @@ type server struct {
 	calls  sync.WaitGroup
 	turns  turns
 	secret []byte // signs what clients bring back
+}
+
+// foreign is the error for a session whose file is not in the folder of the server, also over links. The agent works
+// there and nowhere else, whatever its program may do.
+func (s *server) foreign(session string) *api.Error {
+	path := session
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.options.Folder, path)
+	}
+	if serve.Within(s.options.Folder, path) {
+		return nil
+	}
+	return &api.Error{Code: codeForbidden, Hint: "name a session, or a program's file in that folder",
+		Message: fmt.Sprintf("the session %q is outside of the folder that is served, %s", session, s.options.Folder)}
 }
 
 // answer carries a request out and returns the verb's document.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -148,20 +147,6 @@ func (s *server) carryOut(
 	}
 	defer end()
 	return s.answer(ctx, q, p.event)
-}
-
-// foreign is the error for a session whose file is not in the folder of the server, also over links. The agent works
-// there and nowhere else, whatever its program may do.
-func (s *server) foreign(session string) *api.Error {
-	path := session
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.options.Folder, path)
-	}
-	if serve.Within(s.options.Folder, path) {
-		return nil
-	}
-	return &api.Error{Code: codeForbidden, Message: fmt.Sprintf("the session %q is outside of the folder that is served, %s",
-		session, s.options.Folder), Hint: "name a session, or a program's file in that folder"}
 }
 
 // told names the sessions that exist where one does not.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -70,7 +69,7 @@ func blockReply(d *api.QueryBlock) *reply {
 // accesses lists what a block read or wrote, once each. Of the state of the interpreter, which is long and says little,
 // it gives the number.
 func (r *reply) accesses(verb string, all []query.AccessView) {
-	said, state := map[string]bool{}, map[depgraph.Key]bool{}
+	said, state := map[string]bool{}, map[xstate.Key]bool{}
 	defer func() {
 		if len(state) > 0 {
 			r.line("%s %s of the state of the interpreter and its libraries", verb, plural(len(state), "part"))

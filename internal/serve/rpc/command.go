@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -162,7 +163,10 @@ func (c *command) program(session, file string, arguments []string) {
 	if file == "" && session != "" {
 		return
 	}
-	if strings.HasPrefix(c.need("file", file), "-") {
+	if file == "" {
+		c.fail(errors.New("the request names no session and no file"))
+	}
+	if strings.HasPrefix(file, "-") {
 		file = "./" + file
 	}
 	c.words = append(c.words, file)
