@@ -97,6 +97,12 @@ var settings = map[string]string{
 	"argv":  "the arguments of the program",
 	"argv0": "the first of sys.argv",
 	"stdin": "the position in the standard input",
+
+	"modules":  "what the program changed in libraries or in its process",
+	"sys.path": "the path on which modules are found",
+	"locale":   "the locale",
+	"warnings": "the filters of warnings",
+	"logging":  "the levels of loggers",
 }
 
 // inputText names a part of the standard input, see basestate.InputName.

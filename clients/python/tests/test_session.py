@@ -215,6 +215,8 @@ class TestQuestions(Folder):
         self.assertEqual(s.value("total")["text"], "33")
         other = s.fork("copy", at_step=3)
         self.assertEqual(other.exec("total").result, "6")
+        alone = s.fork("alone", at_step=3, private=True)
+        self.assertNotEqual(alone.exec("import os\nos.getcwd()").check().result, repr(str(self.folder)))
         self.assertEqual(s.undo(done["step"])["undone"] or s.undo(4)["undone"], [4])
         self.assertEqual(s.rollback(1)["to"], 1)
         self.assertEqual(len(s.show()["blocks"]), 1)

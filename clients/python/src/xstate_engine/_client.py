@@ -306,7 +306,8 @@ class Session:
         """Applies a patch in any format that agents write (docs/patches.md): all of it, or nothing.
 
         With run, what it affects is executed then; the document has the run. expect fails the call unless the session
-        is at this step, or the block has this version.
+        is at this step, or the block has this version. Code that calls tools of the client is run by run, which offers
+        them.
         """
         request = self._request(origin, patch=patch, format=format, block=block, merge=merge, dry_run=dry_run, run=run)
         request.update(_given(timeout_seconds=timeout, expect=None if expect is None else str(expect)))
@@ -333,9 +334,14 @@ class Session:
         request = self._request(origin, environ=False, keep_file=keep_file)
         return self.engine.call("EditService/Rollback", {**request, "to_step": to_step})
 
-    def fork(self, new: str, *, at_step: int | None = None, origin: Origin | None = None) -> Session:
-        """Makes a session with the history of this one, until a step or whole, and returns it."""
-        request = self._request(origin, environ=False, new=new)
+    def fork(
+        self, new: str, *, at_step: int | None = None, private: bool = False, origin: Origin | None = None
+    ) -> Session:
+        """Makes a session with the history of this one, until a step or whole, and returns it.
+
+        private gives it a folder of its own, a copy of the one that the program runs in: so both can run at a time.
+        """
+        request = self._request(origin, environ=False, new=new, private=private)
         done: documents.Fork = self.engine.call("EditService/Fork", {**request, **_given(at_step=at_step)})
         return Session(self.engine, done["session"], self._origin)
 
