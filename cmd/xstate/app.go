@@ -113,6 +113,9 @@ func helpOf(cmd *cobra.Command) string { return "`" + cmd.CommandPath() + " --he
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		hint := helpOf(cmd) + " shows an example"
+		if example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n"); example != "" {
+			hint = "for example: `" + example + "`"
+		}
 		switch {
 		case len(args) < least:
 			return &usageError{err: fmt.Errorf("%s needs %s", cmd.CommandPath(), what), hint: hint}

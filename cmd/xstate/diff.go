@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ parent.
 With --files, diff compares the private folder of SESSION (see fork --private) with the original as it is now: what was
 added, changed and removed in the private one. A file that changed in the original, too, is in conflict.`,
 		Example: `  xstate diff
-  xstate diff 5 12 --outputs
+  xstate diff 5..12 --outputs
   xstate diff analysis.py 5
   xstate diff analysis.py trial.py
   xstate diff trial.py@5 trial.py
@@ -50,6 +51,9 @@ added, changed and removed in the private one. A file that changed in the origin
 	return a.sessionFlag(cmd)
 }
 
+// stepRange is two steps as undo takes them: 3..7.
+var stepRange = regexp.MustCompile(`^\d+\.\.\d+$`)
+
 // side is one of the two programs that are compared.
 type side struct {
 	session *xstate.Session
@@ -57,6 +61,9 @@ type side struct {
 }
 
 func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format patch.Format) error {
+	if i := slices.IndexFunc(args, stepRange.MatchString); i >= 0 {
+		args = slices.Concat(args[:i], strings.Split(args[i], ".."), args[i+1:])
+	}
 	if a.session == "" && len(args) > 0 && isName(args[0]) && !strings.Contains(args[0], "@") &&
 		!slices.ContainsFunc(args[1:], isName) {
 		a.session, args = args[0], args[1:] // the session of both steps

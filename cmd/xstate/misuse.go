@@ -25,7 +25,11 @@ var otherVerbs = map[string]string{
 	"revert":      "`xstate undo` takes back edits, `xstate calls revert` the effects of calls",
 	"eval":        "`xstate exec -c CODE` runs code",
 	"start":       "`xstate run FILE` runs a program",
-	"delete":      "`xstate patch` takes a diff that deletes a block",
+	"watch":       "`xstate run FILE --watch` runs what an edit affects whenever the file is saved",
+	"delete":      "`xstate patch` takes a diff that deletes a block; sessions are history, and stay",
+	"rm":          "`xstate patch` takes a diff that deletes a block; sessions are history, and stay",
+	"reset":       "`xstate rollback --to-step N` goes back; `xstate run FILE --fresh` reuses nothing",
+	"clear":       "`xstate run FILE --fresh` reuses nothing; `xstate gc` removes results",
 }
 
 // noVerb is the error of a word that is no verb.
@@ -68,6 +72,9 @@ func flagError(cmd *cobra.Command, err error) error {
 // nearFlags are the flags of a verb whose first words are this one, or that begin like it, or the one that is the
 // most like it; "" if none is.
 func nearFlags(cmd *cobra.Command, word string) string {
+	if word == "n" && cmd.Flags().Lookup("limit") != nil {
+		return "`--limit`"
+	}
 	var names, begin, words []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
