@@ -277,7 +277,7 @@ func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 // undoable returns the selected edits that are in effect, newest first.
 func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]StepNumber, error) {
 	var found []StepNumber
-	undone := map[StepNumber]bool{}
+	undone, texts := map[StepNumber]bool{}, map[BlockID]Step{}
 	first := w.First
 	for step, err := range s.history.Ancestors(ctx, head) {
 		if err != nil {
@@ -299,10 +299,21 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 			}
 			meant = of.Origin.Agent != w.Agent
 		}
+		if w.First > 0 && step.Undoes >= w.First && n > w.First { // nor has a range an edit and what took it back
+			meant = false
+		}
 		if w.Newest && step.Undoes > 0 {
 			meant = false
 		}
+		if t := step.Text; t != nil {
+			if texts[BlockID(t.Cell)] = step; meant && w.Newest && len(found) == 0 && step.Nth == 0 {
+				return nil, textAlone(step)
+			}
+		}
 		if meant && (query.IsEdit(step.Kind) || step.Declared != nil) && !undone[n] {
+			if t, is := texts[step.Block]; is && t.Number-StepNumber(t.Nth) <= n {
+				return nil, otherType(step)
+			}
 			found = append(found, n)
 			if w.Newest && len(found) == 1 {
 				first = n - StepNumber(step.Nth) // the patch began there
@@ -313,6 +324,26 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 		return nil, s.nothing(ctx, head, w)
 	}
 	return found, nil
+}
+
+// textAlone is the error of an undo of the last edit where that is one of a text of a notebook, which is in the file
+// alone.
+func textAlone(step Step) error {
+	return &Error{
+		Code:    CodeNothing,
+		Message: fmt.Sprintf("the last edit, step %d, changed the text cell %s, and no text is recorded", step.Number, step.Text.Cell),
+		Hint:    "edit the cell again; to take back the edit before it, name its step",
+	}
+}
+
+// otherType is the error of an undo of an edit that made a cell of a notebook code, or text.
+func otherType(step Step) error {
+	return &Error{
+		Code: CodeNothing,
+		Message: fmt.Sprintf("step %d changed the cell %s between code and text, and no text is recorded", step.Number,
+			step.Block),
+		Hint: "edit the cell again, with its former type and source; nothing was changed",
+	}
 }
 
 // nothing returns the error that explains why there is nothing to undo.

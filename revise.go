@@ -213,7 +213,7 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 		drafts = append(drafts, d)
 	}
 	for _, t := range r.Texts {
-		declare(state.Draft{Text: textRecord(t)})
+		declare(state.Draft{Text: textRecord(t), Nth: len(drafts)})
 	}
 	for _, p := range r.Placements {
 		if id := BlockID(p.Block); p.Unchanged && id != "" {

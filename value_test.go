@@ -34,6 +34,20 @@ stream = (x for x in range(3))
 lent = list(range(200))
 # %% borrower
 borrower = iter(lent)
+# %% registry
+class Base:
+    made = []
+    def __init_subclass__(cls):
+        Base.made.append(cls)
+class First(Base):
+    def __repr__(self):
+        return "first"
+things = [First()]
+# %% registered
+class Second(Base):
+    def __repr__(self):
+        return "second"
+things.append(Second())
 # %% gone
 text2 = text
 del text2
@@ -57,6 +71,7 @@ func TestValue(t *testing.T) {
 		{"few", `{'a': [1, 2], 'b': (3.5,)}`, true},
 		{"word", `'what...'`, true},
 		{"many", "[0, 1, 2, 3, 4, 5", true},
+		{"things", "[first, second]", true}, // to define Second changes what the list refers to
 		{"shared", "[[0, 1, 2, 3, 4, 5", true},
 		{"lent", "[0, 1, 2, 3, 4, 5", true}, // it was stored before it was shared with what cannot be
 		{"point", "Point(3)", true},

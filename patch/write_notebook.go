@@ -80,11 +80,16 @@ func (p *Program) notebookFormat() (*format, error) {
 		f.pieces = append(f.pieces, q)
 	}
 	f.change = func(q piece, was, now Block) string { return p.changeCell(q, was, now, style) }
-	used, withID := map[string]bool{}, hasIDs(top)
-	for _, id := range idsOf(list) {
-		used[id] = true
+	ids := cellIDs{used: map[string]bool{}, texts: map[string]bool{}}
+	for i, c := range list {
+		for _, id := range idsOf([]value{c}) {
+			ids.used[id], ids.texts[id] = true, f.pieces[i].block == prose
+		}
 	}
-	f.render = func(b Block, _ bool) string { return p.newCell(b, withID, used, style) }
+	if !hasIDs(top) {
+		ids.used = nil
+	}
+	f.render = func(b Block, _ bool) string { return p.newCell(b, ids, style) }
 	return f, nil
 }
 
@@ -195,16 +200,20 @@ func (s jsonStyle) cell(kind, id string, metadata map[string]any, source string)
 // cellID matches the cell ids that nbformat 4.5 allows.
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-func (p *Program) newCell(b Block, withID bool, used map[string]bool, style jsonStyle) string {
+// cellIDs are the ids of the cells of a notebook; used is nil where they have none. texts are those of cells that are no
+// blocks: a block of that name gets another id.
+type cellIDs struct{ used, texts map[string]bool }
+
+func (p *Program) newCell(b Block, ids cellIDs, style jsonStyle) string {
 	id := ""
-	if withID {
+	if ids.used != nil {
 		if id = b.ID; !cellID.MatchString(id) {
 			id = "cell"
 		}
-		for stem, n := id, 2; used[id] && id != b.ID || !cellID.MatchString(id); n++ {
+		for stem, n := id, 2; ids.used[id] && (id != b.ID || ids.texts[id]) || !cellID.MatchString(id); n++ {
 			id = fmt.Sprintf("%.56s-%d", stem, n)
 		}
-		used[id] = true
+		ids.used[id] = true
 	}
 	return style.cell("code", id, renamed(value{}, b), p.magic(b)+b.Source)
 }

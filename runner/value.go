@@ -43,7 +43,10 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 		if err := e.need(ctx, w); err != nil {
 			return "", err
 		}
-		missing, err := w.bindAll(ctx, w.pos, at, []string{name})
+		missing, err := -1, w.makeWay(ctx, w.pos) // a definition that was run for the value may have changed it
+		if err == nil {
+			missing, err = w.bindAll(ctx, w.pos, at, []string{name})
+		}
 		if err == nil && missing >= 0 {
 			err = w.rebuild(ctx, missing)
 		}

@@ -97,7 +97,11 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 	c := &Call{Request: r}
 	var err error
 	if c.Def, c.source, err = j.tool(ctx, r); err != nil {
-		return nil, err
+		once := j.lentOnce(ctx, r)
+		if once == nil || state.CodeOf(err) != CodeNoTool {
+			return nil, err
+		}
+		c.Def, c.absent = *once, err
 	}
 	c.Tool = cmp.Or(c.Tool, c.Def.Name) // of a model, "" is the default one
 	if c.Args, err = Canonical(r.Args); err != nil {
@@ -252,6 +256,8 @@ func (j *Journal) once(ctx context.Context, c *Call, at state.CallPlace) (Result
 		return j.serveOnly(ctx, c, rec)
 	case rec != nil && rec.State.Ended() && rec.Again == "":
 		return j.serve(ctx, rec)
+	case c.absent != nil:
+		return Result{}, c.absent
 	}
 	if rec == nil {
 		rec = &state.Call{Key: c.Key, Number: c.Number, Within: j.within(at), Kind: string(c.Kind), Tool: c.Tool,

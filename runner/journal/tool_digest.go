@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -13,7 +15,7 @@ import (
 // to have the effects again. Class and scope count, because they say which effects a call depends on.
 //
 // A tool that a caller offered once is still meant by its name where this caller offers none of that name: what it
-// answered is in the record, and only code that runs again needs it.
+// answered is in the record, and only a call that is not there needs it.
 func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.Digest {
 	r := Request{Kind: kind, Tool: name}
 	l := j.offersOf(r).known(ctx, j.o.Now())
@@ -25,16 +27,16 @@ func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.
 	switch {
 	case err != nil && len(l.failed) > 0: // one of these may have it, so who needs it has to ask
 		return state.DigestOf(fmt.Appendf(nil, "unknown %d", j.o.Now().UnixNano()))
-	case err != nil && !j.lacked(kind, name):
-		return j.lentOnce(ctx, r)
 	case err != nil:
+		if t := j.lentOnce(ctx, r); t != nil {
+			return t.digest()
+		}
 		return state.Absent
 	}
-	digest := m.tool.digest()
 	if j.lends(m.source) {
-		j.keepLent(ctx, r, digest)
+		j.keepLent(ctx, r, m.tool)
 	}
-	return digest
+	return m.tool.digest()
 }
 
 func (t *Tool) digest() state.Digest {
@@ -51,22 +53,26 @@ func (j *Journal) lends(s Source) bool {
 	return slices.ContainsFunc(j.lent, func(o *offered) bool { return o.source == s })
 }
 
-// lentName is where the store has the digest of a tool that a caller offered. No source has a name with a slash.
+// lentName is where the store has a tool that a caller offered. No source has a name with a slash.
 func lentName(r Request) string { return fmt.Sprintf("lent/%s/%s", r.Kind, r.Tool) }
 
-// keepLent stores the digest of a tool that a caller offers. Without it, code that called the tool runs again.
-func (j *Journal) keepLent(ctx context.Context, r Request, d state.Digest) {
-	name := lentName(r)
-	if was, err := j.store.Offers(ctx, name); err == nil && string(was) != string(d) {
-		_ = j.store.PutOffers(ctx, name, []byte(d))
+// keepLent stores a tool that a caller offers. Without it, code that called the tool runs again.
+func (j *Journal) keepLent(ctx context.Context, r Request, t Tool) {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return
+	}
+	if was, err := j.store.Offers(ctx, lentName(r)); err == nil && !bytes.Equal(was, data) {
+		_ = j.store.PutOffers(ctx, lentName(r), data)
 	}
 }
 
-// lentOnce returns what keepLent stored last; Absent: nothing.
-func (j *Journal) lentOnce(ctx context.Context, r Request) state.Digest {
-	d, err := j.store.Offers(ctx, lentName(r))
-	if err != nil {
-		return state.Absent
+// lentOnce returns what keepLent stored last; nil: nothing, or the past had no such tool.
+func (j *Journal) lentOnce(ctx context.Context, r Request) *Tool {
+	data, err := j.store.Offers(ctx, lentName(r))
+	var t Tool
+	if err != nil || j.lacked(r.Kind, r.Tool) || json.Unmarshal(data, &t) != nil {
+		return nil
 	}
-	return state.Digest(d)
+	return &t
 }

@@ -48,8 +48,13 @@ class TestTools(Folder):
             self.session.exec(text, tools=tools).check()
             r = self.session.exec(f"# %% after_{name}\nprint({name})").check()
             self.assertEqual((r.text, r.ok, r.others), ("8\n", True, []))
-        r = self.session.exec("# %% a\nimport xstate\na = xstate.tool('a', n=5)")
-        self.assertIn('there is no tool "a"', str(r))
+        code = "# %% more\nimport xstate\nmore = xstate.tool('a', n=5)"
+        self.assertIn('there is no tool "a"', str(self.session.exec(code)))
+        self.assertEqual(self.session.exec("# %% probe\na + b").check().result, "16")
+        r = self.session.exec("# %% a\nimport xstate\na = xstate.tool('a', n=4) + 1")  # runs again, and is served
+        self.assertEqual((r.status, self.session.exec("# %% probe\na + b").result), ("ran", "17"))
+        again = self.session.exec(code, tools={"a": Tool(lambda n: 2 * n, "pure")})
+        self.assertEqual((again.status, self.session.exec("# %% last\nmore").result), ("ran", "10"))
 
     def test_a_refusal_reaches_the_code(self):
         def pay(amount):
