@@ -330,9 +330,10 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 // alone.
 func textAlone(step Step) error {
 	return &Error{
-		Code:    CodeNothing,
-		Message: fmt.Sprintf("the last edit, step %d, changed the text cell %s, and no text is recorded", step.Number, step.Text.Cell),
-		Hint:    "edit the cell again; to take back the edit before it, name its step",
+		Code: CodeNothing,
+		Message: fmt.Sprintf("the last edit, step %d, changed the text cell %s, and no text is recorded", step.Number,
+			step.Text.Cell),
+		Hint: "edit the cell again; to take back the edit before it, name its step",
 	}
 }
 

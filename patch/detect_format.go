@@ -71,6 +71,10 @@ func Read(text string, f Format) (*Patch, error) {
 			"cell_id",
 			"this is JSON, but not a known tool call")
 	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); f == "" && percentMarker.MatchString(first) &&
+		shellSyntax.parses([]byte(text)) { // Bash takes nearly any text for code: the marker says that it is
+		return Read(text, FormatBlock)
+	}
 	if f == "" {
 		return nil, malformed(0, "put code between ```python and ```, or use `--format block` to accept any text",
 			"this is neither a patch in a known format nor code")

@@ -42,3 +42,23 @@ func TestTextAboveMarkers(t *testing.T) {
 		t.Errorf("%+v, %v; want the text as the new file", r, err)
 	}
 }
+
+// TestMarkedBash: code of Bash below a marker is code, and the same text without one may be anything.
+func TestMarkedBash(t *testing.T) {
+	code := "N=$(count \"$SRC\")\nprintf 'ROWS=%d\\n' \"$N\""
+	p, err := Read("# %% report\n"+code, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := Subject{Blocks: []Block{{ID: "count", Title: "count", Source: "count() { wc -l < \"$1\"; }", Dialect: Bash}}}
+	r, err := Revise(p, on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Blocks); n != 2 || r.Blocks[1].Source != code || r.Blocks[1].Dialect != Bash {
+		t.Errorf("the blocks are %+v", r.Blocks)
+	}
+	if _, err := Read(code, ""); err == nil {
+		t.Error("without a marker the text is taken for code")
+	}
+}

@@ -200,8 +200,8 @@ func (s jsonStyle) cell(kind, id string, metadata map[string]any, source string)
 // cellID matches the cell ids that nbformat 4.5 allows.
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// cellIDs are the ids of the cells of a notebook; used is nil where they have none. texts are those of cells that are no
-// blocks: a block of that name gets another id.
+// cellIDs are the ids of the cells of a notebook; used is nil where they have none. texts are those of cells that are
+// no blocks: a block of that name gets another id.
 type cellIDs struct{ used, texts map[string]bool }
 
 func (p *Program) newCell(b Block, ids cellIDs, style jsonStyle) string {

@@ -220,7 +220,7 @@ func TestMCPFile(t *testing.T) {
 	}
 	h.fails("undo", `{"session":"a.py","step":4}`, "unrecorded-edits: ", "hint: run records them first; or restore")
 	h.call("run", `{"session":"a.py"}`, "y 62")
-	h.fails("run", `{"session":"b.py"}`, "no-file: ", "needs the file")
+	h.fails("run", `{"session":"b.py"}`, "no-file: ", "put the file back")
 }
 
 // tinyPicture is a PNG of one pixel, in base64.
@@ -320,6 +320,14 @@ func TestMCPOutside(t *testing.T) {
 		}
 	}
 	h.call("edit", `{"patch":"x = 1","session":"below/../new.py"}`)
+	for _, name := range []string{strings.Repeat("n", 300), `main\u0000`} { // names that no file can have
+		r := h.result("show", `{"session":"`+name+`"}`)
+		if !r.IsError || strings.Contains(textOf(r), "forbidden") {
+			t.Errorf("show of %.9s…: %s", name, textOf(r))
+		}
+	}
+	h.fails("value", `{"name":""}`, "usage: ")
+	h.fails("query", `{"block":"","symbol":"none"}`, "no-")
 }
 
 // TestMCPRefused: where a file that the program wrote was edited, the code is not executed, and the answer says that it

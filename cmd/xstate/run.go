@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
@@ -453,7 +454,8 @@ func (a *app) unrecorded(err error, edits, ran int) error {
 	if edits+ran > 0 {
 		a.ui.talk("%s; %s", kept, did)
 	}
-	if bad := (*state.Error)(nil); a.ui.json && edits > 0 && errors.As(err, &bad) { // a document alone is read
+	if bad := (*state.Error)(nil); a.call.Door != wording.CommandLine && edits > 0 &&
+		errors.As(err, &bad) { // the answer alone is read there
 		told := *bad
 		told.Message += "; " + kept
 		err = &told

@@ -5,9 +5,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 
 	"github.com/xstate-engine/xstate/internal/parents"
 )
+
+// notThere are the errors of a path at which there is nothing, and perhaps cannot be.
+var notThere = []error{fs.ErrNotExist, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENOTDIR}
 
 // Within reports whether a path is a folder or lies in it, also where links lead. Both are absolute. What is not there
 // yet has no links. Who may execute code in a folder may make links there, so names alone do not tell.
@@ -17,7 +22,7 @@ func Within(folder, path string) bool {
 		return false
 	}
 	for at := range parents.Up(path) {
-		if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(at); slices.ContainsFunc(notThere, func(n error) bool { return errors.Is(err, n) }) {
 			continue
 		}
 		found, err := filepath.EvalSymlinks(at)

@@ -6,7 +6,7 @@ var remedies = map[Door]map[string]string{
 		"no-store": "nothing ran here yet; exec begins a session",
 		"no-session": "exec begins a session with a name, and edit one with a file; or give the name of one that " +
 			"exists as session",
-		"no-file":        "a session that is named after a file needs the file; edit makes it, or name another session",
+		"no-file":        "put the file back, or name another session; edit begins a program in a new file",
 		"no-run":         "history lists the runs; exec or run makes one",
 		"value-not-kept": "exec an expression that prints the value; it is computed again",
 		"which-session":  "name one of them as session",

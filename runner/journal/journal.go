@@ -97,8 +97,8 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 	c := &Call{Request: r}
 	var err error
 	if c.Def, c.source, err = j.tool(ctx, r); err != nil {
-		once := j.lentOnce(ctx, r)
-		if once == nil || state.CodeOf(err) != CodeNoTool {
+		once := lentOnce(ctx, j.store, r)
+		if once == nil || j.lacked(r.Kind, r.Tool) || state.CodeOf(err) != CodeNoTool {
 			return nil, err
 		}
 		c.Def, c.absent = *once, err
@@ -152,24 +152,6 @@ func (j *Journal) tool(ctx context.Context, r Request) (Tool, Source, error) {
 	}
 	m, err := j.offersOf(r).tool(ctx, r.Tool, j.o.Now())
 	return m.tool, m.source, err
-}
-
-// Find returns the tool or model that a call of a kind and name means; "" is the default model. The error is that of
-// the call.
-func (j *Journal) Find(ctx context.Context, kind Kind, name string) (Tool, error) {
-	t, _, err := j.tool(ctx, Request{Kind: kind, Tool: name})
-	return t, err
-}
-
-// Tools returns what can be called, by the names that programs use. A source that cannot be asked is left out.
-func (j *Journal) Tools(ctx context.Context) []Tool {
-	tools, _ := j.Offered(ctx)
-	return tools
-}
-
-// Offered is Tools, and says which sources cannot be asked, and why.
-func (j *Journal) Offered(ctx context.Context) (tools []Tool, failed []string) {
-	return j.offers().all(ctx, j.o.Now())
 }
 
 // within returns the lineage that shares the call of a place.

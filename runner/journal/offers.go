@@ -276,3 +276,27 @@ func (all offers) all(ctx context.Context, now time.Time) (tools []Tool, failed 
 	slices.SortFunc(tools, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 	return tools, l.failed
 }
+
+// lentName is where the store has a tool that a caller offered. No source has a name with a slash.
+func lentName(r Request) string { return fmt.Sprintf("lent/%s/%s", r.Kind, r.Tool) }
+
+// keepLent stores a tool that a caller offers. Without it, code that called the tool runs again.
+func keepLent(ctx context.Context, store *state.Store, r Request, t Tool) {
+	data, err := json.Marshal(t)
+	if err != nil {
+		return
+	}
+	if was, err := store.Offers(ctx, lentName(r)); err == nil && !bytes.Equal(was, data) {
+		_ = store.PutOffers(ctx, lentName(r), data)
+	}
+}
+
+// lentOnce returns what keepLent stored last; nil: nothing.
+func lentOnce(ctx context.Context, store *state.Store, r Request) *Tool {
+	data, err := store.Offers(ctx, lentName(r))
+	var t Tool
+	if err != nil || json.Unmarshal(data, &t) != nil {
+		return nil
+	}
+	return &t
+}

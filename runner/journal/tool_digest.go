@@ -1,9 +1,7 @@
 package journal
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -28,13 +26,13 @@ func (j *Journal) ToolDigest(ctx context.Context, kind Kind, name string) state.
 	case err != nil && len(l.failed) > 0: // one of these may have it, so who needs it has to ask
 		return state.DigestOf(fmt.Appendf(nil, "unknown %d", j.o.Now().UnixNano()))
 	case err != nil:
-		if t := j.lentOnce(ctx, r); t != nil {
+		if t := lentOnce(ctx, j.store, r); t != nil && !j.lacked(kind, name) {
 			return t.digest()
 		}
 		return state.Absent
 	}
 	if j.lends(m.source) {
-		j.keepLent(ctx, r, m.tool)
+		keepLent(ctx, j.store, r, m.tool)
 	}
 	return m.tool.digest()
 }
@@ -53,26 +51,20 @@ func (j *Journal) lends(s Source) bool {
 	return slices.ContainsFunc(j.lent, func(o *offered) bool { return o.source == s })
 }
 
-// lentName is where the store has a tool that a caller offered. No source has a name with a slash.
-func lentName(r Request) string { return fmt.Sprintf("lent/%s/%s", r.Kind, r.Tool) }
-
-// keepLent stores a tool that a caller offers. Without it, code that called the tool runs again.
-func (j *Journal) keepLent(ctx context.Context, r Request, t Tool) {
-	data, err := json.Marshal(t)
-	if err != nil {
-		return
-	}
-	if was, err := j.store.Offers(ctx, lentName(r)); err == nil && !bytes.Equal(was, data) {
-		_ = j.store.PutOffers(ctx, lentName(r), data)
-	}
+// Find returns the tool or model that a call of a kind and name means; "" is the default model. The error is that of
+// the call.
+func (j *Journal) Find(ctx context.Context, kind Kind, name string) (Tool, error) {
+	t, _, err := j.tool(ctx, Request{Kind: kind, Tool: name})
+	return t, err
 }
 
-// lentOnce returns what keepLent stored last; nil: nothing, or the past had no such tool.
-func (j *Journal) lentOnce(ctx context.Context, r Request) *Tool {
-	data, err := j.store.Offers(ctx, lentName(r))
-	var t Tool
-	if err != nil || j.lacked(r.Kind, r.Tool) || json.Unmarshal(data, &t) != nil {
-		return nil
-	}
-	return &t
+// Tools returns what can be called, by the names that programs use. A source that cannot be asked is left out.
+func (j *Journal) Tools(ctx context.Context) []Tool {
+	tools, _ := j.Offered(ctx)
+	return tools
+}
+
+// Offered is Tools, and says which sources cannot be asked, and why.
+func (j *Journal) Offered(ctx context.Context) (tools []Tool, failed []string) {
+	return j.offers().all(ctx, j.o.Now())
 }

@@ -44,7 +44,7 @@ func (t *tool) read(raw json.RawMessage) (input, *api.Error) {
 		if i < 0 {
 			return nil, t.misused("%s has no argument %q", t.name, name)
 		}
-		if string(given[name]) == "null" {
+		if text := string(given[name]); text == "null" || text == `""` { // an empty text is none
 			continue
 		}
 		value, ok := t.arguments[i].value(given[name])
