@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,9 +50,6 @@ added, changed and removed in the private one. A file that changed in the origin
 	return a.sessionFlag(cmd)
 }
 
-// stepRange is two steps as undo takes them: 3..7.
-var stepRange = regexp.MustCompile(`^\d+\.\.\d+$`)
-
 // side is one of the two programs that are compared.
 type side struct {
 	session *xstate.Session
@@ -61,8 +57,11 @@ type side struct {
 }
 
 func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format patch.Format) error {
-	if i := slices.IndexFunc(args, stepRange.MatchString); i >= 0 {
-		args = slices.Concat(args[:i], strings.Split(args[i], ".."), args[i+1:])
+	for i, arg := range args { // 3..7, as undo takes two steps
+		if from, to, ok := strings.Cut(arg, ".."); ok && isNumber(from) && isNumber(to) {
+			args = slices.Concat(args[:i], []string{from, to}, args[i+1:])
+			break
+		}
 	}
 	if a.session == "" && len(args) > 0 && isName(args[0]) && !strings.Contains(args[0], "@") &&
 		!slices.ContainsFunc(args[1:], isName) {

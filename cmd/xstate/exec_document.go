@@ -108,9 +108,10 @@ func (x *execution) cut(done *xstate.ExecResult, text *strings.Builder) {
 		if text.Len() == 0 {
 			text.WriteString(x.shown.text())
 		}
-	case x.d.TakenBack && done.Outcome.Stopped == nil:
-		gone = "the code ended the program"
 	case x.d.TakenBack:
+		if done.Outcome.Stopped == nil {
+			gone = "the code ended the program"
+		}
 	default:
 		return
 	}

@@ -41,7 +41,7 @@ type Call struct {
 	After  state.Digest // the effects on the scope before it
 	Number int
 	source Source
-	absent error // why nobody can make it: its caller does not offer the tool now, and did once; nil: source makes it
+	absent error // its tool, which was offered before, is not offered now: only the record can answer; nil: it is
 	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does. To say
 	// which call it is, or that it may be sent again, is no yes to what a rule asks.
 	Approved bool
