@@ -158,6 +158,21 @@ func (s *Session) takeBackExec(ctx context.Context, r *ExecResult, o ExecOptions
 	origin.Reason = why
 	record := func() ([]Step, error) { return s.Undo(ctx, u, origin) }
 	r.Undone, err = o.Record(&Revision{Revision: patch.Revision{Blocks: u.Blocks, Text: o.Target.Data}}, record)
+	if err != nil {
+		return err
+	}
+	return s.runKept(ctx, origin)
+}
+
+// runKept brings the program up to date where every result is kept: files and values are as the program says at once,
+// and not with the next run.
+func (s *Session) runKept(ctx context.Context, origin Origin) error {
+	plan, err := s.Plan(ctx, nil)
+	executes := func(n runner.PlanNode) bool { return n.Action == runner.ActRun || n.Action == runner.ActMaybe }
+	if err != nil || len(plan.Edited) > 0 || slices.ContainsFunc(plan.Nodes, executes) {
+		return err
+	}
+	_, _, err = s.Run(ctx, runner.RunOptions{}, origin)
 	return err
 }
 

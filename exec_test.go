@@ -1,10 +1,13 @@
 package xstate_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // TestExecAsNotebook: code that is submitted call by call prints and fails as in a notebook, where one interpreter
@@ -50,6 +54,40 @@ func TestExecAsNotebook(t *testing.T) {
 	found, err := replay.Verify(t.Context(), s.Subject(), last, runner.RunOptions{})
 	if err != nil || len(found) > 0 {
 		t.Errorf("seed %d: not equal to a run from scratch: %v, %v", seed, found, err)
+	}
+}
+
+// TestExecTakenBack: a call that is interrupted leaves what the program says that is left, also in files that a block
+// before the interrupted one wrote.
+func TestExecTakenBack(t *testing.T) {
+	session, dir := newSession(t)
+	runText(t, t.Context(), session, "# %% write\nn = 1\nopen('n.txt', 'w').write(str(n))\n"+
+		"\n# %% read\nimport time\nread = open('n.txt').read()\nprint('read', read)\n"+
+		"while read == '2':\n    time.sleep(0.01)\n", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done, err := session.Exec(ctx, "n = 2\nopen('n.txt', 'w').write(str(n))\n", xstate.ExecOptions{
+		Target: xstate.Target{Block: "write"},
+		Run: runner.RunOptions{OnEvent: func(ev runner.Event) {
+			if strings.Contains(ev.Output.Text, "read 2") {
+				cancel()
+			}
+		}},
+	})
+	if err != nil || len(done.Undone) == 0 {
+		t.Fatalf("the interrupted call is not taken back: %v", err)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "n.txt")); string(data) != "1" {
+		t.Errorf("n.txt holds %q (%v), want what the program writes", data, err)
+	}
+	program, _, err := session.History().Program(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range program {
+		if b.Before.Status != state.StatusReused && b.Before.Status != state.StatusRan {
+			t.Errorf("block %s is %s, want its kept result", b.ID, b.Before.Status)
+		}
 	}
 }
 

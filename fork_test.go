@@ -106,7 +106,7 @@ func TestFork(t *testing.T) {
 	if n := xstatetest.RunsBlocks(t, one); n != 0 || !strings.Contains(sources(t, one), "x + 1") {
 		t.Errorf("the other session executed %d nodes of\n%s, want none and its own program", n, sources(t, one))
 	}
-	family, err := store.Family(t.Context(), "other")
+	family, err := store.State().Family(t.Context(), "other")
 	if err != nil || len(family) != 2 {
 		t.Errorf("family = %v, %v; want both", family, err)
 	}

@@ -394,7 +394,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 // relatives returns the file records of the other versions of the program in this workspace. A version in another
 // folder, a private one, shares with it only what both write outside of their folders.
 func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord, error) {
-	family, err := s.store.Family(ctx, s.name)
+	family, err := s.store.state.Family(ctx, s.name)
 	if err != nil {
 		return nil, err
 	}

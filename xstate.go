@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/parents"
@@ -155,26 +154,4 @@ func (s *Store) language(
 		return nil, err
 	}
 	return e.Identify(ctx, search, path)
-}
-
-// Family returns the session and all sessions that share an ancestor with it, sorted by name. They are the versions of
-// one program.
-func (s *Store) Family(ctx context.Context, name string) ([]state.Session, error) {
-	all, err := s.state.Sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	parents := map[string]string{}
-	for _, x := range all {
-		if x.From != nil {
-			parents[x.Name] = x.From.Session
-		}
-	}
-	root := func(name string) string {
-		for parents[name] != "" {
-			name = parents[name]
-		}
-		return name
-	}
-	return slices.DeleteFunc(all, func(x state.Session) bool { return root(x.Name) != root(name) }), nil
 }

@@ -142,20 +142,28 @@ func (w *stepWriter) draft(d Draft) (Step, error) {
 			return Step{}, err
 		}
 	}
-	for key, value := range d.Records {
-		data, err := encoding.Marshal(value)
-		if err != nil {
-			return Step{}, invalid(fmt.Sprintf("record %q: %v", key, err))
-		}
-		if err := putSessionRecord(w.tx, w.chain.id, key, data); err != nil {
-			return Step{}, err
-		}
+	if err := w.putRecords(d.Records); err != nil {
+		return Step{}, err
 	}
 	d, versions, err := w.complete(n, d)
 	if err != nil {
 		return Step{}, err
 	}
 	return w.append(d, versions)
+}
+
+// putRecords writes session records.
+func (w *stepWriter) putRecords(records map[string]any) error {
+	for key, value := range records {
+		data, err := encoding.Marshal(value)
+		if err != nil {
+			return invalid(fmt.Sprintf("record %q: %v", key, err))
+		}
+		if err := putSessionRecord(w.tx, w.chain.id, key, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // versions are the versions of the one block that a step concerns, before and after it.

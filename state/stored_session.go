@@ -143,12 +143,13 @@ func (s *Store) CreateSession(ctx context.Context, name string, meta SessionMeta
 // Fork creates a session that shares the steps of from up to at. Its first own step has KindFork. Fork copies nothing
 // but the session's records, which are small.
 func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, origin Origin) (Session, error) {
-	return s.ForkIn(ctx, name, "", ForkPoint{Session: from, Step: at}, origin)
+	return s.ForkIn(ctx, name, "", ForkPoint{Session: from, Step: at}, Draft{Origin: origin})
 }
 
 // ForkIn is Fork for a session that runs in a folder of its own; "" is that of the other session. The hash of the
-// point is not used.
-func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoint, origin Origin) (Session, error) {
+// point is not used. The records of the draft replace those of the other session.
+func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoint, d Draft) (Session, error) {
+	d.Kind = KindFork
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
 		from, at := from.Session, from.Step
 		parent, head, err := s.find(tx, from)
@@ -186,10 +187,13 @@ func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoi
 		l.parent = parent
 		w := stepWriter{store: s, tx: tx, chain: l, head: point}
 		w.head.Hash = l.hash
-		if _, err := w.append(Draft{Kind: KindFork, Origin: origin}, nil); err != nil {
+		if _, err := w.append(d, nil); err != nil {
 			return err
 		}
 		if err := copySessionRecords(tx, parent.id, l.id); err != nil {
+			return err
+		}
+		if err := w.putRecords(d.Records); err != nil {
 			return err
 		}
 		if trust.Here {
@@ -204,6 +208,28 @@ func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoi
 		return Session{}, err
 	}
 	return s.Session(ctx, name)
+}
+
+// Family returns the session and all sessions that share an ancestor with it, sorted by name. They are the versions of
+// one program.
+func (s *Store) Family(ctx context.Context, name string) ([]Session, error) {
+	all, err := s.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parents := map[string]string{}
+	for _, x := range all {
+		if x.From != nil {
+			parents[x.Name] = x.From.Session
+		}
+	}
+	root := func(name string) string {
+		for parents[name] != "" {
+			name = parents[name]
+		}
+		return name
+	}
+	return slices.DeleteFunc(all, func(x Session) bool { return root(x.Name) != root(name) }), nil
 }
 
 // createSession writes the creation record under a new id.

@@ -20,7 +20,7 @@ type ownStep struct {
 
 // logGraph draws the sessions that have an ancestor with this one.
 func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
-	family, err := o.store.Family(ctx, o.session.Name())
+	family, err := o.store.State().Family(ctx, o.session.Name())
 	if err != nil {
 		return err
 	}

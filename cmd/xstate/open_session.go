@@ -226,7 +226,7 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 		return programs[0], nil
 	}
 	if a.family { // any of them will do
-		if family, err := store.Family(ctx, names[0]); err != nil || len(family) == len(names) {
+		if family, err := store.State().Family(ctx, names[0]); err != nil || len(family) == len(names) {
 			return names[0], err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // making is the prefix of a view that is not complete.
@@ -74,7 +75,12 @@ func Fork(
 	if err := m.publish(made.View); err != nil {
 		return nil, err
 	}
-	if made.Session, err = store.ForkIn(ctx, name, made.Folder, from, origin); err != nil {
+	files, err := m.records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	draft := state.Draft{Origin: origin, Records: map[string]any{query.RecordFiles: files}}
+	if made.Session, err = store.ForkIn(ctx, name, made.Folder, from, draft); err != nil {
 		return nil, errors.Join(err, removeAll(m.home))
 	}
 	return made, nil
@@ -92,6 +98,7 @@ type maker struct {
 	home   string
 	inner  string // the path of the view in either
 	lock   *state.Lock
+	copied map[string]baseEntry // what the view holds
 }
 
 func newMaking(ctx context.Context, store *state.Store, name string, parent *state.Session) (*maker, error) {
@@ -135,6 +142,7 @@ func (m *maker) copy() (*Made, error) {
 		return nil, failed("make a private copy of "+m.from, err)
 	}
 	b := c.base
+	m.copied = b.Entries
 	if m.parent != nil {
 		was, err := m.parent.base()
 		if err != nil {
@@ -146,6 +154,35 @@ func (m *maker) copy() (*Made, error) {
 		return nil, failed("write what the folder was", err)
 	}
 	return &Made{View: v, Files: c.files, Bytes: c.bytes, Shared: c.shared.Load()}, nil
+}
+
+// records returns what the new session knows of the files that its program writes: of each the record of the version of
+// the program in that folder that left what was copied, as what another version left there is nobody's edit.
+func (m *maker) records(ctx context.Context) (map[string]state.FileRecord, error) {
+	family, err := m.store.Family(ctx, m.session)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]state.FileRecord{}
+	if _, err := m.store.SessionRecord(ctx, m.session, query.RecordFiles, &files); err != nil {
+		return nil, err
+	}
+	for _, version := range family {
+		theirs := map[string]state.FileRecord{}
+		if version.Workspace != m.from {
+			continue
+		}
+		if _, err := m.store.SessionRecord(ctx, version.Name, query.RecordFiles, &theirs); err != nil {
+			return nil, err
+		}
+		for path, r := range theirs {
+			is := digestIn(m.copied[path].Is)
+			if own, ok := files[path]; !filepath.IsAbs(path) && r.Left == is && (!ok || own.Left != is) {
+				files[path] = r
+			}
+		}
+	}
+	return files, nil
 }
 
 // innerPath returns the path of a view in its home: that of the original from the folder above the one that holds the

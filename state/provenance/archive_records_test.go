@@ -108,7 +108,7 @@ func TestArchiveOfWorkspaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := store.State().ForkIn(t.Context(), "r.py", "/own", state.ForkPoint{Session: "p.py"},
-			state.Origin{}); err != nil {
+			state.Draft{}); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]string{"p.py": want, "q.py": want, "r.py": "/own"} {
