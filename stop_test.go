@@ -133,6 +133,30 @@ func TestKernelStays(t *testing.T) {
 	}
 }
 
+// TestEarlierColumns: an edit in the middle of blocks that each give a frame a column computes no column again. No
+// value of the frame was worth storing: what it was before has the memory of columns that it still has.
+func TestEarlierColumns(t *testing.T) {
+	session, _ := newSession(t)
+	text := "# %% make\nimport numpy as np, pandas as pd\ndf = pd.DataFrame({'x': np.arange(1e6)})\n"
+	for i := range 50 {
+		text += fmt.Sprintf("\n# %%%% c%d\ndf['c%d'] = df.x + %d\n", i, i, i)
+	}
+	text += "\n# %% show\nprint(df.sum().sum())\n"
+	runText(t, t.Context(), session, text, nil)
+	const sum = 1e6 * (1e6 - 1) / 2 // of x
+	for turn := range 3 {
+		text = strings.Replace(text, "df.x + 1", "df.x + 1 + 1", 1) // of c1
+		text = strings.Replace(text, "df.x + 9", "df.x + 9 + 1", 1)
+		outcome := runText(t, t.Context(), session, text, nil)
+		last := outcome.Blocks[len(outcome.Blocks)-1]
+		want := fmt.Sprintf("[stdout]%.1f\n\n", 51*sum+1e6*(1225+2*float64(turn+1)))
+		if got := query.Text(last.Outputs); got != want || outcome.Recomputed != 0 {
+			t.Errorf("turn %d printed %q, want %q, and %d nodes ran again to rebuild values, want none",
+				turn, got, want, outcome.Recomputed)
+		}
+	}
+}
+
 func newSession(t *testing.T) (*xstate.Session, string) {
 	dir := t.TempDir()
 	return xstatetest.OpenSession(

@@ -40,6 +40,7 @@ type kernelState struct {
 	bound       map[string]bound              // name → the group it is bound in
 	aliases     map[pair]state.Digest         // of the bound names
 	parked      map[groupDigest]parked        // groups that the kernel keeps alive
+	outlines    outlines                      // of earlier values whose memory the kernel may have
 	hidden      map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
 	environ     map[depgraph.Key]*string      // variables that differ from the base; nil means unset
 	open        map[depgraph.Key]state.Digest // open: keys of the files that it has open

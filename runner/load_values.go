@@ -22,17 +22,22 @@ func (w *walk) load(
 	writer int,
 ) (int, error) {
 	m := &w.e.kernelState
-	req, ok, err := w.loading(names, v)
+	req, ok, err := w.loading(j, names, v)
 	if err != nil || !ok {
 		return writer, err
 	}
 	w.e.foreign = w.e.foreign || req.Foreign
 	reply, err := w.e.kernel.Load(ctx, req)
-	for _, path := range append(req.Parts, req.Path) {
-		if filepath.Dir(path) == w.e.spool.Path() {
-			discardFrom(w.e.spool, path)
+	if err == nil && len(reply.Absent) > 0 { // memory that the kernel has need not be read
+		if ok, err = w.partFiles(&req, reply.Absent); ok {
+			reply, err = w.e.kernel.Load(ctx, req)
+		} else if err == nil {
+			delete(w.e.kernelState.outlines.of, j)
+			w.discardFiles(&req)
+			return writer, nil
 		}
 	}
+	w.discardFiles(&req)
 	if err != nil {
 		if errors.Is(err, kernel.ErrDied) || ctx.Err() != nil {
 			return -1, err
@@ -69,15 +74,24 @@ func (w *walk) load(
 		}
 	}
 	m.bind(p, j, names)
-	for _, part := range v.Parts {
-		w.e.parts.Store(part, true)
+	for _, part := range req.Parts {
+		if part.Path != "" {
+			w.e.parts.Store(part.Digest, true)
+		}
 	}
 	return -1, nil
 }
 
-// loading returns the request for a stored value, if the store has all of it.
-func (w *walk) loading(names []string, v state.Value) (kernel.Loading, bool, error) {
-	store, req := w.e.cfg.Store, kernel.Loading{Names: names, Digests: v.Parts, Foreign: v.Tier == state.TierForeign}
+// loading returns the request for a stored value, without files of its parts, if the store or an outline has the rest.
+func (w *walk) loading(j groupDigest, names []string, v state.Value) (kernel.Loading, bool, error) {
+	store, req := w.e.cfg.Store, kernel.Loading{Names: names, Foreign: v.Tier == state.TierForeign}
+	for _, part := range v.Parts {
+		req.Parts = append(req.Parts, kernel.LoadedPart{Digest: part})
+	}
+	if o, ok := w.e.kernelState.outlines.of[j]; ok && v.Blob == "" {
+		req.Data = o.data
+		return req, true, nil
+	}
 	if v.Bytes <= inlineBytes || len(v.Parts) > 0 {
 		data, ok, err := store.Blob(v.Blob)
 		if err != nil || !ok {
@@ -90,14 +104,35 @@ func (w *walk) loading(names []string, v state.Value) (kernel.Loading, bool, err
 			return req, false, err
 		}
 	}
-	for i, part := range v.Parts {
-		path, ok, err := store.BlobFile(part, filepath.Join(w.e.spool.Path(), fmt.Sprintf("load-%d", i)))
-		if err != nil || !ok {
-			return req, false, err
-		}
-		req.Parts = append(req.Parts, path)
-	}
 	return req, true, nil
+}
+
+// partFiles adds the files of parts to a request. It reports whether the store has all of them.
+func (w *walk) partFiles(req *kernel.Loading, absent []state.Digest) (ok bool, err error) {
+	for i := range req.Parts {
+		part := &req.Parts[i]
+		if !slices.Contains(absent, part.Digest) {
+			continue
+		}
+		to := filepath.Join(w.e.spool.Path(), fmt.Sprintf("load-%d", i))
+		if part.Path, ok, err = w.e.cfg.Store.BlobFile(part.Digest, to); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// discardFiles removes the files that were made for a request.
+func (w *walk) discardFiles(req *kernel.Loading) {
+	paths := []string{req.Path}
+	for _, part := range req.Parts {
+		paths = append(paths, part.Path)
+	}
+	for _, path := range paths {
+		if filepath.Dir(path) == w.e.spool.Path() {
+			discardFrom(w.e.spool, path)
+		}
+	}
 }
 
 // unload forgets a stored value that did not come back as it was.
@@ -105,9 +140,11 @@ func (w *walk) unload(ctx context.Context, j groupDigest, names []string, v stat
 	if w.readOnly {
 		return errForeign
 	}
-	v.Blob = ""
-	if err := w.e.cfg.Store.PutValue(v); err != nil {
-		return err
+	if delete(w.e.kernelState.outlines.of, j); v.Blob != "" {
+		v.Blob = ""
+		if err := w.e.cfg.Store.PutValue(v); err != nil {
+			return err
+		}
 	}
 	return w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
 }

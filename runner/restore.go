@@ -328,7 +328,10 @@ func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDi
 		return writer, nil
 	}
 	v, ok, err := w.e.value(j)
-	if err != nil || !ok || v.Blob == "" {
+	if err == nil && (!ok || v.Blob == "") {
+		v, ok = w.e.kernelState.outlines.value(j)
+	}
+	if err != nil || !ok {
 		return writer, err
 	}
 	for _, need := range v.Needs {
@@ -445,6 +448,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 			t.AliasesAfter,
 			recorded.AliasesAfter,
 		)
+		w.differs[i]++
 		w.replace(i, t, state.Reason{Code: state.ReasonLost})
 		return errRestart
 	}
@@ -542,6 +546,7 @@ func (w *walk) lost(i int) error {
 	if err != nil {
 		return err
 	}
+	w.differs[i]++
 	w.replace(i, t, state.Reason{Code: state.ReasonLost})
 	return errRestart
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +18,11 @@ import (
 // maxRestarts bounds the restarts of a walk. Each follows a node whose result was replaced, or a block that was
 // refused.
 const maxRestarts = 200
+
+// maxDiffering bounds how often a node is executed again for the values that it leaves, and differs each time, as one
+// does that shows the number of a process. More often leads nowhere: each new interpreter needs it anew. Then the walk
+// executes every node, in order, in one interpreter, which needs none of them twice.
+const maxDiffering = 2
 
 // maxDeaths bounds how often an interpreter may die while no node runs, of a signal or for want of memory.
 const maxDeaths = 3
@@ -32,7 +38,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	began := time.Now()
 	w := &walk{e: e, o: o, meter: newMeter(began, e.ownGroups()), ran: map[int]*state.StoredTrace{},
 		reasons: map[int]state.Reason{},
-		spent:   map[int]float64{}, rebuilt: map[int]float64{}}
+		spent:   map[int]float64{}, rebuilt: map[int]float64{}, differs: map[int]int{}}
 	e.baseState.Begin()
 	e.end = nil
 	if err := e.recoverFiles(); err != nil {
@@ -77,6 +83,11 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 		if !errors.Is(stop, errRestart) {
 			break
+		}
+		if !w.scratch && slices.Contains(slices.Collect(maps.Values(w.differs)), maxDiffering) {
+			w.scratch = true
+			clear(w.ran)
+			e.dropKernel()
 		}
 		if attempt == maxRestarts {
 			return nil, fmt.Errorf("the program has no stable outcome: its results differ each time it is run")
@@ -250,10 +261,13 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 	if n.isEnd() && (w.o.Part || w.o.Submitted != nil) {
 		return decision{}, nil // the interpreter lives on, for what is submitted next
 	}
-	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
+	forced := w.o.Fresh || w.scratch || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
 	g := given{stopped: stopped[n.unit] && !n.isEnd(), pin: w.pin(n), forced: forced, served: w.served(i),
 		ran: w.ran[i], timeout: w.o.Timeout, kept: !w.o.retries(n.unit.ID)}
 	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
+	if w.scratch && d.Reason.Code == state.ReasonForced {
+		d.Reason.Code = state.ReasonLost
+	}
 	if err == nil && d.trace != nil && d.trace != g.ran && len(d.trace.Marks) > 0 &&
 		w.o.Submitted != nil && w.o.Submitted(n.unit.ID) {
 		g.forced = true

@@ -43,6 +43,7 @@ type ledger struct {
 	executed float64 // seconds
 	closing  float64 // seconds that storeDeferred took, about
 	waited   float64 // seconds that storing kept the interpreter from executing
+	outlined float64 // seconds that outlines took
 	deferred map[groupDigest]deferral
 	again    map[groupDigest]float64 // seconds that computing a value again takes, about, of values not stored
 	all      bool                    // store everything: for speculation and tests
@@ -124,8 +125,9 @@ func (e *Engine) has(d state.Digest) (bool, error) {
 
 // price is the time that storing a group takes, about.
 type price struct {
-	pickle float64 // seconds, of the interpreter
-	all    float64 // seconds
+	pickle  float64 // seconds, of the interpreter
+	all     float64 // seconds
+	objects int64   // bytes that are not in arrays
 }
 
 // add adds a value of a type and a size, without what the store was given before: parts of arrays.
@@ -135,6 +137,7 @@ func (p *price) add(info *state.ValueInfo, size int64) {
 		p.pickle, p.all = p.pickle+bytes/arrayPickle, p.all+bytes/arrayRate
 	} else {
 		p.pickle, p.all = p.pickle+bytes/objectPickle, p.all+bytes/objectRate
+		p.objects += size
 	}
 }
 
@@ -230,7 +233,10 @@ func (x *execution) storeGroupIfWorth(
 	if worth {
 		e.ledger.deferred[j] = deferral{names, cost, seconds}
 	}
-	return nil
+	if cost.objects > inlineBytes || e.ledger.outlined > storeShare*e.ledger.executed {
+		return nil
+	}
+	return e.outline(ctx, j, names)
 }
 
 // unhanded returns how many bytes of a value that the node wrote the engine was not given before; 0 for other values.

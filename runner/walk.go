@@ -29,6 +29,8 @@ type walk struct {
 	dotted       []dottedImport       // of the nodes before dottedAt
 	dottedAt     int
 	restored     int
+	differs      map[int]int        // how often nodes, by index, differed when they executed again for what they leave
+	scratch      bool               // every node executes, see maxDiffering
 	dialects     []depgraph.Dialect // of the blocks
 	compileAsked bool               // the language has given its verdict on the blocks
 	cited        bool               // the kernel has the sources

@@ -135,6 +135,8 @@ type Storing struct {
 	Names []string       `json:"names"`
 	Lost  []state.Digest `json:"lost,omitempty"` // parts that the kernel gave before and that are wanted again
 	Lend  int64          `json:"lend"`           // bytes of parts that may be given as data; more go to files
+	// Outline: only name the parts. It is for as long as the kernel has that memory, unchanged, in whatever values.
+	Outline bool `json:"outline,omitempty"`
 }
 
 // Stored is a group as a kernel made bytes of it. The parts that the bytes refer to follow them.
@@ -160,19 +162,25 @@ type Part struct {
 
 // Loading is a stored group to bind.
 type Loading struct {
-	Names   []string       `json:"names"`
-	Path    string         `json:"path,omitempty"` // of a file that holds the bytes; "" when Data does
-	Data    []byte         `json:"-"`
-	Parts   []string       `json:"parts,omitempty"`   // files
-	Digests []state.Digest `json:"digests,omitempty"` // of the parts
+	Names []string     `json:"names"`
+	Path  string       `json:"path,omitempty"` // of a file that holds the bytes; "" when Data does
+	Data  []byte       `json:"-"`
+	Parts []LoadedPart `json:"parts,omitempty"`
 	// Foreign: somebody else made the bytes, maybe to harm. The kernel interprets them only if nothing that they can
 	// contain executes code, and else reports an error.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
+// LoadedPart is a part of a group to bind.
+type LoadedPart struct {
+	Digest state.Digest `json:"digest"`
+	Path   string       `json:"path"` // a file; "": memory that the kernel has
+}
+
 // Loaded is what a loading led to. The engine compares it with what was stored.
 type Loaded struct {
 	OK       bool                    `json:"ok"`
+	Absent   []state.Digest          `json:"absent"` // parts without a path whose memory is not there: nothing is bound
 	Need     []string                `json:"need"`
 	Digests  map[string]state.Digest `json:"digests"`
 	Shares   [][3]string             `json:"shares"`

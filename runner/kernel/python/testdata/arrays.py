@@ -1,6 +1,8 @@
 """Judges digests of watched arrays by digests that read everything, through views that overlap and writes of all
 kinds."""
 
+import ctypes
+import hashlib
 import os
 import random
 import sys
@@ -32,7 +34,7 @@ views = [
     np.zeros(2_000_000),
     np.array([str(i) for i in range(200_000)], dtype=object),
 ]
-arrays = memory.Arrays()
+arrays, found = memory.Arrays(), 0
 with open("/dev/zero", "rb") as zero:
     for turn in range(100):
         for _ in range(rng.randrange(3)):
@@ -55,7 +57,26 @@ with open("/dev/zero", "rb") as zero:
         v = rng.choice(views)
         if arrays.digest(v, np) != whole(v):
             sys.exit("turn %d: %r %r" % (turn, v.shape, v.dtype))
-del views[:], v, base
+        if v.dtype != object and v.flags.c_contiguous and v.nbytes >= memory.LARGE:
+            rng.choice(views[:2])[rng.randrange(1_000_000)] = turn  # what is live is as it is now
+            data = v.reshape(-1).view(np.uint8)
+            chunks = [hashlib.sha256(data[i : i + memory._CHUNK]).digest() for i in range(0, v.nbytes, memory._CHUNK)]
+            live = arrays.live(set(chunks))
+            for digest, (owner, address, size) in live.items():
+                if hashlib.sha256(ctypes.string_at(address, size)).digest() != digest:
+                    sys.exit("turn %d: a live chunk has another content" % turn)
+            if len(live) == len(set(chunks)):
+                found += 1
+                copy = np.copy(v, "C")
+                arrays.copied(copy, chunks)
+                copy.reshape(-1)[rng.randrange(copy.size)] += rng.randrange(2)
+                for x in (copy, copy.reshape(-1), copy.reshape(-1)[10:]):
+                    if arrays.digest(x, np) != whole(x):
+                        sys.exit("turn %d: copy of %r %r" % (turn, v.shape, v.dtype))
+                del copy, x
+if arrays._watch.on and not found:
+    sys.exit("no array was live: that shows nothing")
+del views[:], v, base, data, live, owner
 if arrays._known:
     sys.exit("known after the arrays were gone: %d" % len(arrays._known))
 print("watched" if arrays._watch.on else "not watched")

@@ -281,14 +281,22 @@ class Kernel:
         )
 
     def do_load(self, request, body):
-        """Binds a stored group."""
-        parts, foreign = request.get("parts") or (), request.get("foreign", False)
+        """Binds a stored group. Without the path of a part, its memory is that of an array that the process has. Where
+        there is none with that content, the reply names the part, and nothing is bound."""
+        foreign = request.get("foreign", False)
+        parts = [(bytes.fromhex(p["digest"]), p["path"]) for p in request.get("parts") or ()]
+        live = self.printer.arrays.live({digest for digest, path in parts if not path})
+        absent = {digest.hex() for digest, path in parts if not path and digest not in live}
+        if absent:
+            return {"absent": sorted(absent)}, b""
+        given = {digest for digest, path in parts if path}
+        parts = [path or values.Live(digest, *live[digest]) for digest, path in parts]
         if request.get("path"):
             with open(request["path"], "rb") as f:
                 found, classes = values.load(f, parts, self.printer, self.loaded_code, foreign)
         else:
             found, classes = values.load(body, parts, self.printer, self.loaded_code, foreign)
-        self.printer.arrays.handed.update(map(bytes.fromhex, request.get("digests") or ()))
+        self.printer.arrays.handed.update(given)
         for name, value in zip(request["names"], found):
             self.bindings.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
@@ -309,7 +317,8 @@ class Kernel:
         """Pickles the named values as one group into the reply. What is large goes into files of the spool.
 
         A part that the engine was given before is only named, unless the engine lost it. Of the others, the engine
-        reads the memory of arrays in this process, before its next request: as many bytes as "lend" says."""
+        reads the memory of arrays in this process, before its next request: as many bytes as "lend" says. Of an outline
+        all parts are only named, and all are chunks of arrays."""
         prints = [self.groups.prints[n] for n in request["names"]]
         if any(fp.in_modules for fp in prints):
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
@@ -317,7 +326,8 @@ class Kernel:
             return {"stored": False, "why": "a library holds a part of it"}, b""
         self.pickled += 1
         name = os.path.join(self.spool, "value-%d" % self.pickled)
-        out = spill.Spill(name)
+        outline = request.get("outline", False)
+        out = spill.Spill(None if outline else name)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -326,6 +336,11 @@ class Kernel:
             out.discard()
             return {"stored": False, "why": str(e)}, b""
         path, data, size = out.finish()
+        if outline:
+            chunks = [{"digest": digest.hex(), "size": part.nbytes} for digest, _, part in memory if digest]
+            if not chunks or len(chunks) < len(memory):
+                return {"stored": False, "why": "it is not made of chunks"}, b""
+            return {"stored": True, "size": size, "parts": chunks, "needs": sorted(needs.items())}, data
         handed, parts, lend = self.printer.arrays.handed, [], request.get("lend", 0)
         handed.difference_update(map(bytes.fromhex, request.get("lost") or ()))
         self.lent = memory  # until the next request

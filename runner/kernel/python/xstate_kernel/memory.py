@@ -160,7 +160,7 @@ class Arrays:
         """Returns the digest of the elements of an array of LARGE bytes or more, and how many of its bytes the engine
         was given before. The digest is None if the array contains objects that are not atoms. The memory order is not
         part of the digest."""
-        key = (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.str)
+        key = _key(a)
         known = self._known.get(key)
         if known is not None:
             self._look(known)
@@ -206,6 +206,29 @@ class Arrays:
             found.append((begin, parts and parts + [(n, None) for n in _sizes(end - at)]))
         return found or [(0, []) for _ in buffers]
 
+    def live(self, wanted):
+        """Returns the chunks that lie in watched memory now, of those with the digests in the set wanted: digest →
+        array that keeps the memory alive, address, size."""
+        found = {}
+        for k in list(self._known.values()):
+            owner = k.owner()
+            if k.chunks is None or owner is None or wanted.isdisjoint(k.chunks):
+                continue
+            self._look(k)
+            at = k.lo
+            for size, digest in zip(_sizes(k.hi - k.lo), k.chunks):
+                if digest in wanted:
+                    found[digest] = owner, at, size
+                at += size
+        return found
+
+    def copied(self, a, chunks):
+        """Notes the digests of the chunks of a new array: its memory is a copy of chunks that were live."""
+        if a.nbytes >= LARGE and a.flags.c_contiguous:
+            known = self._begin(a, _key(a))
+            if known is not None:
+                known.chunks = list(chunks)
+
     def _begin(self, a, key):
         """Begins to watch an array's memory before it is hashed. Returns None if this is impossible."""
         owner = a
@@ -222,12 +245,15 @@ class Arrays:
         k.hi = key[0] + sum(max(0, (n - 1) * s) for n, s in zip(a.shape, a.strides)) + a.itemsize
         lo, hi = _pages(k)
         # Protecting the pages again must not lose earlier writes to other arrays on them.
-        for other in self._overlapping(lo, hi):
+        others = self._overlapping(lo, hi)
+        for other in others:
             self._look(other)
         if hi <= lo or not self._watch.watch(lo, hi):
             return None
-        k.edges = k.digest = None
-        k.chunks = [None] * -(-a.nbytes // _CHUNK) if a.flags.c_contiguous else None
+        k.edges = k.digest = k.chunks = None
+        if a.flags.c_contiguous:
+            same = [x.chunks for x in others if x.chunks is not None and (x.lo, x.hi) == (k.lo, k.hi)]
+            k.chunks = list(same[0]) if same else [None] * -(-a.nbytes // _CHUNK)
         k.edges = self._edges(k)
         k.owner = weakref.ref(owner, lambda _: self._known.pop(key, None))
         self._known[key] = k
@@ -263,6 +289,10 @@ class Arrays:
                             first, last = max(0, lo - other.lo) // _CHUNK, min(hi, other.hi) - other.lo
                             for i in range(first, -(-last // _CHUNK)):
                                 other.chunks[i] = None
+
+
+def _key(a):
+    return a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.str
 
 
 def _sizes(n):

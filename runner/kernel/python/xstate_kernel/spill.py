@@ -5,13 +5,17 @@ import os
 
 from xstate_kernel import original as __builtins__
 
+from .unsupported import Unstorable
+
 INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goes to a file
+OUTLINE = 256 << 10  # bytes of an outline, which has no file
 
 
 class Spill(io.RawIOBase):
-    """Bytes kept in memory while they are few, then in a file."""
+    """Bytes kept in memory while they are few, then in a file. Without a path, more than a few are Unstorable."""
 
     def __init__(self, path):
+        self._inline = INLINE if path else OUTLINE
         self._path, self._file, self._memory, self._size = path, None, bytearray(), 0
 
     def writable(self):
@@ -24,8 +28,10 @@ class Spill(io.RawIOBase):
         view = memoryview(data).cast("B") if not isinstance(data, (bytes, bytearray)) else data
         n = len(view)
         self._size += n
-        if self._file is None and self._size <= INLINE:
+        if self._file is None and self._size <= self._inline:
             self._memory += view
+        elif not self._path:
+            raise Unstorable("its outline is large")
         else:
             if self._file is None:
                 self._file = open(self._path, "wb", buffering=0)

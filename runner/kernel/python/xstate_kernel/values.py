@@ -15,6 +15,7 @@ elements of all arrays. What they do not cover no program can see: the rest of a
 """
 
 import bisect
+import ctypes
 import importlib
 import io
 import marshal
@@ -409,7 +410,7 @@ def load(pickled, parts, printer, code, foreign=False):
     """Returns the list of values, and the classes of the program that they refer to.
 
     After the values, the list has the objects that restored their state. pickled is bytes or a binary file, and parts
-    are the paths of what follows. code gets each new code object and returns the one to use. foreign says that somebody
+    are what follows: paths, and Live. code gets each new code object and returns the one to use. foreign says that somebody
     else made the bytes."""
     global _loading
     _loading = _Loading(printer, code)
@@ -436,7 +437,7 @@ def _buffers(f, parts, unpickler):
     found, at = [], 0
     for size, readonly, *owned in table:
         if owned == [True] and not readonly:  # pickle makes a memoryview of what is read-only
-            found.append(_Stored(parts, at))
+            found.append(_Stored(parts, at, size))
         else:
             found.append(bytearray(size))
             parts.read_into(memoryview(found[-1]), at)
@@ -446,40 +447,74 @@ def _buffers(f, parts, unpickler):
     return found
 
 
-class _Parts:
-    """Files that are read as if they were one."""
+class Live:
+    """A part that is a chunk of an array that this process has, see memory.Arrays.live."""
 
-    def __init__(self, paths):
-        self._paths = paths
+    def __init__(self, digest, owner, address, size):
+        self.digest, self.size = digest, size
+        self._owner, self._address = owner, address
+
+    def read_into(self, view, at):
+        ctypes.memmove((ctypes.c_char * len(view)).from_buffer(view), self._address + at, len(view))
+
+
+class _Parts:
+    """Parts that are read as if they were one: paths of files, and Live."""
+
+    def __init__(self, parts):
+        self._parts = parts
         self._begins = [0]
-        for path in paths:
-            self._begins.append(self._begins[-1] + os.stat(path).st_size)
+        for part in parts:
+            size = part.size if isinstance(part, Live) else os.stat(part).st_size
+            self._begins.append(self._begins[-1] + size)
         self.size = self._begins[-1]
 
     def read_into(self, view, at):
         n = bisect.bisect_right(self._begins, at) - 1
         while view:
-            if n >= len(self._paths):
+            if n >= len(self._parts):
                 raise EOFError
-            with open(self._paths[n], "rb", buffering=0) as f:
-                f.seek(at - self._begins[n])
-                part = view[: self._begins[n + 1] - at]
-                while part:
-                    size = f.readinto(part)
-                    if not size:
-                        raise EOFError
-                    part, view, at = part[size:], view[size:], at + size
-            n += 1
+            size = min(len(view), self._begins[n + 1] - at)
+            if isinstance(self._parts[n], Live):
+                self._parts[n].read_into(view[:size], at - self._begins[n])
+            else:
+                _read_into(view[:size], self._parts[n], at - self._begins[n])
+            view, at, n = view[size:], at + size, n + 1
+
+    def live(self, at, size):
+        """Returns the digests of the parts of a region, if all of it is live; else None."""
+        first, end = bisect.bisect_left(self._begins, at), bisect.bisect_left(self._begins, at + size)
+        inside = self._parts[first:end]
+        if self._begins[first] != at or self._begins[end] != at + size or not all(isinstance(p, Live) for p in inside):
+            return None
+        return [part.digest for part in inside]
+
+
+def _read_into(view, path, at):
+    """Fills memory from a place in a file on."""
+    with open(path, "rb", buffering=0) as f:
+        f.seek(at)
+        while view:
+            size = f.readinto(view)
+            if not size:
+                raise EOFError
+            view = view[size:]
 
 
 class _Stored:
     """The stored memory of an array."""
 
-    def __init__(self, parts, at):
-        self._parts, self._at = parts, at
+    def __init__(self, parts, at, size):
+        self._parts, self._at, self._size = parts, at, size
 
     def read_into(self, view):
         self._parts.read_into(view, self._at)
+
+    def filled(self, a):
+        """Notes what is known of an array that has read its memory."""
+        chunks = self._parts.live(self._at, self._size)
+        if chunks is not None:
+            _loading.printer.arrays.copied(a, chunks)
 
 
 # Names by which groups in existing stores find the functions that restore them.

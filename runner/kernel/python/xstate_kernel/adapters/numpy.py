@@ -410,6 +410,7 @@ def filled(writeable, dtype, shape, order, memory):
     flat = (a if order == "C" else a.T).reshape(-1).view(numpy.uint8)
     if hasattr(memory, "read_into"):
         memory.read_into(memoryview(flat))
+        memory.filled(a)
     else:
         flat[:] = numpy.frombuffer(memory, numpy.uint8)
     a.flags.writeable = writeable
