@@ -1,13 +1,6 @@
 package runner
 
-import (
-	"context"
-	"errors"
-	"time"
-
-	"github.com/xstate-engine/xstate/runner/kernel"
-	"github.com/xstate-engine/xstate/state"
-)
+import "github.com/xstate-engine/xstate/state"
 
 // outlines are values of arrays that were not stored, without the memory of their arrays: a frame that a later node
 // gave more columns has most of that memory still. Such an earlier value is made of its outline and of a copy of what
@@ -41,28 +34,4 @@ func (o *outlines) add(j groupDigest, x outline) {
 	}
 	o.of[j] = x
 	o.bytes += size
-}
-
-// outline keeps the outline of the values that names are bound to, if they are made of large arrays.
-func (e *Engine) outline(ctx context.Context, j groupDigest, names []string) error {
-	began := time.Now()
-	reply, err := e.kernel.Store(ctx, kernel.Storing{Names: names, Outline: true})
-	e.ledger.outlined += time.Since(began).Seconds()
-	if errors.Is(err, kernel.ErrDied) {
-		e.dropKernel()
-		return nil // the value is rebuilt when it is needed
-	}
-	if err != nil || !reply.Done {
-		return err
-	}
-	x := outline{data: reply.Data, names: names}
-	for _, p := range reply.Parts {
-		x.parts = append(x.parts, p.Digest)
-	}
-	for _, need := range reply.Needs {
-		e.kernelState.classes[state.Digest(need[1])] = true
-		x.needs = append(x.needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
-	}
-	e.kernelState.outlines.add(j, x)
-	return nil
 }

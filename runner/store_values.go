@@ -303,6 +303,30 @@ func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, 
 	return nil
 }
 
+// outline keeps the outline of the values that names are bound to, if they are made of large arrays.
+func (e *Engine) outline(ctx context.Context, j groupDigest, names []string) error {
+	began := time.Now()
+	reply, err := e.kernel.Store(ctx, kernel.Storing{Names: names, Outline: true})
+	e.ledger.outlined += time.Since(began).Seconds()
+	if errors.Is(err, kernel.ErrDied) {
+		e.dropKernel()
+		return nil // the value is rebuilt when it is needed
+	}
+	if err != nil || !reply.Done {
+		return err
+	}
+	x := outline{data: reply.Data, names: names}
+	for _, p := range reply.Parts {
+		x.parts = append(x.parts, p.Digest)
+	}
+	for _, need := range reply.Needs {
+		e.kernelState.classes[state.Digest(need[1])] = true
+		x.needs = append(x.needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
+	}
+	e.kernelState.outlines.add(j, x)
+	return nil
+}
+
 // lost returns the parts that the kernel did not give again and that the store does not have, nor will have. Another
 // process may collect one meanwhile. Then the value that needs it is computed again.
 func (e *Engine) lost(parts []kernel.Part) (lost []state.Digest) {

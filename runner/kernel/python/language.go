@@ -25,7 +25,7 @@ const Name = "python"
 // Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
 // user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
 // program.
-const Semantics = 13
+const Semantics = 14
 
 var dialects = []depgraph.Dialect{source.Plain, source.IPython}
 

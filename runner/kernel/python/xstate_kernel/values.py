@@ -16,6 +16,7 @@ elements of all arrays. What they do not cover no program can see: the rest of a
 
 import bisect
 import ctypes
+import functools
 import importlib
 import io
 import marshal
@@ -199,6 +200,11 @@ class _Reducing:
     def nan(self, x):
         return self._nans.setdefault(id(x), _Nan(x))
 
+    def _lru(self, cache):
+        if any(cache.cache_info()[:2]):
+            raise Unstorable("a cache in use")
+        return NotImplemented
+
     def _memory(self, m):
         offset = walk_containers.offset_of(m)
         if offset is None:
@@ -255,6 +261,7 @@ class _Table:
 _REDUCED_BY = {  # types whose instances need no further look
     types.FunctionType: _Reducing._function,
     types.CellType: _Reducing._cell,
+    type(functools.lru_cache(len)): _Reducing._lru,
     memoryview: _Reducing._memory,
     weakref.ref: lambda pickler, r: (weakref.ref, (r(), r.__callback__)) if r() is not None else (_dead, ()),
     types.CodeType: lambda pickler, code: (marshal.loads, (_marshalled(code),)),
@@ -410,8 +417,8 @@ def load(pickled, parts, printer, code, foreign=False):
     """Returns the list of values, and the classes of the program that they refer to.
 
     After the values, the list has the objects that restored their state. pickled is bytes or a binary file, and parts
-    are what follows: paths, and Live. code gets each new code object and returns the one to use. foreign says that somebody
-    else made the bytes."""
+    are what follows: paths, and Live. code gets each new code object and returns the one to use. foreign says that
+    somebody else made the bytes."""
     global _loading
     _loading = _Loading(printer, code)
     try:

@@ -2,6 +2,7 @@
 owner."""
 
 import abc
+import gc
 import sys
 import types
 from _abc import _get_dump as _abc_dump
@@ -30,6 +31,25 @@ SKIP_MEMBERS = frozenset(
 )
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _NAME = type.__dict__["__name__"].__get__
+
+
+def _cached(cache):
+    """Returns keys and results that a functools.lru_cache holds, the least recently used first. It shows them to the
+    collector alone: of a bounded one in order, and then the dict with its keys, which an unbounded one has for both."""
+    inside = gc.get_referents(cache)
+    if len(inside) < 6 or inside[-1] is not vars(cache) or type(inside[-6]) is not dict:
+        raise Opaque("a cache in use")
+    held, mark, link = inside[-6], inside[-4], inside[-3]
+    if cache.cache_parameters()["maxsize"] is None:
+        pairs = list(held.items())
+    else:
+        row = 3 if inside[-7] is link else 2  # whether links show their class
+        inside = inside[: -6][-row * len(held) :] if held else []
+        pairs = list(zip(inside[::row], inside[1::row]))
+    if sorted(map(id, held)) != sorted(id(key) for key, _ in pairs):
+        raise Opaque("a cache in use")
+    names = [tuple("=" if x is mark else x for x in key) if type(key) is tuple else key for key, _ in pairs]
+    return [x for name, (_, result) in zip(names, pairs) for x in (name, result)]
 
 
 class Code(WalkState):
@@ -131,9 +151,14 @@ class Code(WalkState):
         self.stack.append(o.__self__)
 
     def lru(self, o):
-        """Writes an empty functools.lru_cache. The results in a used one may depend on more than the arguments."""
-        if any(o.cache_info()[:2]):
-            raise Opaque("a cache in use")
+        """Writes a functools.lru_cache. What it holds counts, for results may depend on more than the arguments. But a
+        library's cache in use is the library's."""
+        uses = o.cache_info()[:2]
+        if any(uses):
+            if code_owner.kind_of(o.__wrapped__.__module__) == code_owner.LIBRARY:
+                raise Opaque("a cache in use")
+            self.put(b"u%d,%d;" % uses)
+            self.stack.append(self.temporary(_cached(o)))
         self.put(b"U")
         self.stack.extend((o.__wrapped__, self.temporary(dict(o.cache_parameters()))))
 
