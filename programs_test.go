@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // TestPrograms gives every session of testdata but those of calls and languages to two judges after each of its steps.
@@ -207,6 +208,15 @@ func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mod
 			}
 			if len(surprises) > 0 {
 				t.Errorf("step %d: names read that were not predicted: %v", i, surprises)
+			}
+		}
+		snapshot, err := session.History().At(t.Context(), head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range snapshot.Blocks {
+			if b.Status == query.StatusStale {
+				t.Errorf("step %d: block %s is up to date, and called stale", i, b.ID)
 			}
 		}
 		xstatetest.Blank(have, o.Workspace)

@@ -265,6 +265,16 @@ func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber, ke
 			said = append(said, fmt.Sprintf("%s %s: %s", plural(len(ids), "block"), of.what, query.Shorten(ids)))
 		}
 	}
+	var stale []string
+	for i := range s.Blocks {
+		if s.Blocks[i].Status == query.StatusStale {
+			stale = append(stale, string(s.Blocks[i].ID))
+		}
+	}
+	if len(stale) > 0 {
+		a.ui.talk("left out what %s put out before, which is stale: %s", plural(len(stale), "block"),
+			query.Shorten(stale))
+	}
 	switch {
 	case len(said) > 0 && kept:
 		a.ui.talk("it holds %s", strings.Join(said, ", and "))

@@ -106,6 +106,9 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 		return a.ui.document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
 	}
 	a.ui.text(v.Text)
+	if v.Stale {
+		a.ui.talk("%s is stale: what it was made of has changed, and %s has not run since", v.Name, v.By)
+	}
 	if v.Trust == state.TierForeign {
 		a.ui.talk("the value is foreign: it came with an archive, and nobody here has computed it")
 	}

@@ -25,8 +25,8 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 	if err != nil {
 		return nil, err
 	}
-	if o.NoOutputs {
-		for i := range snap.Blocks {
+	for i := range snap.Blocks { // what is stale is not what the program puts out
+		if o.NoOutputs || snap.Blocks[i].Status == query.StatusStale {
 			snap.Blocks[i].Outputs, snap.Blocks[i].Error = nil, nil
 		}
 	}

@@ -22,6 +22,10 @@ type Snapshot struct {
 	Blocks  []BlockView      `json:"blocks"`
 }
 
+// StatusStale is the status of a block that ran, and has not since the program leaves other values of what it read: a
+// run was stopped before it, or none came after an edit.
+const StatusStale = "stale"
+
 // BlockView is one block of a Snapshot. Facts about its execution are those of the last run at or before the step.
 type BlockView struct {
 	ID       state.BlockID    `json:"id"`
@@ -33,7 +37,7 @@ type BlockView struct {
 	Edited   state.StepNumber `json:"edited"` // the step that gave it this version
 	EditedAt time.Time        `json:"edited_at,omitzero"`
 	Origin   state.Origin     `json:"origin"` // of that step
-	Status   string           `json:"status"` // see state.Status.String
+	Status   string           `json:"status"` // see state.Status.String, and StatusStale
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
 	Verified state.StepNumber `json:"verified,omitempty"` // the step that recorded an equal run from scratch
 	Nodes    []NodeView       `json:"nodes"`
@@ -67,7 +71,8 @@ type AccessView struct {
 	// Of a read: the node that wrote it last; "" for the workspace or a builtin
 	By string `json:"by,omitempty"`
 
-	Tool string `json:"-"` // of a call
+	Tool  string `json:"-"` // of a call
+	stale bool   // read: the program leaves another value; written: by a block that read such a value
 }
 
 // At returns the program after step n with everything that is recorded of it. It executes nothing and needs no
@@ -187,6 +192,7 @@ func (h *History) view(
 		return v, nil // edited since: the results belong to an earlier version
 	}
 	v.RanAt, v.Verified = kept.RanAt, kept.Verified
+	stale := false
 	for i, n := range kept.Nodes {
 		node, t, err := h.nodeView(ctx, NodeName(b.ID, i, state.Statements(kept.Nodes), n.Part), n, last)
 		if err != nil {
@@ -194,6 +200,7 @@ func (h *History) view(
 		}
 		v.Nodes = append(v.Nodes, node)
 		v.Seconds += node.Seconds
+		stale = stale || !IsPinned(&n) && slices.ContainsFunc(node.Reads, func(r AccessView) bool { return r.stale })
 		if t == nil {
 			continue
 		}
@@ -213,6 +220,15 @@ func (h *History) view(
 		}
 	}
 	v.Outputs = append([]state.Output{}, state.JoinOutputs(v.Outputs)...)
+	if stale && (kept.Status == state.StatusRan || kept.Status == state.StatusReused) {
+		v.Status = StatusStale
+		for _, n := range v.Nodes {
+			for _, w := range n.Writes {
+				w.stale = true
+				last[w.Key] = w
+			}
+		}
+	}
 	return v, nil
 }
 
@@ -248,7 +264,9 @@ func (h *History) nodeView(
 	for _, a := range t.Reads {
 		read := AccessView{Key: a.Key, Digest: a.Digest}
 		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
-			read.Value, read.By = w.Value, w.By
+			read.Value, read.By, read.stale = w.Value, w.By, w.stale
+		} else if a.Key.Space() == "var" && a.Digest != state.Absent {
+			read.stale = true
 		}
 		if read.Value == nil {
 			read.Value, read.Tool = h.callValue(ctx, a.Key, a.Digest)

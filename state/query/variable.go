@@ -19,8 +19,9 @@ type ValueView struct {
 	Type   string       `json:"type,omitempty"`
 	Shape  string       `json:"shape,omitempty"`
 	Bytes  int64        `json:"bytes,omitempty"`
-	Text   string       `json:"text"`   // what repr returns
-	Loaded bool         `json:"loaded"` // an interpreter was started to unpickle it
+	Text   string       `json:"text"`            // what repr returns
+	Loaded bool         `json:"loaded"`          // an interpreter was started to unpickle it
+	Stale  bool         `json:"stale,omitempty"` // its block is, see StatusStale
 	// Trust says on whose word the store has the result of that node: "" for its own, trusted or foreign.
 	Trust state.Tier `json:"trust,omitempty"`
 }
@@ -54,7 +55,7 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 		case w.Evidence == depgraph.Observed.String():
 			v := &ValueView{Name: found.Name, Digest: w.Digest, By: w.Node}
 			if p != nil {
-				v.Trust = p.trust()
+				v.Trust, v.Stale = p.trust(), p.Block.Status == StatusStale
 			}
 			if w.Value != nil {
 				v.Type, v.Shape, v.Bytes, v.Text = w.Value.Type, w.Value.Shape, w.Value.Bytes, w.Value.Repr

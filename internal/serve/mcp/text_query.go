@@ -125,6 +125,9 @@ func valueReply(d *api.QueryValue) *reply {
 	if d.Bytes > 0 {
 		what += fmt.Sprintf(", %d bytes", d.Bytes)
 	}
+	if d.Stale {
+		what += ", stale (its inputs have changed since)"
+	}
 	r.line("%s after step %d: %s, written by %s", d.Name, d.Step, what, d.By)
 	r.body(d.Text, textBudget)
 	return r
