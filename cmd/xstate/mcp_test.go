@@ -220,6 +220,10 @@ func TestMCPFile(t *testing.T) {
 	}
 	h.fails("undo", `{"session":"a.py","step":4}`, "unrecorded-edits: ", "hint: run records them first; or restore")
 	h.call("run", `{"session":"a.py"}`, "y 62")
+	h.call("exec", `{"session":"a.py","code":"# %% three\nz = 1\nz / 0"}`, "File \"a.py\", line 8, in three")
+	for _, tool := range []string{"run", "show"} { // they cite the lines that exec cites
+		h.call(tool, `{"session":"a.py"}`, "File \"a.py\", line 8, in three")
+	}
 	h.fails("run", `{"session":"b.py"}`, "no-file: ", "put the file back")
 }
 

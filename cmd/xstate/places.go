@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // places says where the blocks of a program stand in its file now, and what hints at errors need to know. Records cite
@@ -74,15 +75,12 @@ func (p *places) find() {
 	}
 }
 
-// frameLine is how tracebacks, and errors of syntax, cite a line; the bars are those of exception groups.
-var frameLine = regexp.MustCompile(`^([\s|]*)File "([^"\n]+)", line (\d+)(, column \d+)?(?:,? in (.*))?$`)
-
 // warningLine is how warnings cite a line of a block.
 var warningLine = regexp.MustCompile(`^<([^<>\n]+)>:(\d+): `)
 
 // frame reads a line of a traceback. ok is false where it cites no file.
 func (p *places) frame(text string) (f state.Frame, ok bool) {
-	m := frameLine.FindStringSubmatch(text)
+	m := query.CitedLine.FindStringSubmatch(text)
 	if m == nil {
 		return f, false
 	}
@@ -120,48 +118,14 @@ func (p *places) at(id xstate.BlockID) int {
 	return slices.IndexFunc(p.blocks, func(b placedBlock) bool { return b.id == id })
 }
 
-// citation renders the place of a frame: File "p.py", line 12, in clean. Lines of a notebook are those of its cells,
-// and those of a block that is not in the file are its own.
-func (p *places) citation(f state.Frame, column string) string {
-	in := f.Function
-	if f.Block != "" && in == "<module>" {
-		in = string(f.Block)
-	}
-	var text string
-	switch {
-	case f.Block != "" && f.Line == 0:
-		text = fmt.Sprintf("%s %q, line %d%s", p.called(), f.Block, f.BlockLine, column)
-		if in == string(f.Block) {
-			in = ""
-		}
-	default:
-		text = fmt.Sprintf("File %q, line %d%s", f.File, f.Line, column)
-	}
-	if in != "" {
-		text += ", in " + in
-	}
-	if f.Block != "" && f.Line > 0 && !isSource(f.File) {
-		text += fmt.Sprintf(" (cell %s, line %d)", f.Block, f.BlockLine)
-	}
-	return text
-}
-
-// called is what people call a block of the file.
-func (p *places) called() string {
-	if filepath.Ext(p.file) == ".ipynb" {
-		return "Cell"
-	}
-	return "Block"
-}
-
 // cite renders a line that cites a place in a block, in a traceback or a warning. Any other line stays as it is.
 func (p *places) cite(line string) string {
 	if p == nil {
 		return line
 	}
-	if m := frameLine.FindStringSubmatch(line); m != nil {
+	if m := query.CitedLine.FindStringSubmatch(line); m != nil {
 		if f, _ := p.frame(line); f.Block != "" || f.File != m[2] {
-			return m[1] + p.citation(f, m[4])
+			return m[1] + query.Citation(f, m[4])
 		}
 		return line
 	}
@@ -176,7 +140,7 @@ func (p *places) cite(line string) string {
 	case f.Line > 0 && f.Block != "":
 		return fmt.Sprintf("%s:%d: %s", shown(f.File), f.Line, line[len(m[0]):])
 	case f.Block != "":
-		return fmt.Sprintf("%s %s, line %d: %s", strings.ToLower(p.called()), f.Block, f.BlockLine, line[len(m[0]):])
+		return fmt.Sprintf("%s %s, line %d: %s", strings.ToLower(query.Called(p.file)), f.Block, f.BlockLine, line[len(m[0]):])
 	}
 	return line
 }

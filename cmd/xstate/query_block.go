@@ -47,8 +47,12 @@ func (a *app) placesIn(o *opened, s *query.Snapshot) {
 	}
 }
 
-func (a *app) printSnapshot(snap *query.Snapshot) error {
+func (a *app) printSnapshot(o *opened, snap *query.Snapshot) error {
 	if a.ui.json {
+		a.placesIn(o, snap)
+		for i := range snap.Blocks {
+			snap.Blocks[i].Error = a.places.explain(snap.Blocks[i].Error)
+		}
 		return a.ui.document(api.Query{Version: api.Version, Snapshot: snap})
 	}
 	a.stepHead(snap)

@@ -59,7 +59,7 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) error {
 			return err
 		}
 		if a.ui.json {
-			return a.printSnapshot(snap)
+			return a.printSnapshot(o, snap)
 		}
 		a.placesIn(o, snap)
 		a.stepHead(snap)

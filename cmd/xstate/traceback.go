@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // tracebackPart is a frame of a library with its lines of source, or any other line of a traceback.
@@ -21,7 +20,7 @@ func tracebackParts(lines []string) []tracebackPart {
 	var parts []tracebackPart
 	for i := 0; i < len(lines); {
 		part, end := tracebackPart{}, i+1
-		if m := frameLine.FindStringSubmatch(lines[i]); m != nil && m[5] != "" {
+		if m := query.CitedLine.FindStringSubmatch(lines[i]); m != nil && m[5] != "" {
 			part.library = libraryOf(m[2])
 			for part.library != "" && end < len(lines) && strings.HasPrefix(lines[end], m[1]+"  ") {
 				end++
@@ -48,15 +47,15 @@ func libraryOf(path string) string {
 	return ""
 }
 
-// traceback renders the lines of a traceback. Of frames of libraries in a row it keeps the last, without source.
-func (p *places) traceback(lines []string) []string {
+// shortTraceback shortens a traceback. Of frames of libraries in a row it keeps the last, without source.
+func shortTraceback(lines []string) []string {
 	parts := tracebackParts(lines)
 	var out, left []string // left: the libraries of frames left out, each once for a frame
 	for i, part := range parts {
 		switch {
 		case part.library == "":
 			for _, line := range part.lines {
-				out = append(out, p.cite(strings.TrimRight(line, "\n")))
+				out = append(out, strings.TrimRight(line, "\n"))
 			}
 		case i+1 < len(parts) && parts[i+1].library != "":
 			left = append(left, part.library)
@@ -85,22 +84,6 @@ func (p *places) frames(lines []string) []state.Frame {
 	return found
 }
 
-// inMessage is how CPython cites another line in the message of an error of syntax.
-var inMessage = regexp.MustCompile(`\b(on|at) line (\d+)`)
-
-// moved returns the message of an error of syntax with lines of the file in the place of those of the block.
-func (p *places) moved(e *state.ExecError, message string) string {
-	f := state.Frame{Line: 1}
-	if p.place(&f, e.Block); f.Line <= 1 || !strings.HasSuffix(message, e.Message) || len(e.Traceback) > 3 {
-		return message
-	}
-	return inMessage.ReplaceAllStringFunc(message, func(cited string) string {
-		m := inMessage.FindStringSubmatch(cited)
-		line, _ := strconv.Atoi(m[2])
-		return fmt.Sprintf("%s line %d", m[1], line+f.Line-1)
-	})
-}
-
 // explain returns an error with the places of its frames, and a hint at what to do about it.
 func (p *places) explain(e *state.ExecError) *state.ExecError {
 	if e == nil || p == nil {
@@ -115,8 +98,7 @@ func (p *places) explain(e *state.ExecError) *state.ExecError {
 func (p *places) errorText(e *state.ExecError) string {
 	text := e.Type + ": " + e.Message
 	if len(e.Traceback) > 0 {
-		lines := p.traceback(e.Traceback)
-		lines[len(lines)-1] = p.moved(e, lines[len(lines)-1])
+		lines := shortTraceback(query.Traceback(p.explain(e)))
 		text = strings.TrimRight(strings.Join(lines, "\n"), "\n")
 	}
 	if hint := p.hint(e); hint != "" {

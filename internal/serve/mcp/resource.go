@@ -75,7 +75,7 @@ func wholeText(b *query.BlockView) string {
 		all.WriteString(textOf(&b.Outputs[i]) + b.Outputs[i].Note())
 	}
 	if b.Error != nil {
-		all.WriteString(strings.Join(b.Error.Traceback, "\n") + "\n")
+		all.WriteString(strings.Join(query.Traceback(b.Error), "\n") + "\n")
 	}
 	return all.String()
 }

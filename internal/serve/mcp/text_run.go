@@ -114,7 +114,7 @@ func (r *reply) failure(e *state.ExecError) {
 		return
 	}
 	if len(e.Traceback) > 0 {
-		r.body(strings.Join(e.Traceback, "\n"), textBudget/4)
+		r.body(strings.Join(query.Traceback(e), "\n"), textBudget/4)
 	} else {
 		r.body(e.Type+": "+e.Message, textBudget/4)
 	}
