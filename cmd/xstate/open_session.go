@@ -27,14 +27,11 @@ type opened struct {
 	remove  string // a folder that goes with it
 }
 
-// named returns the block of the present program that an argument names: by its id, or by its number as it is shown,
-// such as [2]. Where that is no block, the verb says so.
+// named returns the block of the present program that an argument names, see query.Shown. Where that is no block, the
+// verb says so.
 func (o *opened) named(ctx context.Context, argument string) (xstate.BlockID, error) {
-	if !strings.HasPrefix(argument, "[") {
-		return xstate.BlockID(argument), nil
-	}
 	blocks, _, err := o.session.History().Blocks(ctx)
-	return query.Shown(xstate.BlockID(argument), query.IDs(blocks)), err
+	return query.Shown(xstate.BlockID(argument), blocks), err
 }
 
 func (o *opened) Close() {

@@ -24,13 +24,9 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, b := range blocks {
-		ids = append(ids, string(b.ID))
-	}
 	for _, list := range [][]string{f.always, f.never} {
 		for i, id := range list {
-			list[i] = string(query.Shown(xstate.BlockID(id), ids))
+			list[i] = string(query.Shown(xstate.BlockID(id), query.PatchBlocks(blocks)))
 		}
 	}
 	pins := map[xstate.BlockID]runner.Pin{}

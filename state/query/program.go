@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -146,16 +145,30 @@ func (h *History) Source(ctx context.Context, version state.Digest) (string, err
 	return string(text), err
 }
 
-// Shown returns the block that a text names: by its id, or by its number between brackets as programs are shown, from
-// [1] on. It is the text itself where no block has that number.
-func Shown(text state.BlockID, ids []string) state.BlockID {
-	if slices.Contains(ids, string(text)) {
+// Shown returns the block that a text names: by its id, by the title that it alone has, or by its number between
+// brackets as programs are shown, from [1] on. It is the text itself where no block has that number.
+func Shown(text state.BlockID, blocks []patch.Block) state.BlockID {
+	if text == "" { // as the title of a block that has none
 		return text
+	}
+	titled := 0
+	found := text
+	for i := range blocks {
+		switch {
+		case blocks[i].ID == string(text):
+			return text
+		case blocks[i].Title == string(text):
+			titled++
+			found = state.BlockID(blocks[i].ID)
+		}
+	}
+	if titled == 1 {
+		return found
 	}
 	number, opened := strings.CutPrefix(string(text), "[")
 	number, closed := strings.CutSuffix(number, "]")
-	if i, err := strconv.Atoi(number); opened && closed && err == nil && 1 <= i && i <= len(ids) {
-		return state.BlockID(ids[i-1])
+	if i, err := strconv.Atoi(number); opened && closed && err == nil && 1 <= i && i <= len(blocks) {
+		return state.BlockID(blocks[i-1].ID)
 	}
 	return text
 }

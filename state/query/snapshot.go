@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -112,13 +113,14 @@ func (h *History) Start(ctx context.Context, n state.StepNumber, limit int) (*Sn
 	return snap, nil
 }
 
-// Block returns a block of the snapshot by its id, or by its number as it is shown, such as [2].
+// Block returns a block of the snapshot by a name, see Shown.
 func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
-	known := make([]string, 0, len(s.Blocks))
+	blocks := make([]patch.Block, 0, len(s.Blocks))
 	for i := range s.Blocks {
-		known = append(known, string(s.Blocks[i].ID))
+		blocks = append(blocks, patch.Block{ID: string(s.Blocks[i].ID), Title: s.Blocks[i].Title})
 	}
-	if i := slices.Index(known, string(Shown(id, known))); i >= 0 {
+	known := IDs(blocks)
+	if i := slices.Index(known, string(Shown(id, blocks))); i >= 0 {
 		return &s.Blocks[i], nil
 	}
 	return nil, &state.Error{
