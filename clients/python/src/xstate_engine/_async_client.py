@@ -178,12 +178,14 @@ class _Run:
 class AsyncSession:
     """A session: one program, its history, and a warm interpreter in the server.
 
-    Calls that execute code or change the program take turns; questions are answered meanwhile.
+    Calls that execute code or change the program take turns; questions are answered meanwhile. folder is the private
+    one that fork made for the session; None: it runs in the folder of the engine, or fork did not make it here.
     """
 
-    def __init__(self, engine: AsyncEngine, name: str, origin: dict[str, Any]) -> None:
+    def __init__(self, engine: AsyncEngine, name: str, origin: dict[str, Any], folder: str | None = None) -> None:
         self.engine = engine
         self.name = name
+        self.folder = folder
         self._origin = origin
         self._runs: set[_Run] = set()
 
@@ -338,11 +340,12 @@ class AsyncSession:
     ) -> AsyncSession:
         """Makes a session with the history of this one, until a step or whole, and returns it.
 
-        private gives it a folder of its own, a copy of the one that the program runs in: so both can run at a time.
+        private gives it a folder of its own, a copy of the one that the program runs in: so both can run at a time. The
+        session's folder says where it is: its files can be read and edited there.
         """
         request = self._request(origin, environ=False, new=new, private=private)
         done: documents.Fork = await self.engine.call("EditService/Fork", {**request, **_given(at_step=at_step)})
-        return AsyncSession(self.engine, done["session"], self._origin)
+        return AsyncSession(self.engine, done["session"], self._origin, done.get("folder"))
 
     async def plan(
         self, file: str | os.PathLike[str] | None = None, *, arguments: list[str] | None = None
