@@ -38,8 +38,8 @@ If I regenerate clean, what must re-run?
   xstate query --affected-by clean           the blocks it reaches, in order, through what, and their recorded seconds
 
 --affected-by follows observed and predicted dependencies to their end. It is an upper bound of what can run: a block
-whose inputs are equal is reused. --depends-on lists the direct readers only. Both take a block, a name of the program
-(a function, a variable), a file, a package, or tool:NAME.
+whose inputs are equal is reused. --depends-on lists the direct readers only: blocks that ran by what they really read,
+others by their text. Both take a block, a name of the program (a function, a variable), a file, a package, or tool:NAME.
 
 --value prints the value of a variable. Simple values come from the record. Others are loaded from the store by an
 interpreter that runs nothing of the program but the imports, functions and classes that they need. A value that was
@@ -254,5 +254,5 @@ func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limi
 	if err != nil {
 		return err
 	}
-	return a.printSnapshot(snap)
+	return a.printSnapshot(o, snap)
 }

@@ -257,6 +257,11 @@ func (p *Node) reads(k depgraph.Key) bool {
 	return false
 }
 
+// unread reports whether a node has run and did not read a name or a file, whatever its text may read.
+func (p *Node) unread(k depgraph.Key) bool {
+	return p.Access.Reads != nil && (k.Space() == "var" || k.Space() == "file") && !slices.Contains(p.Access.Reads, k)
+}
+
 // Affected returns the blocks that a change may reach, in program order: the block where the change begins, then all
 // that flow reaches from it. Node says what the argument may be. The answer is an upper bound: a block whose inputs
 // turn out equal does not run.
@@ -313,7 +318,8 @@ func (d *Dependencies) follow(id depgraph.NodeID, how map[depgraph.NodeID]*reach
 	}
 }
 
-// Readers returns the blocks that directly read what another block, a name, a file or a package provides.
+// Readers returns the blocks that directly read what another block, a name, a file or a package provides. A node that
+// ran reads what it was observed to read.
 func (d *Dependencies) Readers(what string) ([]Dependent, error) {
 	start, key, err := d.Node(what)
 	if err != nil {
@@ -322,13 +328,16 @@ func (d *Dependencies) Readers(what string) ([]Dependent, error) {
 	how := map[depgraph.NodeID]*reach{}
 	if key != "" && key.Space() != "var" {
 		for _, id := range start {
-			how[id] = &reach{observed: slices.Contains(d.Nodes[id].Access.Reads, key), via: []Via{{Key: key}}}
+			if p := d.Nodes[id]; !p.unread(key) {
+				how[id] = &reach{observed: slices.Contains(p.Access.Reads, key), via: []Via{{Key: key}}}
+			}
 		}
 		return d.blocks(how), nil
 	}
 	for _, from := range start {
 		for _, e := range d.Graph.Succs(from) {
-			if e.Hazard != depgraph.Flow || key != "" && e.Key != key || slices.Contains(start, e.To) {
+			if e.Hazard != depgraph.Flow || key != "" && e.Key != key || slices.Contains(start, e.To) ||
+				d.Nodes[e.To].unread(e.Key) {
 				continue
 			}
 			if how[e.To] == nil {
@@ -398,7 +407,7 @@ func (d *Dependencies) Symbol(name string) (*Symbol, error) {
 				d.use(p, k, p.Access.Writes, func(n *NodeView) []AccessView { return n.Writes }),
 			)
 		}
-		if p.reads(k) {
+		if p.reads(k) && !p.unread(k) {
 			s.Readers = append(
 				s.Readers,
 				d.use(p, k, p.Access.Reads, func(n *NodeView) []AccessView { return n.Reads }),
