@@ -38,6 +38,7 @@ type execution struct {
 // document fills in the document, and ends what is shown of the code's output.
 func (x *execution) document(done *xstate.ExecResult) {
 	out := done.Outcome
+	x.places.follow(out)
 	x.d = api.Exec{Version: api.Version, Session: x.o.session.Name(), Step: done.Step.Number, File: x.wrote,
 		Seconds: micro(out.Seconds), Engine: micro(out.Engine), Saved: micro(out.Saved),
 		ResultSeconds: micro(out.ResultSeconds),
@@ -47,9 +48,7 @@ func (x *execution) document(done *xstate.ExecResult) {
 	if skipped := done.SkippedText(); skipped != "" {
 		x.d.Notices = append(x.d.Notices, skipped)
 	}
-	for _, id := range keptParts(done) {
-		x.d.Notices = append(x.d.Notices, keptPart(id))
-	}
+	x.d.Notices = append(x.d.Notices, afterFailures(done)...)
 	if run := done.Step.Run; run != nil {
 		c := run.Blocks
 		x.d.Ran, x.d.Reused, x.d.Failed = c.Ran, c.Reused, c.Failed
@@ -95,8 +94,21 @@ func keptParts(done *xstate.ExecResult) (kept []xstate.BlockID) {
 	return kept
 }
 
-func keptPart(id xstate.BlockID) string {
-	return fmt.Sprintf("block %s failed before; the part that did not fail is kept, as this code uses it", id)
+// afterFailures says what became of blocks that had failed, and that the code does not name.
+func afterFailures(done *xstate.ExecResult) (said []string) {
+	for _, p := range done.Placements {
+		if p.Decision == nil {
+			continue
+		}
+		switch p.Decision.By {
+		case patch.ByKept:
+			said = append(said, fmt.Sprintf(
+				"block %s failed before; the part that did not fail is kept, as this code uses it", p.Block))
+		case patch.ByAnswer:
+			said = append(said, fmt.Sprintf("block %s failed before; this code takes its place", p.Block))
+		}
+	}
+	return said
 }
 
 // cut says of code that was interrupted, or that ended the program, what became of it. Of the statement that was

@@ -141,8 +141,8 @@ const mostOthers = 8
 // talk says what happened elsewhere.
 func (x *execution) talk(done *xstate.ExecResult) {
 	kept := keptParts(done)
-	for _, id := range kept {
-		x.ui.talk("%s", keptPart(id))
+	for _, text := range afterFailures(done) {
+		x.ui.talk("%s", text)
 	}
 	if x.d.Action != "append" {
 		x.ui.talk("block %s: %s", x.d.Block, map[string]string{"replace": "written again",

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -39,6 +40,9 @@ func (p *places) remedy(e *state.ExecError) string {
 	case "SyntaxError", "IndentationError":
 		if i := p.at(e.Block); i >= 0 && patch.ProseAround(p.blocks[i].source) {
 			return "send code in a fence (```python … ```), and the prose around it is skipped"
+		}
+		if e.Message == "Illegal return statement" { // Node wraps the files that it runs into functions
+			return "a block is no function, as a script of CommonJS is: process.exit() ends the program here"
 		}
 	case "xstate.ToolError", "ToolError":
 		return p.toolHint(e)
@@ -153,6 +157,9 @@ func (p *places) fileHint(e *state.ExecError) string {
 	if _, err := os.Stat(filepath.Join(p.folder, name)); err == nil {
 		return ""
 	}
+	if b := p.failedWriter(e.Block, name); b != "" {
+		return fmt.Sprintf("block %s, which writes %s, failed before this one", b, name)
+	}
 	hint := fmt.Sprintf("the program runs in %s, and there is no %s", p.folder, name)
 	here, err := p.here()
 	if err != nil || here == p.folder {
@@ -162,6 +169,25 @@ func (p *places) fileHint(e *state.ExecError) string {
 		hint += fmt.Sprintf("; there is one in %s: `--workdir . --session NAME` runs the program there", here)
 	}
 	return hint
+}
+
+// failedWriter returns the last block above another one that failed and by its text writes a file; "" if there is none.
+func (p *places) failedWriter(reader state.BlockID, name string) state.BlockID {
+	for _, b := range slices.Backward(p.blocks[:max(0, p.at(reader))]) {
+		facts, err := languages.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
+		if err != nil || !p.failed[b.id] {
+			continue
+		}
+		for i := range facts.Nodes {
+			if slices.ContainsFunc(facts.Nodes[i].Effects, func(x depgraph.Effect) bool {
+				return x.Kind == depgraph.EffectFile && x.Mode != depgraph.Reads &&
+					filepath.Clean(x.Arg) == filepath.Clean(name)
+			}) {
+				return b.id
+			}
+		}
+	}
+	return ""
 }
 
 // waitingHint says how to decide about calls.

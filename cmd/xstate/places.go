@@ -25,6 +25,7 @@ type places struct {
 	folder string // that it runs in
 	python python.Interpreter
 	blocks []placedBlock
+	failed map[xstate.BlockID]bool
 
 	once  sync.Once
 	first map[xstate.BlockID]int // the line of the file at which a block begins; 0 in a notebook
@@ -44,6 +45,26 @@ func (c caller) placesOf(s *xstate.Session, file string, program []state.Program
 		p.blocks = append(p.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
 	}
 	return p
+}
+
+// fail notes that a block failed: another one may fail because of it.
+func (p *places) fail(id xstate.BlockID) {
+	if p == nil {
+		return
+	}
+	if p.failed == nil {
+		p.failed = map[xstate.BlockID]bool{}
+	}
+	p.failed[id] = true
+}
+
+// follow notes which blocks failed in a run.
+func (p *places) follow(out *xstate.Outcome) {
+	for i := range out.Blocks {
+		if out.Blocks[i].Status == state.StatusFailed {
+			p.fail(out.Blocks[i].ID)
+		}
+	}
 }
 
 // find reads the file once, when the first place is asked for. A block that was edited since has no place.

@@ -132,6 +132,7 @@ func (p *progress) event(e runner.Event) {
 			p.ended = text[len(text)-1] == '\n'
 		}
 	case "failed":
+		p.blocks.fail(e.Block)
 		if p.live() {
 			p.headLocked(e.Block)
 			p.failures[e.Block] = shown(p.blocks.errorText(e.Failure))

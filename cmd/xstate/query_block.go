@@ -44,6 +44,9 @@ func (a *app) placesIn(o *opened, s *query.Snapshot) {
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
+		if b.Status == state.StatusFailed.String() {
+			a.places.fail(b.ID)
+		}
 	}
 }
 

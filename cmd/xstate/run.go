@@ -383,6 +383,9 @@ func (a *app) execute(
 	run.end(out, step, err)
 	a.places.python = session.Python()
 	p.stop()
+	if out != nil {
+		a.places.follow(out)
+	}
 	if err != nil {
 		if out != nil && !a.ui.json {
 			a.printRun(out, step, p, f.all) // it ran, but could not be recorded
