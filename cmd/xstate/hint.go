@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -174,7 +173,7 @@ func (p *places) fileHint(e *state.ExecError) string {
 // failedWriter returns the last block above another one that failed and by its text writes a file; "" if there is none.
 func (p *places) failedWriter(reader state.BlockID, name string) state.BlockID {
 	for _, b := range slices.Backward(p.blocks[:max(0, p.at(reader))]) {
-		facts, err := languages.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
+		facts, err := p.python.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
 		if err != nil || !p.failed[b.id] {
 			continue
 		}

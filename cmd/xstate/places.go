@@ -161,7 +161,8 @@ func (p *places) cite(line string) string {
 	case f.Line > 0 && f.Block != "":
 		return fmt.Sprintf("%s:%d: %s", shown(f.File), f.Line, line[len(m[0]):])
 	case f.Block != "":
-		return fmt.Sprintf("%s %s, line %d: %s", strings.ToLower(query.Called(p.file)), f.Block, f.BlockLine, line[len(m[0]):])
+		return fmt.Sprintf("%s %s, line %d: %s",
+			strings.ToLower(query.Called(p.file)), f.Block, f.BlockLine, line[len(m[0]):])
 	}
 	return line
 }

@@ -39,7 +39,8 @@ If I regenerate clean, what must re-run?
 
 --affected-by follows observed and predicted dependencies to their end. It is an upper bound of what can run: a block
 whose inputs are equal is reused. --depends-on lists the direct readers only: blocks that ran by what they really read,
-others by their text. Both take a block, a name of the program (a function, a variable), a file, a package, or tool:NAME.
+others by their text. Both take a block, a name of the program (a function, a variable), a file, a package, or
+tool:NAME.
 
 --value prints the value of a variable. Simple values come from the record. Others are loaded from the store by an
 interpreter that runs nothing of the program but the imports, functions and classes that they need. A value that was
