@@ -250,6 +250,25 @@ func (x *execution) sink() kernel.Sink {
 	return x.walk.e.scrubbed(sink)
 }
 
+// printed is what the node put out. Words of an interpreter about a failure belong to the failure, as a traceback does.
+func (x *execution) printed() []state.Output {
+	list, f := x.outputs.Outputs(), x.seen.Failure
+	if f == nil || !f.Printed {
+		return list
+	}
+	for i := range slices.Backward(list) {
+		if list[i].Kind != "stderr" {
+			continue
+		}
+		said := strings.Join(f.Traceback, "\n") + "\n"
+		if list[i].Text = strings.TrimSuffix(list[i].Text, said); list[i].Text == "" && list[i].Dropped == 0 {
+			list = slices.Delete(list, i, i+1)
+		}
+		break
+	}
+	return list
+}
+
 // ended reports the end of the node as soon as the kernel does, unless it is known that the node will execute again, or
 // counts as stopped at the time-out.
 func (x *execution) ended(r kernel.Result) {
@@ -322,7 +341,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 		x.walk.e.baseState.ForgetElsewhere()
 	}
 	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
-	if t.Outputs, err = x.walk.e.putOutputs(x.outputs.Outputs()); err != nil {
+	if t.Outputs, err = x.walk.e.putOutputs(x.printed()); err != nil {
 		return nil, err
 	}
 	if end := x.seen.Ending; end != nil && (end.Code != 0 || !x.node.isEnd()) {

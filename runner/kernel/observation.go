@@ -54,7 +54,8 @@ type Failure struct {
 	Message   string   `json:"message"`
 	Traceback []string `json:"traceback"`
 	Line      int      `json:"line"`
-	Name      string   `json:"name"` // of the variable that was missing; "" when the failure is another
+	Name      string   `json:"name"`    // of the variable that was missing; "" when the failure is another
+	Printed   bool     `json:"printed"` // the interpreter printed the traceback at the end of stderr
 }
 
 // Reads are names that the node read.

@@ -22,7 +22,7 @@ const Name = "bash"
 // Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
 // user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
 // program.
-const Semantics = 7
+const Semantics = 8
 
 func init() {
 	kernel.Register(kernel.Entry{Name: Name, Dialects: []depgraph.Dialect{source.Bash}, Space: depgraph.SpaceBash,

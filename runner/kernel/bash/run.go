@@ -320,6 +320,7 @@ func (sh *shell) ending(u *uses, n kernel.Node, code int, said string) (*kernel.
 				Line:      line,
 				Name:      name,
 				Traceback: []string{m[0]},
+				Printed:   true,
 			}, nil
 		}
 	}
