@@ -42,6 +42,9 @@ func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 		return before + timeitCell(args, python), err
 	case "bash", "sh":
 		call = fmt.Sprintf("__xstate__.bash(%s)", quote(body))
+		if args != "" {
+			call = fmt.Sprintf("__xstate__.bash(%s, %s)", quote(body), quote(args))
+		}
 	case "writefile", "file":
 		call = fmt.Sprintf("__xstate__.writefile(%s, %s)", command(args), quote(withEnd(body)))
 	case "html", "HTML":

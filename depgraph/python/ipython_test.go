@@ -58,6 +58,7 @@ func TestTranslate(t *testing.T) {
 			"with __xstate__.capture(\"--no-stdout\") as out:\n x"},
 		{"capture of nothing", "%%capture\n# no", "with __xstate__.capture(): pass\n# no"},
 		{"bash", "%%bash\necho \"a\"\n", "__xstate__.bash(\"echo \\\"a\\\"\\n\")\n\n"},
+		{"bash with arguments", "%%bash -s 5\nx\n", "__xstate__.bash(\"x\\n\", \"-s 5\")\n\n"},
 		{"writefile", "%%writefile a.py\nx = 1", "__xstate__.writefile(\"a.py\", \"x = 1\\n\")\n"},
 		{"html", "%%html\n<b>", "__xstate__.html(\"<b>\")\n"},
 		{"xdel", "%xdel x", "del x"},

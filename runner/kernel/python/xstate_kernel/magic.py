@@ -5,6 +5,7 @@ import builtins
 import importlib
 import io
 import os
+import re
 import shlex
 import sys
 import time
@@ -70,8 +71,10 @@ class Magic:
         if name == "precision":
             formatters.plain.float_precision = args.strip()
             return formatters.plain.float_format
-        if name in ("reset", "reset_selective"):
+        if name == "reset":
             return self.reset()
+        if name == "reset_selective":
+            return self.reset(" ".join(w for w in args.split() if w != "-f"))
         if name == "run":
             return self.run_file(args)
         if name == "load_ext":
@@ -117,6 +120,8 @@ class Magic:
         }.get(name)
         if media is not None:
             self._recorder.rich("display", {"text/plain": f"<{name}>", media: body})
+        elif name in ("python", "python3"):
+            self._run([sys.executable, "-c", body])
         elif name in ("perl", "ruby", "script"):
             self._run((args.split() if name == "script" else [name]) + ["-e" if name != "script" else "-c", body])
         else:
@@ -185,8 +190,11 @@ class Magic:
         except NameError:
             return text
 
-    def bash(self, source, *_):
-        self._run(["bash", "-c", _with_interpreter(source)])
+    def bash(self, source, options=""):
+        words = shlex.split(options)
+        if words and words[0] != "-s":
+            raise UsageError(f"%%bash takes -s and arguments here, and not {words[0]}; %%capture takes what it prints")
+        self._run(["bash", "-c", _with_interpreter(source), "bash", *words[1:]])
 
     sh = bash
 
@@ -216,9 +224,11 @@ class Magic:
         print(f"env: {name.strip()}={value.strip()}")
 
     def cd(self, folder=""):
-        folder = folder.strip().strip("'\"")
-        os.chdir(os.path.expanduser(folder or "~"))
-        print(os.getcwd())
+        folder = folder.strip()
+        quiet = folder.split()[:1] == ["-q"]
+        os.chdir(os.path.expanduser((folder[2:] if quiet else folder).strip().strip("'\"") or "~"))
+        if not quiet:
+            print(os.getcwd())
 
     def pwd(self):
         return os.getcwd()
@@ -226,9 +236,11 @@ class Magic:
     def who(self, *_):
         print("  ".join(sorted(n for n in self._namespace if not n.startswith("_") and n != "get_ipython")))
 
-    def reset(self, *_):
+    def reset(self, pattern=""):
+        """%reset, and %reset_selective, which deletes the names that a pattern is found in."""
         for name in [n for n in self._namespace if not n.startswith("__") and n != "get_ipython"]:
-            del self._namespace[name]
+            if re.search(pattern, name):
+                del self._namespace[name]
 
     def run_file(self, args):
         """%run: executes a script in a namespace of its own, then binds here what it defined. -i: it sees the names
