@@ -135,6 +135,7 @@
 //   - Programs: the first run of the programs of testdata/programs, against plain Python, in time and peak memory.
 //   - Demo: a run after one function was edited, as a share of that.
 //   - Globals, Node, Head: what xstate adds to a loop over globals, to an empty node, and to a look at a gigabyte.
+//   - Blocks: first runs of programs of thousands of trivial blocks, then edits of one block, planned and run.
 //   - Restarted: the edits of ten sessions of a data scientist's agent (testdata/restarted), each in a new process,
 //     against the interpreter that runs the same text from scratch. TestRestarted holds which blocks they run, and why.
 //   - Restart: a new process needs one of thirty variables that hold a gigabyte: the time until it has it, against
