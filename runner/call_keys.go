@@ -73,8 +73,8 @@ func (p *programState) effectsOn(scope string) entry {
 	}
 	var found []effect
 	last := -1
-	for k, e := range p.keys {
-		if k.Space() == spaceEffect && strings.HasPrefix(k.Name(), scope+"/") {
+	for k, e := range p.keys.in(spaceEffect) {
+		if strings.HasPrefix(k.Name(), scope+"/") {
 			found, last = append(found, effect{k, e.writer, e.digest}), max(last, e.writer)
 		}
 	}

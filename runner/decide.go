@@ -461,7 +461,7 @@ func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bo
 	case d.failed != "":
 		stopped[n.unit] = true
 		p.fail(i, d.failed, n.facts.Defines)
-		p.keys[failedKey] = entry{digest: "failed", writer: i, failed: d.failed}
+		p.keys.set(failedKey, entry{digest: "failed", writer: i, failed: d.failed})
 		p.end.died = p.end.died || d.trace != nil && n.unit.language.Ends(d.trace.Err.Type)
 	case d.trace != nil:
 		p.apply(i, &d.trace.Trace)

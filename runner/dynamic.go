@@ -27,7 +27,7 @@ func (w *walk) constructs(p *programState, n *node, kind kernel.Construct) bool 
 		return false
 	}
 	for _, name := range w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)) {
-		if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && has(w.nodes[e.writer], false, true) {
+		if e := p.keys.of(depgraph.Var(name)); e.writer >= 0 && has(w.nodes[e.writer], false, true) {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ func (w *walk) environment(ctx context.Context, p *programState) (lost int, err 
 	m := &w.e.kernelState
 	set := map[string]*string{}
 	for k := range m.environ {
-		if _, ok := p.keys[k]; !ok { // back to the base
+		if _, ok := p.keys.find(k); !ok { // back to the base
 			name := k.Name()
 			set[name] = nil
 			if v, ok := w.e.base(name); ok {
@@ -23,10 +23,7 @@ func (w *walk) environment(ctx context.Context, p *programState) (lost int, err 
 			delete(m.environ, k)
 		}
 	}
-	for k, e := range p.keys {
-		if k.Space() != "env" {
-			continue
-		}
+	for k, e := range p.keys.in("env") {
 		if now, ok := m.environ[k]; ok && w.e.environDigest(now) == e.digest {
 			continue
 		}
@@ -50,7 +47,7 @@ func (w *walk) firstImports(p *programState) (first map[string]kernel.FirstImpor
 	first = map[string]kernel.FirstImport{}
 	m := &w.e.kernelState
 	for _, k := range p.loads() {
-		by := p.keys[k].writer
+		by := p.keys.of(k).writer
 		out := w.outcomes[by]
 		if _, there := m.loads[k]; there || out.t == nil || out.Trace != "" && m.first[k] == out.Trace {
 			continue

@@ -205,12 +205,7 @@ func (x *execution) request() kernel.Node {
 	if x.dynamic = x.walk.dynamic(x.pos, n); x.dynamic {
 		req.Uses = append(req.Uses, x.pos.names()...)
 	}
-	for k, e := range x.pos.keys {
-		_, bound := x.walk.e.kernelState.bound[k.Name()]
-		if _, bad := e.poisoned(); k.Space() == "var" && !bound && !bad && e.digest != state.Absent {
-			x.missing = append(x.missing, k.Name())
-		}
-	}
+	x.missing = x.walk.e.kernelState.missing(x.pos)
 	req.Unbound, req.Fresh = x.missing, x.fresh
 	req.OpenElsewhere = x.openElsewhere()
 	for _, k := range x.pos.loads() {
@@ -359,7 +354,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	if err := x.writes(&t, writes); err != nil {
 		return nil, err
 	}
-	after := x.pos.clone()
+	after := x.pos.over()
 	after.apply(x.node.index, &t)
 	x.follow(after, &t)
 	if err := x.storeWrites(ctx, after, &t); err != nil {
@@ -471,10 +466,8 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	if slices.Contains(x.seen.Marks, markSubprocess) { // it may have read whatever the program wrote, and nothing else
 		found[filesWritten] = p.get(filesWritten).digest
-		for k, e := range p.keys {
-			if k.Space() == "file" {
-				found[k] = e.digest
-			}
+		for k, e := range p.keys.in("file") {
+			found[k] = e.digest
 		}
 	}
 	for _, path := range x.seen.Imports.Files {

@@ -164,7 +164,7 @@ func (w *walk) adopt(name string, now entry) error {
 // fileBefore returns the digest of a file before the node. The program state has it; for a file that no node wrote, it
 // is the digest on disk when the run began.
 func (w *walk) fileBefore(p *programState, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
-	if _, known := p.keys[k]; !known {
+	if _, known := p.keys.find(k); !known {
 		if fw, ok := writes[k.Name()]; ok {
 			if _, recorded := w.e.cfg.Files[k.Name()]; !recorded {
 				w.e.baseState.SetAnswer(k, fw.before)
@@ -347,10 +347,8 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 		info := e.baseState.Stat(name)
 		links = links || info != nil && linked(info)
 	}
-	for k := range p.keys {
-		if k.Space() == "link" {
-			names[k.Name()], links = true, true
-		}
+	for k := range p.keys.in("link") {
+		names[k.Name()], links = true, true
 	}
 	if links {
 		groups := e.linkGroups()

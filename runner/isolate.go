@@ -64,10 +64,10 @@ func (e *Engine) restoreFilesTo(
 	e.baseState.Begin()
 	p := newProgramState(e.baseState.Get) // its base has the files that were not written before
 	for name, was := range before {
-		p.keys[depgraph.Key("file:"+name)] = entry{digest: was.digest, writer: -1}
-		p.keys[depgraph.Key("mode:"+name)] = entry{digest: was.mode, writer: -1}
+		p.keys.set(depgraph.Key("file:"+name), entry{digest: was.digest, writer: -1})
+		p.keys.set(depgraph.Key("mode:"+name), entry{digest: was.mode, writer: -1})
 		if first := links[name]; first != "" {
-			p.keys[depgraph.Key("link:"+name)] = entry{digest: state.Digest(first), writer: -1}
+			p.keys.set(depgraph.Key("link:"+name), entry{digest: state.Digest(first), writer: -1})
 		}
 	}
 	w := &walk{e: e}

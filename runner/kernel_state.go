@@ -38,6 +38,9 @@ type citation struct {
 // a whole. Where a program state has another value for one of its names, the whole group is unbound.
 type kernelState struct {
 	bound       map[string]bound              // name → the group it is bound in
+	grouped     map[string]bool               // of these names, the ones whose group has several
+	agreed      *programState                 // see differing; nil: none
+	rebound     map[string]bool               // names that were bound since agree
 	aliases     map[pair]state.Digest         // of the bound names
 	parked      map[groupDigest]parked        // groups that the kernel keeps alive
 	outlines    outlines                      // of earlier values whose memory the kernel may have
@@ -59,6 +62,8 @@ type kernelState struct {
 func newKernelState() kernelState {
 	return kernelState{
 		bound:       map[string]bound{},
+		grouped:     map[string]bool{},
+		rebound:     map[string]bool{},
 		aliases:     map[pair]state.Digest{},
 		parked:      map[groupDigest]parked{},
 		hidden:      map[depgraph.Key]entry{},
@@ -91,18 +96,73 @@ func isGroup(j groupDigest) bool { return len(j) == 64 }
 // bind notes that names are bound to their values at p, as one group.
 func (m *kernelState) bind(p *programState, j groupDigest, names []string) {
 	for _, n := range names {
-		e := p.keys[depgraph.Var(n)]
+		e := p.keys.of(depgraph.Var(n))
 		b := bound{groupDigest: j, digest: e.digest, took: e.took}
 		if e.info != nil {
 			b.bytes, b.handles = e.info.Bytes, e.info.Handles
 		}
-		m.bound[n] = b
+		m.put(n, b)
 	}
 	for pr, d := range p.aliases {
 		if slices.Contains(names, pr[0]) {
 			m.aliases[pr] = d
 		}
 	}
+}
+
+// put notes what a name is bound to.
+func (m *kernelState) put(name string, b bound) {
+	m.bound[name], m.rebound[name] = b, true
+	if delete(m.grouped, name); isGroup(b.groupDigest) {
+		m.grouped[name] = true
+	}
+}
+
+// forget notes that a name is bound to nothing.
+func (m *kernelState) forget(name string) {
+	delete(m.bound, name)
+	delete(m.grouped, name)
+}
+
+// differing returns the names among which are all that may be bound otherwise than at p: for each node asks, and a
+// program has thousands of names. shared are those that share objects, here or at p.
+//
+// Invariant: at agree, a bound name that is not shared and in no group of several has its value at p, made from its
+// definition as it reads now. Later the name and its definition are the same (else it is in rebound), and so is its
+// value at p (else keyTable noted it).
+func (m *kernelState) differing(p *programState, shared map[string]bool) map[string]bool {
+	found := maps.Clone(m.grouped)
+	if m.agreed != p {
+		for name := range m.bound {
+			found[name] = true
+		}
+		return found
+	}
+	maps.Copy(found, shared)
+	maps.Copy(found, m.rebound)
+	for _, name := range p.keys.recent {
+		found[name] = true
+	}
+	return found
+}
+
+// agree notes that the names are bound as at p, as far as they are bound.
+func (m *kernelState) agree(p *programState) {
+	m.agreed, m.rebound = p, map[string]bool{}
+	p.keys.recent = nil
+}
+
+// missing returns the names that have a value at p and are not bound. The names that are bound have a value at p.
+func (m *kernelState) missing(p *programState) (names []string) {
+	if len(m.bound) == p.keys.valued {
+		return nil // as nearly always: the rest looks at all names
+	}
+	for k, e := range p.keys.all() {
+		if _, bound := m.bound[k.Name()]; k.Space() == "var" && !bound && e.hasValue() {
+			names = append(names, k.Name())
+		}
+	}
+	return names
 }
 
 // park notes that the group of the names set is parked.
@@ -144,6 +204,6 @@ func (m *kernelState) evict(limit int64) []groupDigest {
 
 // unbind notes that a name is no longer bound.
 func (m *kernelState) unbind(name string) {
-	delete(m.bound, name)
+	m.forget(name)
 	maps.DeleteFunc(m.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 }

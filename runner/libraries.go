@@ -37,7 +37,7 @@ func (w *walk) mayImport(p *programState, at int, module string) bool {
 	return n.imports(module) ||
 		n.facts.Kind == depgraph.KindStatement &&
 			slices.ContainsFunc(w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)), func(name string) bool {
-				e := p.keys[depgraph.Var(name)]
+				e := p.keys.of(depgraph.Var(name))
 				return e.writer >= 0 && w.nodes[e.writer].imports(module)
 			})
 }
@@ -57,7 +57,7 @@ func (w *walk) misloaded(p *programState, at int) bool {
 // what it was where the program imports it, or it prints and node at may import it.
 func (w *walk) nextLoad(p *programState, at int) int {
 	for _, k := range p.loads() {
-		e := p.keys[k]
+		e := p.keys.of(k)
 		if _, there := w.e.kernelState.loads[k]; there || w.outcomes[e.writer].t == nil {
 			continue
 		}

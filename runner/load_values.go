@@ -52,7 +52,7 @@ func (w *walk) load(
 		return writer, w.unload(ctx, j, names, v)
 	}
 	for _, n := range names {
-		if e := p.keys[depgraph.Var(n)]; reply.Digests[n] != e.digest {
+		if e := p.keys.of(depgraph.Var(n)); reply.Digests[n] != e.digest {
 			debugf("kernel", "load %s: digest %s, want %s", n, reply.Digests[n], e.digest)
 			return writer, w.unload(ctx, j, names, v)
 		}

@@ -30,9 +30,11 @@ type quietLoad struct {
 // loaded. Each use of the arguments and of the standard input is observed.
 func (p *programState) contextOf() state.Digest {
 	var lines []string
-	for k, e := range p.keys {
-		if s := k.Space(); (s == "conf" || s == "cwd") && !started(k) && e.digest != p.pristine(k) {
-			lines = append(lines, fmt.Sprintf("%s %s", k, e.digest))
+	for _, space := range []string{"conf", "cwd"} {
+		for k, e := range p.keys.in(space) {
+			if !started(k) && e.digest != p.pristine(k) {
+				lines = append(lines, fmt.Sprintf("%s %s", k, e.digest))
+			}
 		}
 	}
 	if len(lines) == 0 {
@@ -142,8 +144,8 @@ func (x *execution) follow(after *programState, t *state.Trace) {
 	m.aliases = map[pair]state.Digest{}
 	digests := groupDigests{of: after}
 	for name := range names {
-		delete(m.bound, name)
-		if after.keys[depgraph.Var(name)].digest != state.Absent {
+		m.forget(name)
+		if after.keys.of(depgraph.Var(name)).digest != state.Absent {
 			m.bind(after, digests.get(name), []string{name})
 		}
 	}
@@ -154,6 +156,7 @@ func (x *execution) follow(after *programState, t *state.Trace) {
 	m.running = after.get(runningKey).digest
 	if x.node.facts.Kind == depgraph.KindDef {
 		m.layouts[x.node.facts.Defines[0]] = x.node.layout
+		m.rebound[x.node.facts.Defines[0]] = true
 	}
 }
 
@@ -197,7 +200,7 @@ func (m *kernelState) unload(r kernel.Unloaded) {
 // can reach sys.modules, it adds all names that are modules or depend on them.
 func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 	info := func(name string) state.ValueInfo {
-		if info := p.keys[depgraph.Var(name)].info; info != nil {
+		if info := p.keys.of(depgraph.Var(name)).info; info != nil {
 			return *info
 		}
 		return state.ValueInfo{}
@@ -244,7 +247,7 @@ func (w *walk) nextState(p *programState, at int, namesToBind []string) int {
 		consider(e.writer)
 	}
 	for k := range p.moduleState {
-		if e := p.keys[k]; k.Space() == "held" && e.digest != m.moduleState[k] {
+		if e := p.keys.of(k); k.Space() == "held" && e.digest != m.moduleState[k] {
 			consider(e.writer)
 		}
 	}

@@ -68,8 +68,8 @@ func (x *execution) lacking() []depgraph.Key {
 // openElsewhere returns the paths that lead to files open here which the kernel does not have. A node that writes to
 // one is undone.
 func (x *execution) openElsewhere() (paths []string) {
-	for k, e := range x.pos.keys {
-		if k.Space() != spaceInode || e.digest == state.Absent {
+	for k, e := range x.pos.keys.in(spaceInode) {
+		if e.digest == state.Absent {
 			continue
 		}
 		if file := depgraph.Key(e.digest); x.walk.e.kernelState.open[file] != x.pos.get(file).digest {
@@ -104,8 +104,8 @@ func (x *execution) openWrites(t *state.Trace) (writes []state.Access) {
 		return nil // as nearly always: the rest looks at all keys
 	}
 	leads := map[depgraph.Key]state.Digest{} // which of them each path leads to, before or now
-	for k, e := range x.pos.keys {
-		if k.Space() == spaceInode && slices.Contains(used, depgraph.Key(e.digest)) {
+	for k, e := range x.pos.keys.in(spaceInode) {
+		if slices.Contains(used, depgraph.Key(e.digest)) {
 			leads[k] = state.Absent
 		}
 	}
@@ -408,7 +408,7 @@ func (w *walk) ended() (*programState, error) {
 			p = p.clone()
 		}
 		for _, a := range t.Writes {
-			p.keys[a.Key] = entry{digest: a.Digest, writer: w.pos.get(k).writer}
+			p.keys.set(a.Key, entry{digest: a.Digest, writer: w.pos.get(k).writer})
 		}
 	}
 	return p, nil
@@ -428,8 +428,8 @@ func (e *Engine) flushFiles(ctx context.Context) error {
 			continue
 		}
 		t := state.Trace{Code: endCode(k), Reads: []state.Access{{Key: k, Digest: d}}, At: time.Now().UTC()}
-		for at, entry := range e.end.keys {
-			if at.Space() != spaceInode || depgraph.Key(entry.digest) != k {
+		for at, entry := range e.end.keys.in(spaceInode) {
+			if depgraph.Key(entry.digest) != k {
 				continue
 			}
 			name := at.Name()

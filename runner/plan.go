@@ -84,7 +84,7 @@ func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, 
 	if err := e.adoptRelatives(); err != nil {
 		return nil, err
 	}
-	p := newProgramState(e.baseState.Get)
+	p := newProgramStateFor(e.baseState.Get, len(nodes))
 	acts := make([]PlanNode, len(nodes))
 	stopped := map[*unit]bool{}
 	edited := editedSearch{open: e.editedFiles()}
@@ -131,7 +131,7 @@ func possibleWrites(n *node, last *state.Trace) map[depgraph.Key]bool {
 // markUnknown makes p the state after node i, which has not run. What it may write is unknown.
 func (p *programState) markUnknown(i int, n *node, last *state.Trace) {
 	for k := range possibleWrites(n, last) {
-		p.keys[k] = entry{digest: unknown, writer: i}
+		p.keys.set(k, entry{digest: unknown, writer: i})
 	}
 	if last != nil && last.Ending != nil && p.end.by == "" {
 		p.end.by = n.unit.ID

@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -155,7 +156,7 @@ func (p *plannerPlace) base(name depgraph.Key) state.Digest {
 func (p *plannerPlace) one(to *programState, name depgraph.Key) {
 	k := p.ask(name)
 	if w := p.pl.writer(k, p.node); w != 0 {
-		to.keys[name] = p.pl.entry(k, w)
+		to.keys.set(name, p.pl.entry(k, w))
 	}
 }
 
@@ -165,7 +166,7 @@ func (p *plannerPlace) all(to *programState, space string) {
 	pl := p.pl
 	add := func(k uint32) {
 		if w := pl.writer(k, p.node); w != 0 {
-			to.keys[pl.keys[k].name] = pl.entry(k, w)
+			to.keys.set(pl.keys[k].name, pl.entry(k, w))
 		}
 	}
 	if space != "var" {
@@ -185,13 +186,13 @@ func (p *plannerPlace) all(to *programState, space string) {
 // not in program order, so the writers get ranks first.
 func (p *plannerPlace) ranked(aliasesAround *programState, name depgraph.Key) entry {
 	var writers []uint32
-	for _, e := range aliasesAround.keys {
+	for _, e := range aliasesAround.keys.all() {
 		writers = append(writers, uint32(e.writer))
 	}
 	writers = p.pl.sorted(slices.Values(writers))
-	for k, e := range aliasesAround.keys {
+	for k, e := range maps.Collect(aliasesAround.keys.all()) {
 		e.writer = p.pl.search(writers, uint32(e.writer))
-		aliasesAround.keys[k] = e
+		aliasesAround.keys.set(k, e)
 	}
 	e := aliasesAround.get(name)
 	if e.writer >= 0 {
@@ -203,7 +204,7 @@ func (p *plannerPlace) ranked(aliasesAround *programState, name depgraph.Key) en
 // informed adds the descriptions of values, which the planner does not keep, from the traces that wrote them.
 func (p *plannerPlace) informed(to *programState) {
 	traces := map[int]*state.Trace{}
-	for k, e := range to.keys {
+	for k, e := range maps.Collect(to.keys.all()) {
 		n := &p.pl.nodes[e.writer]
 		if n.flags&flagTrace == 0 || e.digest == poison {
 			continue
@@ -220,7 +221,7 @@ func (p *plannerPlace) informed(to *programState) {
 		}
 		if info, ok := t.Info[k]; ok {
 			e.info = &info
-			to.keys[k] = e
+			to.keys.set(k, e)
 		}
 	}
 }

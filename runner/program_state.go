@@ -28,36 +28,16 @@ const (
 // pair is two names that share objects, in order.
 type pair [2]string
 
-// entry is what a key has in a program state.
-type entry struct {
-	digest state.Digest
-	writer int              // index of the node that wrote it; -1: the base
-	age    int              // of a file: its place among those that its writer wrote, in the order of their times
-	info   *state.ValueInfo // of a var key that has a value; nil otherwise
-	took   float64          // seconds that its writer executed
-	failed state.BlockID    // the block that failed, of a poisoned key
-	marks  []string         // why it may differ from run to run: those of its writer and of all that it depends on
-}
-
-// poison is the digest of a key that a failed node would have written.
-const poison state.Digest = "!failed"
-
-// unknown is, in a plan, the digest of a key whose writer must run first.
-const unknown state.Digest = "!unknown"
-
-func (e entry) poisoned() (block state.BlockID, ok bool) { return e.failed, e.digest == poison }
-
 // programState is the state at one place in the program: what each key has, and which names share objects.
 type programState struct {
 	base    func(depgraph.Key) state.Digest // what a key has that no node wrote
-	keys    map[depgraph.Key]entry
+	keys    *keyTable
 	aliases map[pair]state.Digest
 
 	context           state.Digest          // see modules.go
 	moduleState       map[depgraph.Key]bool // held: and load: keys, and names that modules hold a part of
-	bindOrder         map[string]int        // names that are bound → their order
-	bindCount         int
-	lifetimeSensitive map[string]bool // names whose values have a finalizer, or refer weakly to others
+	bindOrder         *bindOrder            // of the names that are bound
+	lifetimeSensitive map[string]bool       // names whose values have a finalizer, or refer weakly to others
 	end               ending
 }
 
@@ -68,26 +48,40 @@ type ending struct {
 	sure, died bool
 }
 
+// newProgramState returns the state before the first node.
 func newProgramState(base func(depgraph.Key) state.Digest) *programState {
+	return newProgramStateFor(base, 0)
+}
+
+// newProgramStateFor does the same, with room for what so many nodes write.
+func newProgramStateFor(base func(depgraph.Key) state.Digest, room int) *programState {
 	return &programState{
 		base:              base,
-		keys:              map[depgraph.Key]entry{},
+		keys:              newKeyTable(room),
 		aliases:           map[pair]state.Digest{},
 		moduleState:       map[depgraph.Key]bool{},
 		lifetimeSensitive: map[string]bool{},
-		bindOrder:         map[string]int{},
+		bindOrder:         newBindOrder(room),
 	}
 }
 
 func (p *programState) clone() *programState {
 	q := *p
-	q.keys, q.aliases, q.moduleState = maps.Clone(p.keys), maps.Clone(p.aliases), maps.Clone(p.moduleState)
-	q.lifetimeSensitive, q.bindOrder = maps.Clone(p.lifetimeSensitive), maps.Clone(p.bindOrder)
+	q.keys, q.aliases, q.moduleState = p.keys.clone(), maps.Clone(p.aliases), maps.Clone(p.moduleState)
+	q.lifetimeSensitive, q.bindOrder = maps.Clone(p.lifetimeSensitive), p.bindOrder.clone()
+	return &q
+}
+
+// over returns a state that is that of p and can be changed, as long as p does not change. It costs less than a clone.
+func (p *programState) over() *programState {
+	q := *p
+	q.keys, q.aliases, q.moduleState = p.keys.over(), maps.Clone(p.aliases), maps.Clone(p.moduleState)
+	q.lifetimeSensitive, q.bindOrder = maps.Clone(p.lifetimeSensitive), p.bindOrder.over()
 	return &q
 }
 
 func (p *programState) get(k depgraph.Key) entry {
-	if e, ok := p.keys[k]; ok {
+	if e, ok := p.keys.find(k); ok {
 		return e
 	}
 	if !hasBase(k) {
@@ -109,7 +103,7 @@ func (p *programState) get(k depgraph.Key) entry {
 	case "stat":
 		return p.presence(k.Name())
 	case "time":
-		if e, ok := p.keys[depgraph.Key("file:"+k.Name())]; ok {
+		if e, ok := p.keys.find(depgraph.Key("file:" + k.Name())); ok {
 			return entry{digest: digestWritten, writer: e.writer, marks: e.marks}
 		}
 	case "order":
@@ -150,9 +144,8 @@ func hasBase(k depgraph.Key) bool {
 func (p *programState) namesReaching(what string) (names []string, last int) {
 	last = -1
 	is := func(code string) bool { return code == what || code == "*" || strings.HasPrefix(code, what+"#") }
-	for k, e := range p.keys {
-		if k.Space() == "var" && e.info != nil &&
-			(slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.ModuleReferences, what)) {
+	for k, e := range p.keys.reachingCode() {
+		if slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.ModuleReferences, what) {
 			names, last = append(names, k.Name()), max(last, e.writer)
 		}
 	}
@@ -169,7 +162,7 @@ func (p *programState) namesReachingCode() []string {
 }
 
 func (p *programState) reachesCode(name string) bool {
-	info := p.keys[depgraph.Var(name)].info
+	info := p.keys.of(depgraph.Var(name)).info
 	return info != nil && len(info.Code) > 0
 }
 
@@ -177,14 +170,15 @@ func (p *programState) reachesCode(name string) bool {
 // differs from theirs even if it is equal.
 func (p *programState) namesReachingClass(n *node) map[string][]string {
 	found := map[string][]string{}
-	for k, e := range p.keys {
-		if k.Space() != "var" || e.info == nil {
-			continue
-		}
+	defines := n.facts.Kind == depgraph.KindClass
+	names := p.keys.reachingLocal()
+	if defines {
+		names = p.keys.reachingCode()
+	}
+	for k, e := range names {
 		for _, code := range e.info.Code {
 			name, _, _ := strings.Cut(code, "#")
-			if n.facts.Kind == depgraph.KindClass && name == n.facts.Defines[0] ||
-				strings.Contains(name, ".<locals>.") {
+			if defines && name == n.facts.Defines[0] || strings.Contains(name, localMark) {
 				found[code] = append(found[code], k.Name())
 			}
 		}
@@ -219,7 +213,7 @@ func ageOf(t *state.Trace, k depgraph.Key) int {
 func (p *programState) writeOrder(k depgraph.Key) entry {
 	names := strings.Split(k.Name(), "\n")
 	last := -1
-	of := func(name string) entry { return p.keys[depgraph.Key("file:"+name)] }
+	of := func(name string) entry { return p.keys.of(depgraph.Key("file:" + name)) }
 	for _, name := range names {
 		last = max(last, of(name).writer)
 	}
@@ -238,10 +232,7 @@ func (p *programState) listing(dir depgraph.Key) state.Digest {
 	if folder == "." {
 		prefix = ""
 	}
-	for k, e := range p.keys {
-		if k.Space() != "file" {
-			continue
-		}
+	for k, e := range p.keys.in("file") {
 		if rest, ok := strings.CutPrefix(k.Name(), prefix); ok && rest != "" && !strings.HasPrefix(rest, "/") {
 			name, _, nested := strings.Cut(rest, "/")
 			if !counts(name) {
@@ -250,7 +241,7 @@ func (p *programState) listing(dir depgraph.Key) state.Digest {
 			changed[name] = changed[name] || e.digest != state.Absent || nested && e.digest != state.Absent
 		}
 	}
-	itself, written := p.keys[depgraph.Key("file:"+folder)]
+	itself, written := p.keys.find(depgraph.Key("file:" + folder))
 	if written && itself.digest == state.Absent {
 		return state.Absent
 	}
@@ -271,10 +262,8 @@ func (p *programState) listing(dir depgraph.Key) state.Digest {
 // files digests which files the program wrote or deleted so far.
 func (p *programState) files() state.Digest {
 	var names []string
-	for k := range p.keys {
-		if k.Space() == "file" {
-			names = append(names, k.Name())
-		}
+	for k := range p.keys.in("file") {
+		names = append(names, k.Name())
 	}
 	slices.Sort(names)
 	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
@@ -283,8 +272,8 @@ func (p *programState) files() state.Digest {
 // environment digests the program's changes of a language's environment, without leftOut. base covers the rest.
 func (p *programState) environment(space string, base state.Digest, leftOut func(entry) bool) state.Digest {
 	var lines []string
-	for k, e := range p.keys {
-		if of, plain := k.Cut(); k.Space() == "env" && of == space && (leftOut == nil || !leftOut(e)) {
+	for k, e := range p.keys.in("env") {
+		if of, plain := k.Cut(); of == space && (leftOut == nil || !leftOut(e)) {
 			lines = append(lines, fmt.Sprintf("\n%s=%s", plain.Name(), e.digest))
 		}
 	}
@@ -308,11 +297,9 @@ const filesWritten depgraph.Key = "files:+"
 // names returns the names that have a value here, sorted.
 func (p *programState) names() []string {
 	var names []string
-	for k, e := range p.keys {
-		if k.Space() == "var" && e.digest != state.Absent {
-			if _, bad := e.poisoned(); !bad {
-				names = append(names, k.Name())
-			}
+	for k, e := range p.keys.all() {
+		if k.Space() == "var" && e.hasValue() {
+			names = append(names, k.Name())
 		}
 	}
 	slices.Sort(names)
@@ -322,30 +309,24 @@ func (p *programState) names() []string {
 // ordered returns the names in the order in which they were bound, as a namespace lists them.
 func (p *programState) ordered() []string {
 	names := p.names()
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(p.bindOrder[a], p.bindOrder[b]) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(p.bindOrder.of(a), p.bindOrder.of(b)) })
 	return names
 }
 
 // noteBindings notes which names t binds for the first time, or again after they were deleted.
 func (p *programState) noteBindings(t *state.Trace) {
-	noteBindings := func(name string) {
-		if _, there := p.bindOrder[name]; !there {
-			p.bindCount++
-			p.bindOrder[name] = p.bindCount
-		}
-	}
 	for _, name := range t.BindOrder {
 		if was, moved := strings.CutPrefix(name, "-"); moved {
-			delete(p.bindOrder, was)
+			p.bindOrder.remove(was)
 			name = was
 		}
-		noteBindings(name)
+		p.bindOrder.add(name)
 	}
 	for _, w := range t.Writes {
 		if w.Key.Space() == "var" && w.Digest != state.Absent {
-			noteBindings(w.Key.Name())
+			p.bindOrder.add(w.Key.Name())
 		} else if w.Key.Space() == "var" {
-			delete(p.bindOrder, w.Key.Name())
+			p.bindOrder.remove(w.Key.Name())
 		}
 	}
 }
@@ -378,12 +359,12 @@ func (p *programState) group(name string) []string {
 func (p *programState) groupDigest(name string) (groupDigest, []string) {
 	names := p.group(name)
 	if len(names) == 1 {
-		return groupDigest(p.keys[depgraph.Var(name)].digest), names
+		return groupDigest(p.keys.of(depgraph.Var(name)).digest), names
 	}
 	var b strings.Builder
 	b.WriteString("group\n")
 	for _, n := range names {
-		fmt.Fprintf(&b, "%q %s\n", n, p.keys[depgraph.Var(n)].digest)
+		fmt.Fprintf(&b, "%q %s\n", n, p.keys.of(depgraph.Var(n)).digest)
 	}
 	for _, s := range sortedAliases(p.aliases, func(pr pair) bool { return slices.Contains(names, pr[0]) }) {
 		fmt.Fprintf(&b, "%q\n", []string(s))
@@ -416,7 +397,7 @@ func (g *groupDigests) get(name string) groupDigest {
 func (p *programState) writer(names []string) int {
 	last := -1
 	for _, n := range names {
-		last = max(last, p.keys[depgraph.Var(n)].writer)
+		last = max(last, p.keys.of(depgraph.Var(n)).writer)
 	}
 	return last
 }
@@ -464,9 +445,10 @@ func (p *programState) firstChangedRead(t *state.Trace) (first state.Access, now
 
 // apply makes p the state after node i, with trace t.
 func (p *programState) apply(i int, t *state.Trace) {
-	gone, context := map[string]bool{}, false
+	var gone []string
+	context := false
 	for _, w := range t.Writes {
-		if _, bad := p.keys[w.Key].poisoned(); bad && w.Digest == state.Absent {
+		if _, bad := p.keys.of(w.Key).poisoned(); bad && w.Digest == state.Absent {
 			continue // the name stays poisoned: its users are blocked, whether a run observed the deletion or not
 		}
 		e := entry{digest: w.Digest, writer: i, took: t.Seconds, age: ageOf(t, w.Key)}
@@ -474,12 +456,12 @@ func (p *programState) apply(i int, t *state.Trace) {
 			e.info = &info
 		}
 		if name := w.Key.Name(); w.Key.Space() == "var" {
-			gone[name] = true
+			gone = append(gone, name)
 			if delete(p.lifetimeSensitive, name); e.info != nil && e.info.LifetimeSensitive {
 				p.lifetimeSensitive[name] = true
 			}
 		}
-		p.keys[w.Key] = e
+		p.keys.set(w.Key, e)
 		if w.Key.Space() == "held" || w.Key.Space() == "load" || e.info != nil && len(e.info.ModuleReferences) > 0 {
 			p.moduleState[w.Key] = true
 		} else {
@@ -492,9 +474,12 @@ func (p *programState) apply(i int, t *state.Trace) {
 		p.context = p.contextOf()
 	}
 	if len(p.aliases) > 0 {
+		among := map[string]bool{}
+		for _, name := range slices.Concat(gone, t.AliasSensitive) {
+			among[name] = true
+		}
 		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool {
-			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.AliasSensitive, pr[0]) ||
-				slices.Contains(t.AliasSensitive, pr[1])
+			return among[pr[0]] || among[pr[1]]
 		})
 	}
 	for _, s := range t.AliasesAfter {
@@ -524,9 +509,9 @@ func (p *programState) allMarks(t *state.Trace) []string {
 // mark sets the marks of what t wrote.
 func (p *programState) mark(t *state.Trace, marks []string) {
 	for _, w := range t.Writes {
-		if e, ok := p.keys[w.Key]; ok && len(marks) > 0 {
+		if e, ok := p.keys.find(w.Key); ok && len(marks) > 0 {
 			e.marks = marks
-			p.keys[w.Key] = e
+			p.keys.set(w.Key, e)
 		}
 	}
 }
@@ -535,14 +520,14 @@ func (p *programState) mark(t *state.Trace, marks []string) {
 // that its block has begun are shown with the failure.
 func (p *programState) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
-		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
+		p.keys.set(depgraph.Var(name), entry{digest: poison, writer: i, failed: block})
 		delete(p.moduleState, depgraph.Var(name))
 		delete(p.lifetimeSensitive, name)
-		delete(p.bindOrder, name)
+		p.bindOrder.remove(name)
 		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 	}
 	if p.get(figuresKey).digest != state.Absent {
-		p.keys[figuresKey] = entry{writer: i}
+		p.keys.set(figuresKey, entry{writer: i})
 	}
 }
 
@@ -566,7 +551,7 @@ func openFileAt(p interface{ get(depgraph.Key) entry }, name string) depgraph.Ke
 // handles returns the files open at p that the values of names may use.
 func (p *programState) handles(names []string) (keys []depgraph.Key) {
 	for _, name := range names {
-		e := p.keys[depgraph.Var(name)]
+		e := p.keys.of(depgraph.Var(name))
 		if e.info == nil {
 			continue
 		}
@@ -581,8 +566,8 @@ func (p *programState) handles(names []string) (keys []depgraph.Key) {
 
 // openKeys returns the files that are open at p.
 func (p *programState) openKeys() (keys []depgraph.Key) {
-	for k, e := range p.keys {
-		if k.Space() == spaceOpen && e.digest != state.Absent {
+	for k, e := range p.keys.in(spaceOpen) {
+		if e.digest != state.Absent {
 			keys = append(keys, k)
 		}
 	}

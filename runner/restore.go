@@ -119,11 +119,12 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 	m := &w.e.kernelState
 	shared := aliasedNames(p.aliases, m.aliases)
 	groups := map[groupDigest][]string{}
-	for name, b := range m.bound { // every node asks this of all names
-		e := p.keys[depgraph.Var(name)]
-		if shared[name] || isGroup(b.groupDigest) || e.digest != b.digest || !w.laidOut(name, e) {
+	for name := range m.differing(p, shared) {
+		b, bound := m.bound[name]
+		e := p.keys.of(depgraph.Var(name))
+		if bound && (shared[name] || isGroup(b.groupDigest) || e.digest != b.digest || !w.laidOut(name, e)) {
 			groups[b.groupDigest] = append(groups[b.groupDigest], name)
-		} // else it stays, as nearly all do
+		} // else it stays
 	}
 	req, digests := kernel.Binding{}, groupDigests{of: p}
 	for _, j := range slices.Sorted(maps.Keys(groups)) {
@@ -138,7 +139,7 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 				if kept[name] {
 					b := m.bound[name]
 					b.groupDigest = digests.get(name)
-					m.bound[name] = b
+					m.put(name, b)
 				} else {
 					req.Unbind = append(req.Unbind, name)
 					m.unbind(name)
@@ -146,6 +147,7 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 			}
 		}
 	}
+	m.agree(p)
 	if len(req.Unbind) == 0 {
 		return nil
 	}
@@ -178,7 +180,7 @@ func (w *walk) project(p *programState, set []string) map[string]bool {
 		ok := true
 		for _, n := range group {
 			done[n] = true
-			ok = ok && slices.Contains(set, n) && p.keys[depgraph.Var(n)].digest == m.bound[n].digest
+			ok = ok && slices.Contains(set, n) && p.keys.of(depgraph.Var(n)).digest == m.bound[n].digest
 		}
 		ok = ok && w.current(p, group)
 		for pr, d := range m.aliases {
@@ -204,7 +206,7 @@ func (w *walk) project(p *programState, set []string) map[string]bool {
 // current reports whether a bound or parked function was made from its definition as it reads now. One of a group may
 // have come from the store.
 func (w *walk) current(p *programState, names []string) bool {
-	return len(names) > 1 || w.laidOut(names[0], p.keys[depgraph.Var(names[0])])
+	return len(names) > 1 || w.laidOut(names[0], p.keys.of(depgraph.Var(names[0])))
 }
 
 // laidOut is current for the one name whose value at p is e.
@@ -217,7 +219,7 @@ func (w *walk) laidOut(name string, e entry) bool {
 // nothing. Such a function is made by running its definition rather than loaded: then its lines are those of the text
 // as it is.
 func (w *walk) definition(p *programState, name string) *node {
-	return w.definitionOf(name, p.keys[depgraph.Var(name)])
+	return w.definitionOf(name, p.keys.of(depgraph.Var(name)))
 }
 
 // definitionOf is definition for a name whose value is e.
@@ -228,6 +230,16 @@ func (w *walk) definitionOf(name string, e entry) *node {
 		}
 	}
 	return nil
+}
+
+// definitions returns the names of which there is a definition at p.
+func (w *walk) definitions(p *programState) (names []string) {
+	for _, n := range w.definers {
+		if e, ok := p.keys.find(depgraph.Var(n.facts.Defines[0])); ok && e.writer == n.index {
+			names = append(names, n.facts.Defines[0])
+		}
+	}
+	return names
 }
 
 // parts splits the names bound in groups of one joint digest into the groups: names that hold equal values but share
@@ -270,7 +282,7 @@ func (w *walk) bindAll(ctx context.Context, p *programState, at int, namesToBind
 
 // defined is 0 for a function and 1 for anything else.
 func defined(p *programState, name string) int {
-	if info := p.keys[depgraph.Var(name)].info; info != nil && info.Type == "function" {
+	if info := p.keys.of(depgraph.Var(name)).info; info != nil && info.Type == "function" {
 		return 0
 	}
 	return 1
@@ -284,7 +296,7 @@ func (w *walk) closure(p *programState, namesToBind []string) []string {
 	for len(todo) > 0 {
 		name := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		e, ok := p.keys[depgraph.Var(name)]
+		e, ok := p.keys.find(depgraph.Var(name))
 		if seen[name] || !ok || e.digest == state.Absent {
 			continue
 		}
@@ -297,17 +309,13 @@ func (w *walk) closure(p *programState, namesToBind []string) []string {
 		}
 		for _, n := range p.group(name) {
 			grouped[n] = true
-			info := p.keys[depgraph.Var(n)].info
+			info := p.keys.of(depgraph.Var(n)).info
 			if info == nil {
 				continue
 			}
 			todo = append(todo, info.Deps...)
 			if len(info.Code) > 0 && info.Type != "function" { // it may hold any function that is bound to its name
-				for k, e := range p.keys {
-					if e.writer >= 0 && w.definition(p, k.Name()) != nil && k.Space() == "var" {
-						todo = append(todo, k.Name())
-					}
-				}
+				todo = append(todo, w.definitions(p)...)
 			}
 		}
 	}
@@ -493,8 +501,8 @@ func (w *walk) hidden(ctx context.Context, p *programState) (int, error) {
 	for k := range m.hidden {
 		keys[k] = true
 	}
-	for k := range p.keys {
-		if s := k.Space(); s == "rng" || s == "conf" || s == "cwd" {
+	for _, space := range []string{"rng", "conf", "cwd"} {
+		for k := range p.keys.in(space) {
 			keys[k] = true
 		}
 	}

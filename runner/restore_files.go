@@ -246,7 +246,7 @@ func (w *walk) putMode(p *programState, name string) error {
 // was recorded before permissions were.
 func (w *walk) modeAt(p *programState, name string, usual fs.FileMode) (mode fs.FileMode, known bool) {
 	k, r := depgraph.Key("mode:"+name), w.e.cfg.Files[name]
-	if _, set := p.keys[k]; !set && r.Time == 0 && r.Base != state.Absent {
+	if _, set := p.keys.find(k); !set && r.Time == 0 && r.Base != state.Absent {
 		return usual, false
 	}
 	mode = usual

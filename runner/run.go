@@ -211,8 +211,8 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 // start puts the walk before the first node.
 func (w *walk) start(blocks []state.ProgramBlock) {
 	w.dialects = dialectsOf(blocks)
-	w.units, w.nodes = w.e.analyse(blocks)
-	w.pos = newProgramState(w.e.baseState.Get)
+	w.analyse(blocks)
+	w.pos = newProgramStateFor(w.e.baseState.Get, len(w.nodes))
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
@@ -392,7 +392,7 @@ func (w *walk) outcome() *Outcome {
 		Files:       map[string]state.Digest{},
 		VaryingKeys: map[string][]string{},
 	}
-	for k, e := range w.pos.keys {
+	for k, e := range w.pos.keys.all() {
 		if _, bad := e.poisoned(); bad || e.digest == state.Absent && k.Space() == "var" {
 			continue
 		}

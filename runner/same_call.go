@@ -123,7 +123,7 @@ func (x *caller) drawnBefore() (found state.Drawn, known bool) {
 // known yet, but which ones its text has.
 func (x *caller) inputsVary() bool {
 	uses := slices.Concat(x.node.facts.Uses, x.node.facts.Later)
-	for k, e := range x.pos.keys {
+	for k, e := range x.pos.keys.all() {
 		if len(e.marks) > 0 && (k.Space() != "var" || x.dynamic || slices.Contains(uses, k.Name())) {
 			return true
 		}

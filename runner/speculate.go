@@ -125,13 +125,13 @@ func (a *speculator) canSpeculate(p *programState, k int, d *decision) bool {
 	if w.dynamic(p, n) || slices.ContainsFunc(n.facts.Effects, inTurn) || d.Last != nil && !repeatable(d.Last) {
 		return false
 	}
-	pending := func(name string) bool { _, bad := p.keys[depgraph.Var(name)].poisoned(); return bad }
+	pending := func(name string) bool { _, bad := p.keys.of(depgraph.Var(name)).poisoned(); return bad }
 	namesToBind := w.namesToBind(p, n)
 	if slices.ContainsFunc(namesToBind, pending) {
 		return false
 	}
 	for _, name := range w.closure(p, namesToBind) {
-		e := p.keys[depgraph.Var(name)]
+		e := p.keys.of(depgraph.Var(name))
 		if e.info == nil || e.info.Opaque != "" || slices.ContainsFunc(e.info.Deps, pending) {
 			return false
 		}
@@ -214,9 +214,8 @@ func (w *walk) writesFiles() bool {
 	if len(w.e.cfg.Files) > 0 {
 		return true
 	}
-	for k := range w.pos.keys {
-		switch k.Space() {
-		case "file", "link", "mode":
+	for _, space := range []string{"file", "link", "mode"} {
+		for range w.pos.keys.in(space) {
 			return true
 		}
 	}
@@ -268,7 +267,7 @@ func (w *walk) markPending(p *programState, i int, last *state.Trace) {
 		}
 	} else {
 		for _, name := range n.facts.Mutates {
-			if info := p.keys[depgraph.Var(name)].info; info != nil && info.Type != "module" {
+			if info := p.keys.of(depgraph.Var(name)).info; info != nil && info.Type != "module" {
 				names = append(names, name)
 			}
 		}

@@ -157,8 +157,8 @@ func (x *execution) storeWrites(ctx context.Context, after *programState, t *sta
 		if a.Key.Space() == "var" && !before[a.Key.Name()] {
 			for _, n := range x.pos.group(a.Key.Name()) {
 				before[n] = true
-				if k := depgraph.Var(n); n != a.Key.Name() && after.keys[k].digest != state.Absent {
-					writes = append(writes, state.Access{Key: k, Digest: after.keys[k].digest})
+				if k := depgraph.Var(n); n != a.Key.Name() && after.keys.of(k).digest != state.Absent {
+					writes = append(writes, state.Access{Key: k, Digest: after.keys.of(k).digest})
 				}
 			}
 		}
@@ -205,7 +205,7 @@ func (x *execution) storeGroupIfWorth(
 		if _, walkPlace := e.kernelState.bound[n]; !walkPlace {
 			return nil // a member was dropped: a node that had changed it failed
 		}
-		info := after.keys[depgraph.Var(n)].info
+		info := after.keys.of(depgraph.Var(n)).info
 		if info == nil {
 			continue
 		}

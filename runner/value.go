@@ -85,7 +85,7 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 func (e *Engine) walkOfRecord(blocks []state.ProgramBlock) *walk {
 	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true, asks: true, dialects: dialectsOf(blocks)}
 	e.baseState.Begin()
-	w.units, w.nodes = e.analyse(blocks)
+	w.analyse(blocks)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	return w
 }
@@ -105,14 +105,14 @@ func (e *Engine) interpreterOf(units []*unit) string {
 // storedAt returns the end.
 func (w *walk) storedAt(name string) (int, error) {
 	k := depgraph.Var(name)
-	want := w.stateAt(len(w.nodes)).keys[k].digest
+	want := w.stateAt(len(w.nodes)).keys.of(k).digest
 	p := newProgramState(w.e.baseState.Get)
 	at, tried := len(w.nodes), map[groupDigest]bool{}
 	for i := range w.nodes {
 		if t := w.outcomes[i].t; t != nil && t.Err == nil {
 			p.apply(i, t)
 		}
-		if p.keys[k].digest != want {
+		if p.keys.of(k).digest != want {
 			continue
 		}
 		j, _ := p.groupDigest(name)

@@ -22,6 +22,7 @@ type walk struct {
 	spent        map[int]float64 // seconds, by node
 	rebuilt      map[int]float64 // the same for nodes executed only for the values that they leave
 	startSeconds float64         // spent on starting interpreters
+	definers     []*node         // the nodes that are the definition of a function
 	stopped      map[*unit]bool
 	endMarks     []string             // why the program may not end where it does
 	contexts     []state.Digest       // of the states before nodes, see modules.go
@@ -52,6 +53,17 @@ type walk struct {
 	hasDynamic bool                   // some node of the program may read names unobserved
 	lacked     map[int][]depgraph.Key // open files that nodes, by index, turned out to use, see open_files.go
 	lists      map[int]bool           // nodes, by index, that list subclasses by code of the workspace's
+}
+
+// analyse reads the blocks that the walk is over.
+func (w *walk) analyse(blocks []state.ProgramBlock) {
+	w.units, w.nodes = w.e.analyse(blocks)
+	w.definers = nil
+	for _, n := range w.nodes {
+		if n.facts.Kind == depgraph.KindDef {
+			w.definers = append(w.definers, n)
+		}
+	}
 }
 
 // errRestart reports that a trace in use is not valid after all. The walk begins again, with what is known by then.

@@ -17,7 +17,7 @@ func (m *memory) get(foreignWrites, removals int, bucket, key []byte) (any, bool
 	if m.foreignWrites != foreignWrites || m.removals != removals {
 		*m = memory{foreignWrites: foreignWrites, removals: removals}
 	}
-	value, ok := m.records[string(bucket)+string(key)]
+	value, ok := m.records[string(append(append(make([]byte, 0, 64), bucket...), key...))]
 	return value, ok
 }
 

@@ -208,19 +208,20 @@ func (s *Store) Trace(id Digest) (Trace, bool, error) {
 // tracesOf returns the digests of a code's traces, newest first: the pending ones, then those in the file. The caller
 // holds r.mu.
 func (r *results) tracesOf(code Digest) []Digest {
-	what := "the list of traces of code " + string(code)
 	var list []Digest
-	if known, ok := r.recall(bucketByCode, code.key()); ok {
+	key := code.key()
+	if known, ok := r.recall(bucketByCode, key); ok {
 		list = slices.Clone(known.([]Digest))
 	} else {
-		payload := r.getLocked(bucketByCode, code.key(), what)
+		what := "the list of traces of code " + string(code)
+		payload := r.getLocked(bucketByCode, key, what)
 		if payload != nil {
 			if err := decode(payload, &list); err != nil {
 				r.note("%s in %s is damaged and counts as missing: %v", what, filepath.Base(r.path), err)
 				list = nil
 			}
 		}
-		r.memory.put(bucketByCode, code.key(), len(payload), slices.Clone(list))
+		r.memory.put(bucketByCode, key, len(payload), slices.Clone(list))
 	}
 	for _, id := range slices.Backward(r.newTraces[code]) {
 		list = moveToFront(list, id)
@@ -249,11 +250,12 @@ func (r *results) addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 
 // trace reads one trace. The caller holds r.mu.
 func (r *results) trace(id Digest) (t Trace, ok bool) {
-	if known, ok := r.recall(bucketTraces, id.key()); ok {
+	key := id.key()
+	if known, ok := r.recall(bucketTraces, key); ok {
 		return known.(Trace), true
 	}
 	what := "trace " + string(id)
-	payload := r.getLocked(bucketTraces, id.key(), what)
+	payload := r.getLocked(bucketTraces, key, what)
 	if payload == nil {
 		return t, false
 	}
@@ -262,6 +264,6 @@ func (r *results) trace(id Digest) (t Trace, ok bool) {
 		return Trace{}, false
 	}
 	t.clip()
-	r.memory.put(bucketTraces, id.key(), len(payload), t)
+	r.memory.put(bucketTraces, key, len(payload), t)
 	return t, true
 }
