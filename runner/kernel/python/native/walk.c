@@ -323,7 +323,26 @@ static unsigned ascii_bit(void)
 	return 0;
 }
 
+/* differing(before, now): the keys of now whose values are not those of before, or that are new; None if the keys of
+   before are not the first of now. */
+static PyObject *differing(PyObject *self, PyObject *args)
+{
+	PyObject *before, *now, *first, *key, *was, *is, *found;
+	Py_ssize_t i = 0, k = 0;
+	if (!PyArg_ParseTuple(args, "OO", &before, &now) || !(found = PyList_New(0))) return NULL;
+	int bad = 0, moved = 0;
+	while (!bad && !moved && PyDict_Next(before, &i, &first, &was)) {
+		moved = !PyDict_Next(now, &k, &key, &is) || key != first;
+		if (!moved && is != was) bad = PyList_Append(found, key);
+	}
+	while (!bad && !moved && PyDict_Next(now, &k, &key, &is)) bad = PyList_Append(found, key);
+	if (!bad && !moved) return found;
+	Py_DecRef(found);
+	return bad ? NULL : none();
+}
+
 static PyMethodDef functions[] = {
+	{"differing", differing, METH_VARARGS, NULL},
 	{"atoms", atoms, METH_VARARGS, NULL}, {"flat", flat, METH_VARARGS, NULL}, {"sets", sets, METH_VARARGS, NULL},
 	{"level", level, METH_VARARGS, NULL}, {"same", same, METH_VARARGS, NULL}, {0},
 };

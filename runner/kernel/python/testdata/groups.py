@@ -8,7 +8,8 @@ from xstate_kernel.groups import Groups
 
 
 class Print:
-    opaque = lifetime_sensitive = weak = False
+    opaque = lifetime_sensitive = weak = partial = False
+    levels = None
 
     def __init__(self, places, copied, soft):
         self.places, self.copied, self.soft, self.ordinals = places, copied, soft, None

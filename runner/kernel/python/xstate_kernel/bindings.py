@@ -2,6 +2,8 @@
 
 from xstate_kernel import original as __builtins__
 
+from . import identity
+
 PRESET = ("__name__", "__doc__", "__file__", "get_ipython")  # names like others, that have a value before the program
 SPECIAL = frozenset(
     (
@@ -21,26 +23,48 @@ GONE = object()
 
 
 class Bindings:
-    """The namespace of the program, and groups of names that the engine has parked."""
+    """The namespace of the program, and groups of names that the engine has parked.
+
+    It keeps a copy of the namespace from node to node: to make one takes longer than to run a node, where there are
+    thousands of names."""
 
     def __init__(self, namespace, preset, printer, groups):
         self.ns, self.preset, self.printer, self.groups = namespace, preset, printer, groups
         self.kept_alive = []  # unbound values, because the program could observe when they are freed
         self.left_open = []  # unbound values with their open files, which the end of a value would write to
         self.parked = {}  # digest of a group → ({name: value}, {name: Fingerprint})
+        self._copy = None  # of the namespace, maybe of an earlier time; None: it is in use, or there is none
 
-    def names_bound(self):
-        """What the program has bound."""
-        bound = dict(self.ns)  # and not name by name: every node asks
-        for k in SPECIAL & bound.keys():
-            del bound[k]
-        for k, v in self.preset.items():
-            if bound.get(k, GONE) is v:
-                del bound[k]
-        return bound
+    def is_bound(self, name):
+        """Reports whether the program has bound a name."""
+        value = self.ns.get(name, GONE)
+        return value is not GONE and name not in SPECIAL and value is not self.preset.get(name, GONE)
+
+    def copy(self):
+        """Returns a copy of the namespace. It is the caller's until given back."""
+        copy, self._copy = self._copy, None
+        if copy is None:
+            return dict(self.ns)
+        differing = identity.differing(copy, self.ns)
+        if differing is None:
+            return dict(self.ns)
+        for name in differing:
+            copy[name] = self.ns[name]
+        return copy
+
+    def drop_copy(self):
+        """Keeps no values but by the namespace."""
+        self._copy = None
+
+    def give_back(self, copy):
+        """Takes a copy that was made earlier, and lets go of what is not bound any more."""
+        self._copy = copy
+        self._copy = self.copy()
 
     def order(self, names):
         """Puts names in the order in which the program has bound them."""
+        if not names:
+            return
         names = [n for n in names if n in self.ns and n not in self.preset and n not in SPECIAL]
         if names != list(filter(set(names).__contains__, self.ns)):
             for n in names:
@@ -52,6 +76,8 @@ class Bindings:
 
     def clear(self, name):
         self.ns.pop(name, None)
+        if self._copy is not None:
+            self._copy.pop(name, None)
         if name in self.preset:
             self.ns[name] = self.preset[name]
 
@@ -73,6 +99,8 @@ class Bindings:
 
     def bind(self, name, value, fp=None):
         self.ns[name] = value
+        if self._copy is not None:
+            self._copy[name] = value
         self.groups.put(name, fp or self.printer.of(value))
 
     def forget_those(self, which):
@@ -134,8 +162,3 @@ class Bindings:
         """Returns the workspace modules that the values of the names depend on."""
         prints = self.groups.prints
         return {m for n in names if n in prints for m in prints[n].files}
-
-
-def ids_of(bound):
-    """Returns name → id for all bindings, without references: a node may observe when a value is freed."""
-    return dict(zip(bound, map(id, bound.values())))

@@ -85,7 +85,7 @@ def _tells():
         watched = observe.watching
         observe.watch_main(None)
         try:
-            _kernel.files.quietly(lambda: found.append(volatility.volatile(_codes, space)))
+            _kernel.files.quietly(lambda: found.append(volatility.volatile(_codes, space, _kernel.groups.dotted)))
         finally:
             observe.watch_main(watched)
         _telling = len(space), found[0]

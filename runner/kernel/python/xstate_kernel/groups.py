@@ -28,7 +28,10 @@ class Groups:
     def __init__(self, called=lambda c: c.__qualname__):
         self._class = called
         self.prints = {}  # name → Fingerprint
-        self.noted = {}  # those of the prints that are opaque, lifetime_sensitive or weak: few
+        self.noted = {}  # those of the prints that are opaque, lifetime_sensitive, weak or partial: few
+        self.leveled = {}  # those that have levels: of large containers
+        self.dotted = set()  # names with a dot: variables of unfolded functions, see bytecode.variables
+        self._replaced = {}  # name → its print before, or None: of the names that changed since earlier()
         self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
         self._lookers = {}  # the same for what a name reaches but copies before it writes to it
         self._near = {}  # name → names that share a mutable object with it, names that share any
@@ -40,10 +43,15 @@ class Groups:
 
     def put(self, name, fp):
         was = self.prints.get(name)
-        if fp.opaque or fp.lifetime_sensitive or fp.weak:
+        self._replaced.setdefault(name, was)
+        if fp.opaque or fp.lifetime_sensitive or fp.weak or fp.partial:
             self.noted[name] = fp
         else:
             self.noted.pop(name, None)
+        if fp.levels is not None:
+            self.leveled[name] = fp
+        else:
+            self.leveled.pop(name, None)
         if (
             was is not None
             and all(a.keys() == b.keys() for (_, a), (_, b) in zip(self._indexes(was), self._indexes(fp)))
@@ -57,6 +65,8 @@ class Groups:
             return
         self._drop(name)
         self.prints[name] = fp
+        if "." in name:
+            self.dotted.add(name)
         for i, o in fp.soft.items():
             if i not in self._owners:
                 self._bodies[i] = _body(o)
@@ -68,8 +78,18 @@ class Groups:
         self._forget(name)
 
     def drop(self, name):
+        self._replaced.setdefault(name, self.prints.get(name))
         self.noted.pop(name, None)
+        self.leveled.pop(name, None)
+        self.dotted.discard(name)
         self._drop(name)
+
+    def earlier(self):
+        """Returns the present prints, as they stay while others are put and dropped, until the next call.
+
+        A copy would cost each node as much as the program has names."""
+        self._replaced = {}
+        return Earlier(self.prints, self._replaced)
 
     def _drop(self, name):
         fp = self.prints.get(name)
@@ -185,6 +205,25 @@ class Groups:
             pairs = array("q", chain(*sorted({*numbers, *zip(pairs[::2], pairs[1::2])}))).tobytes()
         lines = sorted({f"{a} {b}" for a, b in found.difference(numbers)})
         return blake2b(b"%d\n%s%s" % (len(pairs), pairs, "\n".join(lines).encode()), digest_size=10).hexdigest()
+
+
+class Earlier:
+    """The prints at some time: the present ones, but for those that were replaced since."""
+
+    def __init__(self, prints, replaced):
+        self._prints, self._replaced = prints, replaced
+
+    def get(self, name):
+        return self._replaced[name] if name in self._replaced else self._prints.get(name)
+
+    def __contains__(self, name):
+        return self.get(name) is not None
+
+    def __getitem__(self, name):
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
 
 
 def _move(owners, ids, change):

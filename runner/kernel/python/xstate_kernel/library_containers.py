@@ -19,6 +19,7 @@ _HEAP = 1 << 9  # type flag: made by a class statement
 _BY_TEXT = frozenset(("getattr", "vars", "__dict__", "attrgetter"))
 # Modules whose containers the kernel observes by other means, or whose containers are only caches.
 _OTHERWISE = frozenset(("sys", "os", "gc", "linecache")) | adapters.KNOWN_CONTAINERS
+_NONE = types.MappingProxyType({})
 _named = {}
 
 
@@ -51,17 +52,16 @@ class LibraryContainers:
         self._indexes = {}
         self.ids = self._known.keys()
 
-    def begin(self, spaces):
+    def begin(self, spaces, dotted):
         """Finds the containers that the code of a node can reach. spaces are pairs of a namespace and the code that may
-        run there."""
+        run there. dotted are the names of the program with a dot."""
         self._names, self._awaited = set(), set()
-        self.come(spaces)
+        self.come(spaces, bytecode.variables(dotted))
 
-    def come(self, spaces):
+    def come(self, spaces, variables=_NONE):
         roots, imports = {}, set()
         for space, codes in spaces:
             loads = set()
-            variables = bytecode.variables(space)
             for code in codes:
                 own, imported, names = _facts(code)
                 loads |= own

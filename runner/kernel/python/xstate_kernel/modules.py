@@ -92,7 +92,7 @@ class Modules:
     """What a node does to modules."""
 
     def __init__(self, namespace, printer, workspace, groups, effects):
-        self._namespace, self._workspace, self._effects = namespace, workspace, effects
+        self._namespace, self._workspace, self._effects, self._groups = namespace, workspace, effects, groups
         self.module_state = module_state.ModuleState(printer, workspace)
         self.process = process.Process(printer, groups)
         # library, class and attribute → the value before the program replaced it
@@ -154,7 +154,8 @@ class Modules:
         for name in self._targets.keys() & self._entries.keys():
             self._take_targets(name)
         spaces = {m.__file__: vars(m) for _, m in self._workspace.loaded() if hasattr(m, "__file__")} if theirs else {}
-        self.containers.begin([(self._namespace, codes), *((spaces.get(c.co_filename, {}), (c,)) for c in theirs)])
+        spaces = [(self._namespace, codes), *((spaces.get(c.co_filename, {}), (c,)) for c in theirs)]
+        self.containers.begin(spaces, self._groups.dotted)
         self.process.begin()
         self._active = True
 
@@ -313,8 +314,8 @@ class Modules:
             self.process.attributes[place] = None if value is _GONE else value
 
     def pristine(self):
-        """Reports whether everything is as in a new interpreter."""
-        return not self._originals and not self._edited and not self.process.registered()
+        """Reports whether everything is as in a new interpreter. The caller has looked at the process."""
+        return not self._originals and not self._edited and not self.process.latest()
 
     # as the first finder of sys.meta_path
 

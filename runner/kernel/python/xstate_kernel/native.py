@@ -12,4 +12,5 @@ atoms = getattr(_found, "atoms", None)  # (put, bulk, grow, list): writes atoms,
 flat = getattr(_found, "flat", None)  # the same for what a container holds, see Containers.flat
 sets = getattr(_found, "sets", None)  # writes sets at the end of the stack, and returns how many, see Walk.drain
 level = getattr(_found, "level", None)  # one round of Containers.graph
+differing = getattr(_found, "differing", None)  # (before, now): see identity.differing
 same = getattr(_found, "same", None)  # (level, held): 1, 0 or -1, see Fingerprinter.compare

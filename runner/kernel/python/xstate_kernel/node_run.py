@@ -32,7 +32,8 @@ from . import (
     started,
     volatility,
 )
-from .bindings import GONE, PRESET, SPECIAL, ids_of
+from .bindings import SPECIAL
+from .node_start import Start
 from .observation import Observation
 
 
@@ -67,6 +68,7 @@ class NodeRun:
         self.observe_imports()
         self.observe_files()
         self.observe_marks()
+        self.start.end(self.bindings, not self.writes.lifetime_sensitive())
         return self.observation.reply(), b""
 
     def prepare(self):
@@ -77,8 +79,9 @@ class NodeRun:
         self.observation.restored = sorted(libraries.newly_loaded())
         self.writes.reach_of = request.get("reach") or {}
         self.bindings.order(request.get("order") or ())
-        self.start = ids_of(self.bindings.names_bound())
-        self.writes.values_before = {} if self.writes.lifetime_sensitive() else dict(self.ns)
+        self.ns.pop("__warningregistry__", None)
+        self.start = Start(self.bindings, not self.writes.lifetime_sensitive())
+        self.writes.values_before = self.start.values
         self.before, kernel.state = kernel.state or kernel.hidden.snapshot(), None
         for v in kernel.hidden.variables:
             v.begin(self.before[v.key][2] if v.key in self.before else None)
@@ -86,7 +89,6 @@ class NodeRun:
         self.environ = dict(os.environ._data)
         self.threads = set(sys._current_frames())
         adapters.before_node()
-        self.ns.pop("__warningregistry__", None)
         self.had_figures = adapters.open_figures()
         self.compile()
         if not self.fresh and libraries.outdated(self._imports_of_code, self.imported):
@@ -128,8 +130,7 @@ class NodeRun:
         self.handles = self.look_at_handles()
         adapters.unseeded()
         hidden_variable.marks.clear()
-        own = {k: id(self.ns[k]) for k in (*SPECIAL, *PRESET) if k in self.ns}
-        self.names.begin(request["uses"], self.bindings.deps, {**self.start, **own})
+        self.names.begin(request["uses"], self.bindings.deps, self.start)
         self.execution.made = []
         observe.watch_main(self.names)
         wanted = request.get("lined") and hasattr(sys, "monitoring")
@@ -195,32 +196,32 @@ class NodeRun:
         reach = self.bindings.reach
         self.certain, maybe = self.stored()
         if self.error is None:
-            reads |= {n for n in maybe - self.certain if n in start and id(self.ns.get(n, GONE)) == start[n]}
+            reads |= {n for n in maybe - self.certain if n in start and start.same(n)}
         if not self.names.exact:
             modules = self.imports.modules_of(self.imports_read, reads)
             if any(getattr(sys.modules.get(m), "__file__", None) in self.names.spaces for m in modules):
                 self.names.everything = True
         if self.names.everything:
-            reads |= start.keys()
+            reads.update(start.names())
         if any(prints[n].shuffled for n in reads if n in prints):
             self.files.marks.add("process")
-        self.process_changed = process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, GONE)) != i})
+        self.process_changed = process.changed(lambda: {n for n in start.names() if not start.same(n)})
         if self.process_changed:
             reads |= process.sharing()
         if adapters.logging.adapter.levels.touched:
             reads |= process.logged_to()
         if self.files.forked:
-            reads |= {n for n in reach(reads | set(self.request["uses"])) if n in start}
+            reads |= start.among(reach(reads | set(self.request["uses"])))
         if process.traced:  # a trace function raises no events
-            reads |= {n for n in reach(self.registered_names | process.names()) if n in start}
+            reads |= start.among(reach(self.registered_names | process.names()))
         if self.modules.lists_subclasses:
-            reads |= {n for n in start if n in prints and prints[n].soft}
+            reads |= {n for n in start.names() if n in prints and prints[n].soft}
             if self.lingering:
                 self.files.marks.add("unobserved __subclasses__")
         if self.modules.reads_sys_modules:  # the presence of a module depends on which code imported it
             reads |= {
                 n
-                for n in start
+                for n in start.names()
                 if (n in prints and prints[n].files) or code_owner.is_a(self.ns.get(n), types.ModuleType)
             }
 
@@ -255,7 +256,7 @@ class NodeRun:
         self.reached = self.imports.modules_of(self.imports_read, self.reads)
         while not self.names.exact:  # what the program put into modules may be called by what they hold
             used = self.bindings.reach(self.modules.module_state.names(self.reached))
-            more = {n for n in used if n in start} - self.reads
+            more = start.among(used) - self.reads
             if not more:
                 break
             self.reads |= more
@@ -284,7 +285,7 @@ class NodeRun:
         self.kernel.groups.checked.clear()
         try:
             found = self.writes.fingerprint_writes(
-                self.start, self.reads & self.start.keys(), self.certain, self.failed, parts, proven
+                self.start, self.start.among(self.reads), self.certain, self.failed, parts, proven
             )
             self.writes.values_before = {}
             altered = {*found.pop("altered", ()), *self.modules.module_state.altered}
@@ -406,7 +407,7 @@ class NodeRun:
         see, kernel = self.observation, self.kernel
         if "__annotations__" in self.request["uses"]:
             self.files.marks.add("unobserved __annotations__")
-        marks = self.files.marks | volatility.volatile(self.codes, self.ns)
+        marks = self.files.marks | volatility.volatile(self.codes, self.ns, kernel.groups.dotted)
         if self.unseeded or any(v.unseeded for v in kernel.hidden.variables):
             marks.add("entropy")
         if set(sys._current_frames()) - self.threads:

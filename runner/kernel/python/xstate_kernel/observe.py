@@ -61,7 +61,7 @@ class StaticNames:
         if any(not _SPACES.isdisjoint(c.co_names) for c in bytecode.nested(code)):
             self.spaces.add(code.co_filename)
 
-    def begin(self, uses, deps_of, bound):
+    def begin(self, uses, deps_of, start):
         self.reads, self.imports, self.stored, self.stars = set(), set(), set(), set()
         self.everything = False
         self._deps_of = deps_of
@@ -104,7 +104,7 @@ class MonitoredNames:
         self.namespace = namespace
         self._plans = {}  # code object → {offset: (kind, name)}
         self.later = False  # code of the program named what makes code run that nothing calls, see pure_readers.py
-        self._start = {}
+        self._start = None  # the namespace when the node began; None: no node runs
         self.reads, self.imports, self.stored = set(), set(), set()
         self.everything = False  # other code got the whole namespace
         mon = self._mon = sys.monitoring
@@ -171,7 +171,7 @@ class MonitoredNames:
 
     def note(self, name):
         """Records that the program's own code, or a library (see StaticNames), reads a name."""
-        if name not in self.stored and id(self.namespace.get(name, self)) == self._start.get(name, id(self)):
+        if name not in self.stored and (self._start.same(name) if self._start else name not in self.namespace):
             self.reads.add(name)  # the value is the same as at the node's begin, so it is an input
 
     def store(self, name):
@@ -185,14 +185,14 @@ class MonitoredNames:
             k in scope for k in self.namespace
         )  # else scope is a copy of the namespace, which CPython returns during a comprehension at top level
 
-    def begin(self, uses, deps_of, bound):
+    def begin(self, uses, deps_of, start):
         self.reads, self.imports, self.stored = set(), set(), set()
         self.everything = False
-        self._start = bound  # name → id; no references to the values: the program may observe when they are freed
+        self._start = start
         self._mon.restart_events()
 
     def end(self):
-        self._start = {}
+        self._start = None
         return self.reads, self.imports
 
 

@@ -133,6 +133,10 @@ class Process:
         found.update(self.attributes)
         return found
 
+    def latest(self):
+        """Returns what registered returned last: when the node began, or after it ran."""
+        return self._registered
+
     def begin(self):
         for search in self._searchers:
             self._forget(search)  # the interpreter caches what it found through it

@@ -54,10 +54,11 @@ TELLING = frozenset(
 )  # last names of these
 
 
-def volatile(codes, namespace):
-    """Returns the marks of code that names a source of entropy, or what shows the process: its result may vary."""
+def volatile(codes, namespace, dotted=()):
+    """Returns the marks of code that names a source of entropy, or what shows the process: its result may vary. dotted
+    are the names of the namespace with a dot."""
     marks = {"process"} if "asyncio" in sys.modules and _names_tasks(codes) else set()
-    variables = bytecode.variables(namespace)  # which may hold such a source
+    variables = bytecode.variables(dotted)  # which may hold such a source
     for code in codes:
         if os.path.isabs(code.co_filename) and code_owner.is_library_path(code.co_filename):
             continue  # a library's own wrapper around a function of the program, as the __repr__ of a dataclass has

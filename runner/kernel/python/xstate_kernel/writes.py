@@ -1,15 +1,12 @@
 """Finds what a node wrote: names that it bound or deleted, values that it changed in place, and their new aliases."""
 
 import builtins
-import itertools
-import operator
 import types
 import weakref
 
 from xstate_kernel import original as __builtins__
 
 from . import code_owner, display, groups
-from .bindings import GONE, ids_of
 
 
 class Writes:
@@ -30,27 +27,23 @@ class Writes:
     def fingerprint_writes(self, start, reads, certain, failed, parts, proven=False):
         """Fingerprints what the node bound or may have changed. Returns the facts for the observation. proven: that is
         nothing that was there, see pure_readers.py."""
-        old, noted = dict(self.groups.prints), dict(self.groups.noted)
+        old, now = self.groups.earlier(), self.ns
         self.altered, self.redefined = set(), {}
-        now = self._bindings.names_bound()
-        ids = ids_of(now)
-        rebound = {
-            *itertools.compress(ids, map(operator.ne, ids.values(), map(start.get, ids))),
-            *(certain & now.keys()),
-        }
-        deleted = sorted(start.keys() - now.keys())
-        reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].lifetime_sensitive}
+        other, gone, new = start.changes(self._bindings)
+        rebound = other.union(filter(self._bindings.is_bound, certain))
+        deleted = sorted(gone)
+        reads = reads | {n for n in rebound | gone if n in old and n in start and old[n].lifetime_sensitive}
         if failed:
-            return self.undo(start, now, {k for k in rebound if start.get(k) != id(now[k])}, reads)
-        weak = self.weak(rebound | set(deleted), old, noted)
+            return self.undo(start, other, reads)
+        weak = self.weak(rebound | gone, old)
         read = set() if proven and not self.verifies else reads
-        changed, near = self.changed_before(read & (rebound | set(deleted)), old)
+        changed, near = self.changed_before(read & (rebound | gone), old)
         candidates = ((read | parts) - rebound) | near | weak
+        known = {start.id_of(n): fp for n, fp in self.groups.leveled.items() if n in start}
         for name in deleted:
             self.groups.drop(name)
-        known = {start[n]: fp for n, fp in old.items() if fp.levels is not None and n in start}
         for name in rebound:
-            self.made_class(now[name], rebound.union(deleted))
+            self.made_class(now[name], rebound | gone)
             fp = known.get(id(now[name]))
             if fp is None or not (proven or self.printer.unchanged(now[name], fp)):
                 fp = self.printer.of(now[name])
@@ -61,23 +54,21 @@ class Writes:
                 and not fp.opaque
                 and code_owner.kind_of(now[name].__module__) == code_owner.PROGRAM
             ):
-                kept = self.same_class(name, now[name], fp)
-                if kept is not now[name]:
-                    now[name], fp = kept, self.printer.of(kept)
+                value = now[name]
+                kept = self.same_class(name, value, fp)
+                if kept is not value:
+                    fp = self.printer.of(kept)
                 else:
                     self.redefined[self.printer.called(kept)] = kept
                     self.defined_as[id(kept)] = weakref.ref(kept), fp.digest
             self.groups.put(name, fp)
-        mutated = self.rehash(candidates, old, now, rebound, parts)
+        mutated = self.rehash(candidates, old, now, rebound | gone, parts)
         if proven and self.verifies and (changed or not mutated <= weak):
             raise AssertionError(f"a pure reader changed {sorted(changed | mutated)}")
-        written = rebound | mutated | set(deleted)
+        written = rebound | mutated | gone
         after = self.groups.pairs(written)
         touched = (
-            mutated
-            | changed
-            | weak
-            | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reaches()}
+            mutated | changed | weak | {n for n in rebound - other if n in start and n in old and old[n].reaches()}
         )
         touched |= self.sources(after, written, touched, reads, old)
         touched = {n for n in touched if n in start and n in old}
@@ -86,10 +77,10 @@ class Writes:
             "reads": sorted(reads),
             "comembers": sorted((mutated | weak) - reads),
             "altered": sorted(self.altered),
-            "writes": [self.write(n, now) for n in sorted(written)],
+            "writes": [self.write(n) for n in sorted(written)],
             "touched": sorted(touched),
             "sharing": [[a, b, d] for (a, b), d in sorted(after.items())],
-            "bind_order": _bind_order(list(start), list(now)),
+            "bind_order": new,
         }
 
     def sources(self, after, written, touched, reads, old):
@@ -120,8 +111,10 @@ class Writes:
         Example: "f(); f = None", where f appends to a list that other names also refer to.
         """
         changed, near = set(), set()
-        for name in names & old.keys():
-            was = old[name]
+        for name in names:
+            was = old.get(name)
+            if was is None:
+                continue
             if (was.shares() or was.soft or was.opaque) and self.differed(name, was):
                 self.altered |= self.groups.altered(was)
                 changed.add(name)
@@ -136,9 +129,9 @@ class Writes:
         same = self.printer.compare(value, was)
         return self.printer.of(value).differs(was) if same is None else not same
 
-    def weak(self, names, old, noted):
+    def weak(self, names, old):
         """Returns the names that refer weakly to the old values of the given names. These values may be freed now."""
-        if not any(fp.weak for fp in noted.values()):
+        if not any(fp.weak for fp in self.groups.noted.values()):
             return set()
         return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
 
@@ -163,7 +156,7 @@ class Writes:
                 mutated.add(name)
                 todo.extend(near | self.groups.neighbours(name, soft=True))
                 prints = self.groups.prints
-                todo.extend(prints if fp.partial else [n for n in prints if prints[n].partial])
+                todo.extend(prints if fp.partial else [n for n, fp in self.groups.noted.items() if fp.partial])
         return mutated
 
     def made_class(self, value, names):
@@ -203,8 +196,8 @@ class Writes:
             self.printer.classes[fp.digest] = kept
         return kept
 
-    def write(self, name, now):
-        fp = self.groups.prints.get(name)
+    def write(self, name):
+        now, fp = self.ns, self.groups.prints.get(name)
         if fp is None or name not in now:
             return {"name": name, "deleted": True}
         return {
@@ -223,24 +216,22 @@ class Writes:
             "held": sorted(f"{m}.{k}" for m, names in fp.in_modules.items() for k in names),
         }
 
-    def undo(self, start, now, rebound, reads):
+    def undo(self, start, rebound, reads):
         """Undoes a failed node, which defines nothing: restores bindings, and unbinds values that it changed in
         place."""
         if not self.values_before:
             self._bindings.kept_alive.extend(
-                now[name] for name in rebound
+                self.ns[name] for name in rebound
             )  # freeing it would change the values of other names
-        old = dict(self.groups.prints)
-        near = set().union(
-            *(self.groups.neighbours(name, soft=True) for name in reads if id(now.get(name, GONE)) != start.get(name))
-        )
+        old = self.groups.earlier()
+        near = set().union(*(self.groups.neighbours(name, soft=True) for name in reads if not start.same(name)))
         for name in rebound:
             self._bindings.clear(name)
         gone = set()
-        for name, i in start.items():
+        for name in start.names():
             if name in self.values_before:
                 self.ns[name] = self.values_before[name]
-            elif id(self.ns.get(name, GONE)) != i:
+            elif not start.same(name):
                 gone.add(name)
         dropped = self.rehash(reads | near, old, self.ns, gone) | gone
         for name in dropped:
@@ -309,17 +300,3 @@ class Writes:
         """Reports whether a bound value may observe when an object is freed. If so, the kernel keeps no reference to a
         value while a node runs."""
         return any(fp.lifetime_sensitive or fp.opaque for fp in self.groups.noted.values())
-
-
-def _bind_order(before, after):
-    """Returns the new names in the order of binding, or nothing if they are sorted. "-NAME" existed before, and was
-    deleted meanwhile."""
-    new = after[len(before) :]
-    if after[: len(before)] != before:
-        rest, new = iter(before), []
-        for at, name in enumerate(after):
-            if name not in rest:  # which takes from it what comes before
-                new = after[at:]
-                break
-    was = set(before)
-    return [] if was.isdisjoint(new) and sorted(new) == new else ["-" + n if n in was else n for n in new]
