@@ -214,7 +214,12 @@ def _report(e):
 
 def registered():
     """Returns place → what the program has registered."""
-    return {("formatter", *place): f for m in formatter.formatters.values() for place, f in m.registered().items()}
+    return {
+        ("formatter", *place): f
+        for m in formatter.formatters.values()
+        if m.type_printers or m.deferred_printers or m.singleton_printers or not m.enabled  # as hardly ever
+        for place, f in m.registered().items()
+    }
 
 
 formatter = DisplayFormatter()

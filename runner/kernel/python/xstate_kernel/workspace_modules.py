@@ -8,7 +8,7 @@ import types
 
 from xstate_kernel import original as __builtins__
 
-from . import blake2b, bytecode, code_owner
+from . import blake2b, bytecode, code_owner, identity
 
 
 class Workspace:
@@ -17,8 +17,7 @@ class Workspace:
     def __init__(self):
         self._missed = {}  # module name → names that it imports and that were not found
         self._seen = {}  # module name → (path, stat key, digest)
-        self._names, self._modules = None, None  # keys and values of sys.modules at the last check
-        self._entries, self._loaded = {}, []  # its entries then, and the workspace modules among them
+        self._entries, self._loaded = {}, []  # of sys.modules at the last check, and the workspace modules among them
         self._first = frozenset(sys.modules)  # modules that the interpreter and the kernel loaded
         self._parsed = {}  # (digest of a source, package) → names of modules it imports
         self._functions = {}  # digest of a source → names that its top level mentions, its functions and methods
@@ -31,9 +30,8 @@ class Workspace:
     def entries(self):
         """Returns a copy of sys.modules: the same dict again, if it did not change since. Each node calls this several
         times."""
-        names, modules = list(sys.modules), list(sys.modules.values())
-        if names != self._names or modules != self._modules:
-            self._names, self._modules, self._entries = names, modules, dict(zip(names, modules))
+        if identity.differing(self._entries, sys.modules) != []:
+            self._entries = dict(zip(list(sys.modules), list(sys.modules.values())))
             self._loaded = [
                 (name, module)
                 for name, module in self._entries.items()
