@@ -44,7 +44,7 @@ def _cached(cache):
         pairs = list(held.items())
     else:
         row = 3 if inside[-7] is link else 2  # whether links show their class
-        inside = inside[: -6][-row * len(held) :] if held else []
+        inside = inside[:-6][-row * len(held) :] if held else []
         pairs = list(zip(inside[::row], inside[1::row]))
     if sorted(map(id, held)) != sorted(id(key) for key, _ in pairs):
         raise Opaque("a cache in use")
