@@ -1,7 +1,7 @@
 # make          format, vet, the linters of each language, quick tests
 # make build    bin/xstate
 # make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
-# make test     sets up what the tests need, then runs them all: at most a quarter of an hour on 2 cores
+# make test     sets up what the tests need, then runs them all: half an hour on 2 cores
 # make test-all the same, with every session in both modes on every interpreter, and no run from scratch shared
 #               before that, known vulnerabilities in what xstate calls, where their database can be reached
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long

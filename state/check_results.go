@@ -261,9 +261,40 @@ func (c *checker) tracesOf(meta Session, blocks []Block) {
 			continue
 		}
 		for _, n := range b.Nodes {
-			if t, ok, err := store.Trace(n.Trace); ok && err == nil && t.Code != n.Code {
+			t, ok, err := store.Trace(n.Trace)
+			if !ok || err != nil {
+				continue
+			}
+			if t.Code != n.Code {
 				c.reportTrace(meta, b.RanAt, "the trace of block %q is of other code than its node", b.ID)
 			}
+			c.callsRead(store, meta, b, t.Reads)
+		}
+	}
+}
+
+// callsRead reports calls that a block read and of which there is no record: calls.db is gone, or another one.
+func (c *checker) callsRead(store *Store, meta Session, b *Block, reads []Access) {
+	for _, a := range reads {
+		at, ok := CallPlaceOf(a.Key)
+		if !ok || a.Digest == Absent || strings.HasPrefix(string(a.Digest), "waiting:") {
+			continue
+		}
+		within := uint64(0)
+		var err error
+		if at.Effects {
+			within, err = c.store.Lineage(c.ctx, meta.Name)
+		}
+		if err == nil {
+			var found *Call
+			if found, err = store.CallAt(c.ctx, at.Key, within, at.Number); err == nil && found == nil {
+				err = errNoRecord
+			}
+		}
+		if errors.Is(err, errNoRecord) {
+			c.add(Problem{Invariant: 18, File: callsFile, Session: meta.Name, Step: b.RanAt,
+				Message: fmt.Sprintf("the record of a call that block %q depends on is gone", b.ID)})
+			return
 		}
 	}
 }

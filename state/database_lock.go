@@ -75,7 +75,7 @@ func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 // gone is the error of a file that there was when the store was opened.
 func (d *database) gone(err error) error {
 	dir := filepath.Dir(d.path)
-	if _, bad := os.Stat(dir); bad == nil {
+	if _, bad := os.Stat(filepath.Join(dir, ".gitignore")); bad == nil { // what still writes may make the folder again
 		dir = d.path
 	}
 	return &Error{

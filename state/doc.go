@@ -137,6 +137,7 @@
 //  16. A result in results.db is own or trusted, one in foreign/ is foreign. Keys of a trace are sorted, and none is
 //     there twice.
 //  17. The traces that a program uses are of the code of its nodes.
+//  18. The calls that these traces read have records in calls.db.
 //
 // A missing trace, value or blob breaks no invariant.
 //
