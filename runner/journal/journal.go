@@ -273,11 +273,11 @@ func (j *Journal) once(ctx context.Context, c *Call, at state.CallPlace) (Result
 	return j.proceed(ctx, c, rec)
 }
 
-// serveOnly serves a call from its record and never makes it. A record does not have all that some steps did: the
-// function of such a step runs.
+// serveOnly serves a call from its record and never makes it. A record does not have all that some steps did, nor how
+// one failed: the function of such a step runs.
 func (j *Journal) serveOnly(ctx context.Context, c *Call, rec *state.Call) (Result, error) {
 	switch {
-	case rec != nil && rec.Again != "" && c.Run != nil:
+	case rec != nil && c.Run != nil && (rec.Again != "" || rec.State == state.CallLost):
 		answer, err := c.Run(ctx, rec)
 		return Result{Call: *rec, JSON: answer.Result, Served: true}, err
 	case rec != nil && rec.State.Ended():
