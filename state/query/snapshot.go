@@ -73,7 +73,7 @@ type AccessView struct {
 	By string `json:"by,omitempty"`
 
 	Tool  string `json:"-"` // of a call
-	stale bool   // read: the program leaves another value; written: by a block that read such a value
+	Stale bool   `json:"-"` // read: the program leaves another value; written: by a block that read such a value
 }
 
 // At returns the program after step n with everything that is recorded of it. It executes nothing and needs no
@@ -202,7 +202,7 @@ func (h *History) view(
 		}
 		v.Nodes = append(v.Nodes, node)
 		v.Seconds += node.Seconds
-		stale = stale || !IsPinned(&n) && slices.ContainsFunc(node.Reads, func(r AccessView) bool { return r.stale })
+		stale = stale || !IsPinned(&n) && slices.ContainsFunc(node.Reads, func(r AccessView) bool { return r.Stale })
 		if t == nil {
 			continue
 		}
@@ -226,7 +226,7 @@ func (h *History) view(
 		v.Status = StatusStale
 		for _, n := range v.Nodes {
 			for _, w := range n.Writes {
-				w.stale = true
+				w.Stale = true
 				last[w.Key] = w
 			}
 		}
@@ -266,9 +266,9 @@ func (h *History) nodeView(
 	for _, a := range t.Reads {
 		read := AccessView{Key: a.Key, Digest: a.Digest}
 		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
-			read.Value, read.By, read.stale = w.Value, w.By, w.stale
+			read.Value, read.By, read.Stale = w.Value, w.By, w.Stale
 		} else if a.Key.Space() == "var" && a.Digest != state.Absent {
-			read.stale = true
+			read.Stale = true
 		}
 		if read.Value == nil {
 			read.Value, read.Tool = h.callValue(ctx, a.Key, a.Digest)
