@@ -8735,6 +8735,7 @@ type QueryValue struct {
 	Bytes         float64                `protobuf:"fixed64,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Text          string                 `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
 	Loaded        bool                   `protobuf:"varint,11,opt,name=loaded,proto3" json:"loaded,omitempty"`
+	Stale         bool                   `protobuf:"varint,13,opt,name=stale,proto3" json:"stale,omitempty"`
 	Trust         string                 `protobuf:"bytes,12,opt,name=trust,proto3" json:"trust,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8843,6 +8844,13 @@ func (x *QueryValue) GetText() string {
 func (x *QueryValue) GetLoaded() bool {
 	if x != nil {
 		return x.Loaded
+	}
+	return false
+}
+
+func (x *QueryValue) GetStale() bool {
+	if x != nil {
+		return x.Stale
 	}
 	return false
 }
@@ -13097,7 +13105,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x05R\x04step\x12,\n" +
 	"\x06blocks\x18\x04 \x03(\v2\x14.xstate.v1.BlockViewR\x06blocks\x121\n" +
-	"\tunchecked\x18\x05 \x03(\v2\x13.xstate.v1.CoverageR\tunchecked\"\x92\x02\n" +
+	"\tunchecked\x18\x05 \x03(\v2\x13.xstate.v1.CoverageR\tunchecked\"\xa8\x02\n" +
 	"\n" +
 	"QueryValue\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +
@@ -13112,6 +13120,7 @@ const file_xstate_v1_documents_proto_rawDesc = "" +
 	"\x04text\x18\n" +
 	" \x01(\tR\x04text\x12\x16\n" +
 	"\x06loaded\x18\v \x01(\bR\x06loaded\x12\x14\n" +
+	"\x05stale\x18\r \x01(\bR\x05stale\x12\x14\n" +
 	"\x05trust\x18\f \x01(\tR\x05trust\"v\n" +
 	"\fQueryVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x05R\aversion\x12\x18\n" +

@@ -1021,6 +1021,7 @@ class QueryValue(TypedDict):
     bytes: NotRequired[float]
     text: str
     loaded: bool
+    stale: NotRequired[bool]
     trust: NotRequired[str]
 
 
