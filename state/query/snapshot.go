@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -267,8 +268,8 @@ func (h *History) nodeView(
 		read := AccessView{Key: a.Key, Digest: a.Digest}
 		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
 			read.Value, read.By, read.Stale = w.Value, w.By, w.Stale
-		} else if a.Key.Space() == "var" && a.Digest != state.Absent {
-			read.Stale = true
+		} else if a.Key.Space() == "var" && a.Digest != state.Absent && !strings.HasPrefix(string(a.Digest), "!") {
+			read.Stale = true // else a failed block would have written it
 		}
 		if read.Value == nil {
 			read.Value, read.Tool = h.callValue(ctx, a.Key, a.Digest)
