@@ -288,11 +288,7 @@ func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, 
 		debugf("kernel", "not stored: %v: %s", names, reply.Why)
 		return nil
 	}
-	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds, Trust: e.trust()}
-	for _, need := range reply.Needs {
-		e.kernelState.classes[state.Digest(need[1])] = true
-		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
-	}
+	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds, Needs: e.needsOf(&reply), Trust: e.trust()}
 	if reply.Path == "" && len(reply.Parts) == 0 {
 		return e.putValue(v, &reply)
 	}
@@ -315,16 +311,21 @@ func (e *Engine) outline(ctx context.Context, j groupDigest, names []string) err
 	if err != nil || !reply.Done {
 		return err
 	}
-	x := outline{data: reply.Data, names: names}
+	x := outline{data: reply.Data, names: names, needs: e.needsOf(&reply)}
 	for _, p := range reply.Parts {
 		x.parts = append(x.parts, p.Digest)
 	}
-	for _, need := range reply.Needs {
-		e.kernelState.classes[state.Digest(need[1])] = true
-		x.needs = append(x.needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
-	}
 	e.kernelState.outlines.add(j, x)
 	return nil
+}
+
+// needsOf returns the classes that a group refers to. The kernel can name them.
+func (e *Engine) needsOf(reply *kernel.Stored) (needs []state.Need) {
+	for _, need := range reply.Needs {
+		e.kernelState.classes[state.Digest(need[1])] = true
+		needs = append(needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
+	}
+	return needs
 }
 
 // lost returns the parts that the kernel did not give again and that the store does not have, nor will have. Another

@@ -250,28 +250,24 @@ func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber, ke
 	if err != nil {
 		return err
 	}
+	with := func(status string) (ids []string) {
+		for i := range s.Blocks {
+			if s.Blocks[i].Status == status {
+				ids = append(ids, string(s.Blocks[i].ID))
+			}
+		}
+		return ids
+	}
 	var said []string
 	for _, of := range []struct {
 		status state.Status
 		what   string
 	}{{state.StatusFailed, "that failed"}, {state.StatusBlocked, "that these blocked"}} {
-		var ids []string
-		for i := range s.Blocks {
-			if s.Blocks[i].Status == of.status.String() {
-				ids = append(ids, string(s.Blocks[i].ID))
-			}
-		}
-		if len(ids) > 0 {
+		if ids := with(of.status.String()); len(ids) > 0 {
 			said = append(said, fmt.Sprintf("%s %s: %s", plural(len(ids), "block"), of.what, query.Shorten(ids)))
 		}
 	}
-	var stale []string
-	for i := range s.Blocks {
-		if s.Blocks[i].Status == query.StatusStale {
-			stale = append(stale, string(s.Blocks[i].ID))
-		}
-	}
-	if len(stale) > 0 {
+	if stale := with(query.StatusStale); len(stale) > 0 {
 		a.ui.talk("left out what %s put out before, which is stale: %s", plural(len(stale), "block"),
 			query.Shorten(stale))
 	}

@@ -173,8 +173,11 @@ func (p *places) fileHint(e *state.ExecError) string {
 // failedWriter returns the last block above another one that failed and by its text writes a file; "" if there is none.
 func (p *places) failedWriter(reader state.BlockID, name string) state.BlockID {
 	for _, b := range slices.Backward(p.blocks[:max(0, p.at(reader))]) {
+		if !p.failed[b.id] {
+			continue
+		}
 		facts, err := p.python.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
-		if err != nil || !p.failed[b.id] {
+		if err != nil {
 			continue
 		}
 		for i := range facts.Nodes {

@@ -156,8 +156,8 @@ func (m *maker) copy() (*Made, error) {
 	return &Made{View: v, Files: c.files, Bytes: c.bytes, Shared: c.shared.Load()}, nil
 }
 
-// records returns what the new session knows of the files that its program writes: of each the record of the version of
-// the program in that folder that left what was copied, as what another version left there is nobody's edit.
+// records returns what the new session knows of the files that its program writes. Of each file it is the record of the
+// version of the program that left what was copied. Else a run would take that for an edit.
 func (m *maker) records(ctx context.Context) (map[string]state.FileRecord, error) {
 	family, err := m.store.Family(ctx, m.session)
 	if err != nil {

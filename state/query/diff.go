@@ -139,18 +139,6 @@ func shown(b *BlockView) string {
 	return Text(b.Outputs)
 }
 
-// SnapshotBlocks returns the blocks of a snapshot as package patch knows them.
-func SnapshotBlocks(s *Snapshot) []patch.Block {
-	blocks := make([]patch.Block, 0, len(s.Blocks))
-	for _, b := range s.Blocks {
-		blocks = append(
-			blocks,
-			patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source},
-		)
-	}
-	return blocks
-}
-
 // lined ends the last line of a source. Sources have no line end there, and a diff would report that each time.
 func lined(source string) string {
 	if source == "" {

@@ -116,10 +116,7 @@ func (h *History) Start(ctx context.Context, n state.StepNumber, limit int) (*Sn
 
 // Block returns a block of the snapshot by a name, see Shown.
 func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
-	blocks := make([]patch.Block, 0, len(s.Blocks))
-	for i := range s.Blocks {
-		blocks = append(blocks, patch.Block{ID: string(s.Blocks[i].ID), Title: s.Blocks[i].Title})
-	}
+	blocks := SnapshotBlocks(s)
 	known := IDs(blocks)
 	if i := slices.Index(known, string(Shown(id, blocks))); i >= 0 {
 		return &s.Blocks[i], nil
@@ -129,6 +126,18 @@ func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
 		Message: fmt.Sprintf("session %q has no block %q after step %d", s.Session, id, s.Step.Number),
 		Hint:    DidYouMean(string(id), known) + "its blocks are: " + Shorten(known),
 	}
+}
+
+// SnapshotBlocks returns the blocks of a snapshot as package patch knows them.
+func SnapshotBlocks(s *Snapshot) []patch.Block {
+	blocks := make([]patch.Block, 0, len(s.Blocks))
+	for _, b := range s.Blocks {
+		blocks = append(
+			blocks,
+			patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source},
+		)
+	}
+	return blocks
 }
 
 // DescribeStep adds the log entry of step n to snap, and the first run after it if the step is an edit.

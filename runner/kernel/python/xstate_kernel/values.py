@@ -418,7 +418,7 @@ def load(pickled, parts, printer, code, foreign=False):
 
     After the values, the list has the objects that restored their state. pickled is bytes or a binary file, and parts
     are what follows: paths, and Live. code gets each new code object and returns the one to use. foreign says that
-    somebody else made the bytes."""
+    the bytes came with an archive."""
     global _loading
     _loading = _Loading(printer, code)
     try:
