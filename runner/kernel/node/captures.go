@@ -26,15 +26,16 @@ type scope struct {
 // capturer finds which variables functions capture.
 type capturer struct {
 	*transformer
-	scopes []scope
-	at     map[uint32]int // node → scope
-	inside []int          // node → innermost scope
+	settings []setting
+	scopes   []scope
+	at       map[uint32]int // node → scope
+	inside   []int          // node → innermost scope
 }
 
 // captures marks every function, and puts an accessor into every scope whose variables one captures: with it the driver
 // reads and sets them, see closures.js.
-func (t *transformer) captures() {
-	c := &capturer{transformer: t, at: map[uint32]int{}, inside: make([]int, len(t.nodes))}
+func (t *transformer) captures(settings []setting) {
+	c := &capturer{transformer: t, settings: settings, at: map[uint32]int{}, inside: make([]int, len(t.nodes))}
 	c.scopes = []scope{{own: true, declared: map[string]bool{}}}
 	c.open(1, t.end(0), 0)
 	for i := uint32(1); i < uint32(len(t.nodes)); i++ {
@@ -320,7 +321,8 @@ func (c *capturer) afterDirectives(block uint32) int {
 	return at
 }
 
-// mark puts a comment into a function or class of the program. It says which scopes the function captures.
+// mark puts a comment into a function or class of the program. It says which scopes the function captures, and by which
+// names it may set what a package holds.
 func (c *capturer) mark(i int) {
 	s := &c.scopes[i]
 	k := c.kind(s.node)
@@ -336,12 +338,16 @@ func (c *capturer) mark(i int) {
 	for _, r := range s.reads {
 		list = append(list, fmt.Sprint(c.scopes[r].number))
 	}
-	text := "/*@xs" + strings.Join(list, ",") + "*/"
+	said := strings.Join(list, ",")
+	if sets := within(c.settings, c.start(s.node), c.stop(s.node)); len(sets) > 0 {
+		said += ";" + strings.Join(sets, ",")
+	}
+	text := "/*@xs" + said + "*/"
 	body := c.field(s.node, js.FieldBody)
 	switch {
 	case body == 0:
 	case k == js.ArrowFunction && c.kind(body) != js.StatementBlock && !c.makesFunctions(s.node+1, body):
-		c.insertBefore(c.start(body), "/*@xe"+strings.Join(list, ",")+"*/")
+		c.insertBefore(c.start(body), "/*@xe"+said+"*/")
 	case k == js.ArrowFunction && c.kind(body) != js.StatementBlock: // what marks it must be the last mark in its text
 		c.insertBefore(c.start(body), "{return(")
 		c.insert(c.stop(body), "/*@xb*/)"+text+"}")

@@ -50,6 +50,24 @@
 // interpreter (conf:modules), which all later nodes read. Only a new interpreter has modules as they were before a
 // change: they may have handed parts to each other, and to values that no walk can look into.
 //
+// # Packages
+//
+// What an installed package holds (a locale, plugins, default options) is state of the program, too, with a key for
+// each package (held:npm:NAME). It mostly lies in variables that no walk reaches, and to read them through the
+// inspector takes up to 2 ms a function. So no digest says what a package holds, but all that has set it: the digest
+// before, the text of the node, and what the node read.
+//
+// A node may have set a package if its text, or that of a function which it read, has a statement that assigns to a
+// property of a value of the package, or calls a function of it and uses no result (sets.go). Functions that call back
+// or print, by their names, are no such functions. Where the node read what no digest names, the change is one of the
+// interpreter. A node can reach the packages that have a part in a value which it read. A node that reaches a workspace
+// module, or a function whose text is in none, can reach all packages that the program or such a module has asked for.
+// What a call sets whose result is used is not seen.
+//
+// Modules of Node have names, and what they hold is not looked at. Their properties are compared with those that they
+// had: a program may replace functions of fs. While it has files open by number, fs has no name: only its functions
+// show who uses such a number.
+//
 // # Scripts
 //
 // Plain Node executes the statements of a script in one turn of its loop: callbacks come after the last one. So in a

@@ -22,6 +22,7 @@ type plan struct {
 	Constants []string   `json:"constants,omitempty"`
 	Vars      []string   `json:"vars,omitempty"`
 	Assigned  []string   `json:"assigned,omitempty"` // names that an assignment or update has as its target, anywhere
+	Sets      []string   `json:"sets,omitempty"`     // names by which it may set what a package holds
 	Returns   bool       `json:"returns,omitempty"`  // a return stands outside of functions
 	Dialect   string     `json:"dialect,omitempty"`
 }
@@ -75,7 +76,9 @@ func transform(text string, dialect depgraph.Dialect, strict bool) (*plan, error
 		}
 	}
 	t.everywhere()
-	t.captures()
+	settings := t.settings()
+	t.plan.Sets = within(settings, 0, len(text))
+	t.captures(settings)
 	for c := uint32(1); c < t.end(0); c = t.nodes[c].Next {
 		t.statement(c)
 	}

@@ -520,8 +520,9 @@ class Execution {
     const stdin = hidden.input.seen()
     if (left.length) marks.add('thread')
     const failed = told !== null || unbound.length > 0
-    modules.look([...node.reads].flatMap((n) => kernel.groups.prints.get(n) ?? []))
+    modules.look(node.reads, kernel, new Map([...start, ...bound]), plan.sets ?? [])
     const { states } = modules
+    const held = modules.held(node.reads, kernel, JSON.stringify(plan), failed)
     kernel.writes.reached = states.reachedNames()
     let found
     names.table = bound
@@ -535,7 +536,6 @@ class Execution {
       for (const n of plan.constants ?? []) if (bound.has(n)) names.constants.add(n)
       found = kernel.writes.observe(start, bound, node, request.certain ?? [], states.changedNow)
     }
-    const held = failed ? {} : states.held()
     const touched = modules.changed(intrinsics.changed(), held)
     const everything = false
     if (this.turn.settle() && !failed) touched.names.push('process')

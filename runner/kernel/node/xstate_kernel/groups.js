@@ -21,6 +21,8 @@
  * @property {boolean} module it is, or reaches, a part of a module
  * @property {Set<string>} modules workspace modules of which it is, or may reach, a part
  * @property {Set<string>} homes those whose code it may run
+ * @property {Set<string>} sets names by which its functions may set what a package holds
+ * @property {Set<string>} packages those of which it is, or reaches, a part
  * @property {boolean} simple it is made of plain objects, arrays and primitives
  * @property {Function} [definition] itself, if it is a function or class of the program that shares nothing
  * @property {boolean} atom it shares nothing and cannot change
@@ -47,7 +49,7 @@ function fingerprint(value) {
   return {
     digest, opaque: w.opaque, unsettled: w.unsettled, places, soft: w.soft, hard: hardOf(places, w.soft), keepers: 0,
     size: w.size, deps: w.deps, code: w.code, module: w.module, modules: w.modules, homes: w.homes,
-    simple: w.simple,    definition: isDefinition(value, w) ? value : undefined,
+    packages: w.packages, sets: w.sets, simple: w.simple, definition: isDefinition(value, w) ? value : undefined,
     atom: t !== 'object' && t !== 'function' && t !== 'symbol' && w.count === 0,
     more: NONE, levels: w.opaque === '' ? w.levels : null,
   }

@@ -86,7 +86,6 @@ function begin() {
   keep()
 }
 
-let modulesNamed = 0
 const builtin = new Set(require('module').builtinModules)
 
 // name names what a loaded module of Node or a package holds. It reports whether something was new.
@@ -95,15 +94,33 @@ function module_(id, exports) {
   if (!isObject(exports) || nameOf.has(exports)) return false
   if (builtin.has(id) && !id.startsWith('node:')) id = `node:${id}` // crypto is also a global name, of another object
   scan(exports, id, /^(esm:)?node:/.test(id) ? 3 : 4)
-  modulesNamed++
+  if (id.startsWith('node:')) pictures.set(exports, picture(exports))
   return true
 }
 
+// isOfFiles reports whether a name is that of a part of fs. While the program has files open by number it is no name:
+// only the functions of fs show who uses such a number.
+/** @type {(name: string) => boolean} */
+const isOfFiles = (name) => /^(esm:)?node:fs\b/.test(name)
+
+/** @type {Map<string, string>} */
+const packageNames = new Map() // name → the package that packageOf found
+
+// packageOf returns the package of which a name names a part, as in npm:moment; '': it names none.
+/** @type {(name: string) => string} */
+function packageOf(name) {
+  let found = packageNames.get(name)
+  if (found === undefined) {
+    found = /^(?:esm:)?(npm:@?[^:@]+)/.exec(name)?.[1] ?? ''
+    packageNames.set(name, found)
+  }
+  return found
+}
+
 // Modules of Node that are named together, so that the names do not depend on which is loaded first. None has state
-// that a program sets, apart from what nodeState in modules.js describes. fs is not among them: a number may stand for
-// an open file, and only the functions of fs show who uses it.
-const CORE = ['events', 'util', 'util/types', 'path', 'path/posix', 'path/win32', 'buffer', 'url', 'os',
-  'stream', 'stream/promises', 'zlib', 'crypto', 'assert', 'assert/strict', 'querystring',
+// that a program sets, apart from what nodeState in modules.js describes.
+const CORE = ['events', 'util', 'util/types', 'path', 'path/posix', 'path/win32', 'buffer', 'url', 'os', 'fs',
+  'fs/promises', 'stream', 'stream/promises', 'zlib', 'crypto', 'assert', 'assert/strict', 'querystring',
   'string_decoder', 'readline', 'readline/promises', 'timers', 'timers/promises']
 
 let coreDone = false
@@ -214,5 +231,5 @@ function isLate(o, p, i, now) {
 }
 
 module.exports = {
-  begin, core, late, name: module_, nameOf, named, symbols, changed, picture, pictures, isObject,
+  begin, core, late, name: module_, nameOf, named, symbols, changed, picture, pictures, isObject, isOfFiles, packageOf,
 }

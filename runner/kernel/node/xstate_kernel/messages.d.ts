@@ -41,6 +41,7 @@ export interface Plan {
   constants?: string[]
   vars?: string[]
   assigned?: string[] // names that an assignment or update has as its target
+  sets?: string[] // names by which it may set what a package holds
   returns?: boolean // a return stands outside of functions
   dialect?: string
   error?: { message: string, line: number, column: number } // the text does not parse

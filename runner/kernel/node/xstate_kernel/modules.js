@@ -21,6 +21,7 @@ const { getDefaultHighWaterMark } = require('stream')
 const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
 const { Packages } = require('./packages')
+const { PackageStates } = require('./package_states')
 const { Resolver, coded } = require('./resolver')
 const { ModuleStates, hashOf } = require('./module_states')
 const { know, walked } = require('./walk')
@@ -55,6 +56,7 @@ class Modules {
     /** @type {Set<string>} */
     this.loadedNow = new Set() // modules of the workspace that the node has loaded
     this.states = new ModuleStates(this.folder, this.own)
+    this.packageStates = new PackageStates()
     /** @type {Set<string | undefined>} */
     this.pollution = new Set() // names of intrinsics that are not as they were
     this.pollutionDigest = ''
@@ -91,9 +93,16 @@ class Modules {
   /** @type {(inner: NodeRequire, id: string) => unknown} */
   required(inner, id) {
     const found = inner(id)
-    if (Module.isBuiltin(id)) this.marks.loaded(id, /** @type {object} */ (found))
+    if (Module.isBuiltin(id)) this.builtin(id, found)
     else this.noteRequired(inner, id)
     return found
+  }
+
+  // builtin notes a module of Node that the program has loaded.
+  /** @type {(id: string, found: unknown) => void} */
+  builtin(id, found) {
+    this.marks.loaded(id, /** @type {object} */ (found))
+    intrinsics.name(id, found)
   }
 
   /** @type {(inner: NodeRequire, id: string) => void} */
@@ -127,9 +136,12 @@ class Modules {
         if (begins) modules.marks.timeless--
       }
       if (file !== null) {
-        if (Module.isBuiltin(file)) modules.marks.loaded(file, /** @type {object} */ (found))
+        if (Module.isBuiltin(file)) modules.builtin(file, found)
         else if (own) modules.known(file).exports = found
-        else if (path.isAbsolute(file)) modules.library(file, found)
+        else if (path.isAbsolute(file)) {
+          const name = modules.library(file, found)
+          if (!parent?.filename?.includes('/node_modules/')) modules.packageStates.asked(name)
+        }
       }
       if (own) modules.settled()
       return found
@@ -180,6 +192,7 @@ class Modules {
     this.used = new Set()
     this.usedLibraries = new Set()
     this.loadedNow = new Set()
+    this.packageStates.begin()
   }
 
   // isOwn reports whether a file is a module that its author edits: in the folder of the program, or beside it.
@@ -204,6 +217,7 @@ class Modules {
       text = this.files.quietly(() => readFileSync(file))
     } catch {}
     know(this.states.nameOf(file), String(text))
+    this.packageStates.module(String(text))
     this.own.set(file, {
       hash: hashOf(text), uses: new Set(), exports: undefined, module: null, state: undefined, shares: new Set(),
     })
@@ -241,7 +255,7 @@ class Modules {
     if (Module.isBuiltin(specifier)) {
       this.files.quietly(() => intrinsics.core(specifier))
       const found = await import(specifier)
-      this.marks.loaded(specifier, found.default)
+      this.builtin(specifier, found.default)
       return this.named('esm:node:' + specifier.replace(/^node:/, ''), found)
     }
     if (/^(data|https?):/.test(specifier)) return import(specifier)
@@ -263,6 +277,7 @@ class Modules {
   /** @type {<T>(name: string, namespace: T) => T} */
   named(name, namespace) {
     intrinsics.name(name, namespace)
+    this.packageStates.asked(name)
     return namespace
   }
 
@@ -373,7 +388,7 @@ class Modules {
     const file = this.resolver.resolve(specifier, from)
     if (!this.isOwn(file)) {
       const found = await this.foreign(file)
-      this.library(file, found.default ?? found)
+      this.packageStates.asked(this.library(file, found.default ?? found))
       return synthetic(found, file)
     }
     this.own.get(from)?.uses.add(file)
@@ -439,7 +454,7 @@ class Modules {
     const libraries = {}
     for (const n of this.usedLibraries) libraries[n] = this.libraries.get(n)
     for (const f of this.loadedNow) this.uses(f)
-    return { libraries, loads: {}, files: [...this.used].sort(), held: this.states.reachedNames() }
+    return { libraries, loads: {}, files: [...this.used].sort(), held: [...this.states.reachedNames(), ...this.packageStates.reached].sort() }
   }
 
   // nodeState describes the accessors that the program has put on the global object, and what it has set in CORE.
@@ -454,8 +469,8 @@ class Modules {
     return JSON.stringify(accessors)
   }
 
-  // changed says which intrinsics are others than when they were loaded, and which workspace modules that are not among
-  // held.
+  // changed says which intrinsics are others than when they were loaded, and which modules and packages that are not
+  // among held.
   /** @type {(intrinsic: object[], held: object) => { names: string[], pristine: boolean, planted: string[] }} */
   changed(intrinsic, held) {
     const now = new Set(intrinsic.map((o) => intrinsics.nameOf.get(o)))
@@ -479,15 +494,39 @@ class Modules {
     this.pollutionDigest = digest
     this.pollution = now
     const names = other ? ['process'] : []
-    names.push(...this.states.unnamed(held))
-    const pristine = other && now.size === 0 && had.size > 0 && !this.states.lasting
+    names.push(...this.states.unnamed(held), ...this.packageStates.unnamed(held))
+    const lasting = this.states.lasting || this.packageStates.lasting
+    const pristine = other && now.size === 0 && had.size > 0 && !lasting
     return { names, pristine, planted: other ? [...planted].sort() : [] }
   }
 
-  /** @type {(prints: Fingerprint[]) => void} */
-  look(prints) {
+  // look finds what the node could reach and what it changed, given the values that it has read, and the names by which
+  // its text may set what a package holds.
+  /** @type {(reads: Iterable<string>, kernel: Kernel, values: Map<string, unknown>, sets: string[]) => void} */
+  look(reads, { groups }, values, sets) {
+    const prints = [...reads].flatMap((n) => groups.prints.get(n) ?? [])
     this.states.look(prints, [...this.used, ...this.loadedNow], this.pollution.size > 0)
+    this.packageStates.look(prints, values, sets, this.states.reachedNow.size > 0)
   }
+
+  // held returns digests of what modules and packages hold that the node has changed. text is its plan.
+  /** @type {(reads: Iterable<string>, kernel: Kernel, text: string, failed: boolean) => Record<string, string>} */
+  held(reads, kernel, text, failed) {
+    const { packageStates: packages } = this
+    const found = failed ? {} : this.states.held()
+    if (!packages.changed.size) return found
+    /** @type {(string | null)[]} */
+    const inputs = [text, failed ? null : this.sources(), this.files.looked(this.own), kernel.hidden.inputs()]
+    for (const n of [...reads].sort()) {
+      const fp = kernel.groups.prints.get(n)
+      if (fp !== undefined) inputs.push(n, fp.opaque ? null : fp.digest)
+    }
+    const known = inputs.every((x) => x !== null) && !this.marks.found.size && !this.marks.spawned
+    return { ...found, ...packages.held(known ? /** @type {string[]} */ (inputs) : null) }
+  }
+
+  // sources returns the hashes of the workspace modules that the node has loaded.
+  sources() { return [...this.loadedNow].sort().map((f) => `${this.states.nameOf(f)} ${this.own.get(f)?.hash}`).join() }
 
   // settled notes the state of the modules that have just been loaded: what the node changes in them from now on is a
   // change. Within the load of another module they may not be complete.

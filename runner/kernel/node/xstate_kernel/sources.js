@@ -6,6 +6,7 @@
  * @property {string} text
  * @property {boolean} own the text is the program's
  * @property {string} captures the numbers of the scopes whose variables it uses, or ''
+ * @property {string[]} sets names by which it may set what a package holds
  * @property {boolean} isClass
  */
 
@@ -55,8 +56,8 @@ function sourceOf(f) {
 /** @type {(code: string) => Source} */
 function describe(code) {
   const mark = LAST.exec(code) ?? (code.endsWith('/}') ? null : FIRST.exec(code))
-  const captures = mark !== null ? mark[1].trim() : ''
-  return { text: code, own: mark !== null, captures, isClass: /^class\b/.test(code) }
+  const [captures, sets] = mark !== null ? mark[1].trim().split(';') : ['']
+  return { text: code, own: mark !== null, captures, sets: sets?.split(',') ?? [], isClass: /^class\b/.test(code) }
 }
 
 /** @type {Map<string, Set<string>>} */

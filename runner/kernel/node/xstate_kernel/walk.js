@@ -16,7 +16,7 @@ const { privates, statics } = require('./privates')
 const { sourceOf, namesOf } = require('./sources')
 const { Stream } = require('./stream')
 const { writeInside, lengthOf, PRIVATE } = require('./insides')
-const { nameOf, symbols } = intrinsics
+const { nameOf, symbols, isOfFiles, packageOf } = intrinsics
 
 const { getOwnPropertyDescriptor: property, ownKeys, getPrototypeOf: prototype, isExtensible } = Reflect
 // owned is property for a key that is known to be there.
@@ -112,6 +112,11 @@ class Walk extends Stream {
     this.modules = new Set() // the workspace modules of which it is, or reaches, a part
     /** @type {Set<string>} */
     this.homes = new Set() // the workspace modules whose code it may run
+    /** @type {Set<string>} */
+    this.sets = new Set() // names by which its functions may set what a package holds
+    /** @type {Set<string>} */
+    this.packages = new Set() // the packages of which it is, or reaches, a part
+    this.named = descriptors.size === 0 ? nameOf.size : -1 // of an object that has no name now
     this.inModule = false // variables of functions of workspace modules count
     /** @type {Map<object, string>} */
     this.elsewhere = NOTHING // object → another module, to which it belongs
@@ -139,7 +144,7 @@ class Walk extends Stream {
     const n = this.count++
     columns.turn[place] = this.turn
     columns.number[place] = n
-    columns.named[place] = nameOf.size
+    columns.named[place] = this.named
     if (n === this.met.length) {
       const more = new Int32Array(4 * n + 16)
       more.set(this.met)
@@ -198,10 +203,12 @@ class Walk extends Stream {
   seen(o, place) {
     if (place !== undefined) {
       if (columns.turn[place] === this.turn) { this.tagged(3, columns.number[place]); return true }
-      if (columns.named[place] === nameOf.size) return false
+      if (columns.named[place] === this.named) return false
     }
     const known = nameOf.get(o)
-    if (known === undefined) return false
+    if (known === undefined || descriptors.size !== 0 && isOfFiles(known)) return false
+    const from = packageOf(known)
+    if (from !== '') this.packages.add(from)
     this.simple = false
     this.tag(4)
     this.string(known)
@@ -460,6 +467,7 @@ class Walk extends Stream {
     this.tag(45)
     this.string(s.text)
     for (const n of namesOf(s.text)) this.deps.add(n)
+    for (const n of s.sets) this.sets.add(n)
     if (f.name !== '' && s.isClass) this.code.add(f.name)
     const p = prototype(f)
     if (p !== Function.prototype) todo.push(p)

@@ -1,0 +1,36 @@
+package node
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	source "github.com/xstate-engine/xstate/depgraph/javascript"
+)
+
+func TestSets(t *testing.T) {
+	for text, want := range map[string][]string{
+		"moment.locale('de')":                       {"moment"},
+		"setDefaults(1)":                            {"setDefaults"},
+		"await conf.load(x).then(f)":                {"conf"},
+		"ok && (conf.a = 1, other['b'].c++)":        {"conf", "other"},
+		"delete conf.a.b":                           {"conf"},
+		"Object.assign(axios.defaults, o)":          {"axios"},
+		"conf.a = b = 1":                            {"conf"},
+		"const t = conf.init()":                     nil,
+		"x = conf.init()":                           nil,
+		"_.forEach(l, (x) => conf.set(x))":          nil,
+		"_.forEach(l, (x) => { conf.set(x) })":      {"conf"},
+		"function f() { if (x) conf.set() }":        {"conf"},
+		"class A { m() { conf.set() } }":            {"conf"},
+		"console.log(conf.get()); log.info(`${a}`)": nil,
+		"new Thing().run(); 'x'.trim(); [1].pop()":  nil,
+	} {
+		p, err := transform(text, source.JavaScript, false)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if diff := cmp.Diff(want, p.Sets); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", text, diff)
+		}
+	}
+}
