@@ -20,7 +20,7 @@ type blockMemoryKey struct {
 }
 
 // maxKnownBlocks is how many blocks are held. When it is exceeded, the memory starts again empty.
-const maxKnownBlocks = 1 << 12
+const maxKnownBlocks = 1 << 14
 
 func (m *blockMemory) get(k blockMemoryKey) (Block, bool) {
 	m.mu.Lock()
