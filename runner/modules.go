@@ -59,11 +59,20 @@ func (w *walk) behind(p *programState, at int, k depgraph.Key, have state.Digest
 }
 
 // unloadModules takes from the kernel the workspace modules that are not, or not so, loaded at p. It reports whether
-// only a new interpreter will do.
+// only a new interpreter will do. A node that is rebuilt needs only those that it read: else two nodes that set modules
+// could each ask for an interpreter in which the other has not run yet.
 func (w *walk) unloadModules(ctx context.Context, p *programState, at int) (stale bool, err error) {
 	m := &w.e.kernelState
 	var names []string
+	var reads []state.Access // of what is known to read no other module
+	again := w.rebuilding[at]
+	if again {
+		reads = w.outcomes[at].t.Reads
+	}
 	for k, have := range m.moduleState {
+		if again && !slices.ContainsFunc(reads, func(a state.Access) bool { return a.Key == k }) {
+			continue
+		}
 		if !w.behind(p, at, k, have) {
 			names = append(names, k.Name())
 		}

@@ -432,7 +432,12 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 		w.restored++
 	}
 	want := w.stateAt(i)
+	if w.rebuilding == nil {
+		w.rebuilding = map[int]bool{}
+	}
+	w.rebuilding[i] = true
 	t, err := w.executeAt(ctx, i, want, false)
+	delete(w.rebuilding, i)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type walk struct {
 	dottedAt     int
 	restored     int
 	differs      map[int]int        // how often nodes, by index, differed when they executed again for what they leave
+	rebuilding   map[int]bool       // nodes, by index, that execute again now for what they leave
 	scratch      bool               // every node executes, see maxDiffering
 	dialects     []depgraph.Dialect // of the blocks
 	compileAsked bool               // the language has given its verdict on the blocks
