@@ -26,16 +26,16 @@ type scope struct {
 // capturer finds which variables functions capture.
 type capturer struct {
 	*transformer
-	settings []setting
-	scopes   []scope
-	at       map[uint32]int // node → scope
-	inside   []int          // node → innermost scope
+	sets   []setting
+	scopes []scope
+	at     map[uint32]int // node → scope
+	inside []int          // node → innermost scope
 }
 
 // captures marks every function, and puts an accessor into every scope whose variables one captures: with it the driver
 // reads and sets them, see closures.js.
-func (t *transformer) captures(settings []setting) {
-	c := &capturer{transformer: t, settings: settings, at: map[uint32]int{}, inside: make([]int, len(t.nodes))}
+func (t *transformer) captures() {
+	c := &capturer{transformer: t, at: map[uint32]int{}, inside: make([]int, len(t.nodes))}
 	c.scopes = []scope{{own: true, declared: map[string]bool{}}}
 	c.open(1, t.end(0), 0)
 	for i := uint32(1); i < uint32(len(t.nodes)); i++ {
@@ -50,6 +50,8 @@ func (t *transformer) captures(settings []setting) {
 			}
 		}
 	}
+	c.sets = c.settings()
+	t.plan.Sets = within(c.sets, 0, len(t.text))
 	number := 0
 	for i := range c.scopes {
 		if s := &c.scopes[i]; len(s.captured) > 0 {
@@ -339,7 +341,7 @@ func (c *capturer) mark(i int) {
 		list = append(list, fmt.Sprint(c.scopes[r].number))
 	}
 	said := strings.Join(list, ",")
-	if sets := within(c.settings, c.start(s.node), c.stop(s.node)); len(sets) > 0 {
+	if sets := within(c.sets, c.start(s.node), c.stop(s.node)); len(sets) > 0 {
 		said += ";" + strings.Join(sets, ",")
 	}
 	text := "/*@xs" + said + "*/"

@@ -8,94 +8,140 @@ import (
 )
 
 // What a package holds is no value of the program and no walk reaches it: a locale, plugins, default options. That a
-// statement may set it shows in its text, see doc.go.
+// node may set it shows in the text of the node and of functions that it calls, see doc.go.
 
-// changesNothing are the names of functions that call back or print, and set nothing of the package that they are in.
-var changesNothing = regexp.MustCompile(
-	`^(each\w*|for(Each|In|Own)\w*|times|log|info|warn|error|debug|trace|print\w*)$`)
+// Names of functions, by what a call of one is taken for.
+var (
+	// It calls back or prints, and sets nothing of the package that it is in.
+	changesNothing = regexp.MustCompile(
+		`^(each\w*|for(Each|In|Own)\w*|times|log|info|warn|error|debug|trace|print\w*)$`)
+	// It changes the object that it is called of, whatever that holds.
+	changesObject = regexp.MustCompile(
+		`^(push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|set|add|delete|clear)$`)
+	// It sets something, also where its result is used.
+	setsByName = regexp.MustCompile(`^(locale|use|extend|mixin|plugin|install|` +
+		`(config|init|register|define|enable|disable|default|change|override)\w*|(set|add|load)[A-Z]\w*)$`)
+)
 
-// setting is a statement that may set what a package holds.
+// setting is an expression that may set what a package holds.
 type setting struct {
 	at   int
-	name string // the first name of what it calls or assigns to
+	name string // the first name of what it calls, or see below
 }
 
-// settings returns the statements that assign to a property, or call a function and use no result.
-func (t *transformer) settings() []setting {
+// A setting whose first name has one of these in front or in its place.
+const (
+	onlyItself = "=" // in front: it sets the package of which the value of the name is a part, and none that this holds
+	anyRead    = "?" // in place: a variable of a function, which may be any package that the node has read
+)
+
+// settings returns the expressions that assign to a property, or call a function and use no result, or one whose name
+// says that it sets something.
+func (c *capturer) settings() []setting {
 	var found []setting
-	for i := uint32(1); i < uint32(len(t.nodes)); i++ {
-		if t.kind(i) != js.ExpressionStatement {
-			continue
-		}
-		for _, name := range t.sets(i + 1) {
-			found = append(found, setting{t.start(i), name})
+	for i := uint32(1); i < uint32(len(c.nodes)); i++ {
+		switch c.kind(i) {
+		case js.ExpressionStatement:
+			found = append(found, c.unused(i+1)...)
+		case js.CallExpression:
+			f, list := c.field(i, js.FieldFunction), c.field(i, js.FieldArguments)
+			if f == 0 || list == 0 || list+3 > c.end(list)-1 { // it has no arguments
+				continue
+			}
+			if p := c.field(f, js.FieldProperty); p != 0 && setsByName.MatchString(c.src(p)) {
+				name := c.first(f)
+				if name == "" {
+					name = anyRead
+				}
+				found = append(found, setting{c.start(i), name})
+			}
 		}
 	}
 	return found
 }
 
-// sets returns the first names of what an expression whose value is not used may set.
-func (t *transformer) sets(i uint32) []string {
-	switch t.kind(i) {
+// unused returns the settings in an expression whose value is not used.
+func (c *capturer) unused(i uint32) []setting {
+	switch c.kind(i) {
 	case js.AwaitExpression, js.ParenthesizedExpression, js.SequenceExpression, js.UnaryExpression, js.BinaryExpression,
 		js.TernaryExpression, js.NonNullExpression:
-		var found []string
-		for c := i + 1; c < t.end(i); c = t.nodes[c].Next {
-			found = append(found, t.sets(c)...)
+		var found []setting
+		for p := i + 1; p < c.end(i); p = c.nodes[p].Next {
+			found = append(found, c.unused(p)...)
 		}
 		return found
 	case js.AssignmentExpression, js.AugmentedAssignmentExpression:
-		return t.property(t.field(i, js.FieldLeft))
+		return c.named(c.field(i, js.FieldLeft), onlyItself)
 	case js.UpdateExpression:
-		return t.property(t.field(i, js.FieldArgument))
+		return c.named(c.field(i, js.FieldArgument), onlyItself)
 	case js.MemberExpression, js.SubscriptExpression: // of delete
-		return t.property(i)
+		return c.named(i, onlyItself)
 	case js.CallExpression:
-		return t.called(i)
+		return c.called(i)
 	}
 	return nil
 }
 
-// property returns the first name of a property that is set.
-func (t *transformer) property(i uint32) []string {
-	if i == 0 || t.kind(i) == js.Identifier {
+// named returns the setting of a property.
+func (c *capturer) named(i uint32, how string) []setting {
+	if i == 0 || how == onlyItself && c.kind(i) == js.Identifier {
 		return nil
 	}
-	return t.root(i)
+	if name := c.first(i); name != "" {
+		return []setting{{c.start(i), how + name}}
+	}
+	return nil
 }
 
-// called returns the first name of a function that is called, and of the first argument of one of Object or Reflect.
-func (t *transformer) called(i uint32) []string {
-	f := t.field(i, js.FieldFunction)
+// called returns the setting that a call is.
+func (c *capturer) called(i uint32) []setting {
+	f, how := c.field(i, js.FieldFunction), ""
 	if f == 0 {
 		return nil
 	}
-	if p := t.field(f, js.FieldProperty); p != 0 && changesNothing.MatchString(t.src(p)) {
-		return nil
-	}
-	found := t.root(f)
-	if len(found) == 1 && (found[0] == "Object" || found[0] == "Reflect") {
-		if list := t.field(i, js.FieldArguments); list != 0 && list+2 < t.end(list) {
-			return t.root(list + 2) // behind the parenthesis
-		}
-	}
-	return found
-}
-
-// root returns the name that a chain of properties and calls begins with.
-func (t *transformer) root(i uint32) []string {
-	for {
-		switch t.kind(i) {
-		case js.Identifier:
-			return []string{t.src(i)}
-		case js.MemberExpression, js.SubscriptExpression, js.CallExpression, js.NonNullExpression,
-			js.ParenthesizedExpression, js.AwaitExpression:
-			for i++; t.kind(i) == js.Token; i++ {
-			}
-		default:
+	if p := c.field(f, js.FieldProperty); p != 0 {
+		if changesNothing.MatchString(c.src(p)) {
 			return nil
 		}
+		if changesObject.MatchString(c.src(p)) {
+			how = onlyItself
+		}
 	}
+	if name := c.first(f); name == "Object" || name == "Reflect" {
+		if list := c.field(i, js.FieldArguments); list != 0 && list+2 < c.end(list) {
+			return c.named(list+2, how) // behind the parenthesis
+		}
+	}
+	return c.named(f, how)
+}
+
+// first returns the name of the program that a chain of properties and calls begins with, or "".
+func (c *capturer) first(i uint32) string {
+	for {
+		switch c.kind(i) {
+		case js.Identifier:
+			if c.isLocal(i) {
+				return ""
+			}
+			return c.src(i)
+		case js.MemberExpression, js.SubscriptExpression, js.CallExpression, js.NonNullExpression,
+			js.ParenthesizedExpression, js.AwaitExpression:
+			for i++; c.kind(i) == js.Token; i++ {
+			}
+		default:
+			return ""
+		}
+	}
+}
+
+// isLocal reports whether a name is one of a variable of a function or block.
+func (c *capturer) isLocal(i uint32) bool {
+	for at := c.inside[i]; at != 0; at = c.scopes[at].parent {
+		if _, is := c.scopes[at].declared[c.src(i)]; is {
+			return true
+		}
+	}
+	return false
 }
 
 // within returns the names of the settings in a range of the text, sorted.

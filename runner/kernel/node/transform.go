@@ -76,9 +76,7 @@ func transform(text string, dialect depgraph.Dialect, strict bool) (*plan, error
 		}
 	}
 	t.everywhere()
-	settings := t.settings()
-	t.plan.Sets = within(settings, 0, len(text))
-	t.captures(settings)
+	t.captures()
 	for c := uint32(1); c < t.end(0); c = t.nodes[c].Next {
 		t.statement(c)
 	}

@@ -24,7 +24,7 @@ const { Packages } = require('./packages')
 const { PackageStates } = require('./package_states')
 const { Resolver, coded } = require('./resolver')
 const { ModuleStates, hashOf } = require('./module_states')
-const { know, walked } = require('./walk')
+const { ANY, OF_MODULE, know, walked } = require('./walk')
 
 const loader = /** @type {Loader} */ (/** @type {unknown} */ (Module))
 // owned is the property of a key that is known to be there.
@@ -217,7 +217,7 @@ class Modules {
       text = this.files.quietly(() => readFileSync(file))
     } catch {}
     know(this.states.nameOf(file), String(text))
-    this.packageStates.module(String(text))
+    this.packageStates.module(this.states.nameOf(file), String(text))
     this.own.set(file, {
       hash: hashOf(text), uses: new Set(), exports: undefined, module: null, state: undefined, shares: new Set(),
     })
@@ -504,9 +504,14 @@ class Modules {
   // its text may set what a package holds.
   /** @type {(reads: Iterable<string>, kernel: Kernel, values: Map<string, unknown>, sets: string[]) => void} */
   look(reads, { groups }, values, sets) {
-    const prints = [...reads].flatMap((n) => groups.prints.get(n) ?? [])
-    this.states.look(prints, [...this.used, ...this.loadedNow], this.pollution.size > 0)
-    this.packageStates.look(prints, values, sets, this.states.reachedNow.size > 0)
+    /** @type {Map<string, Fingerprint>} */
+    const prints = new Map()
+    for (const n of reads) {
+      const fp = groups.prints.get(n)
+      if (fp !== undefined) prints.set(n, fp)
+    }
+    this.states.look([...prints.values()], [...this.used, ...this.loadedNow], this.pollution.size > 0)
+    this.packageStates.look(prints, values, sets, this.states.reachedNames())
   }
 
   // held returns digests of what modules and packages hold that the node has changed. text is its plan.
@@ -519,10 +524,18 @@ class Modules {
     const inputs = [text, failed ? null : this.sources(), this.files.looked(this.own), kernel.hidden.inputs()]
     for (const n of [...reads].sort()) {
       const fp = kernel.groups.prints.get(n)
-      if (fp !== undefined) inputs.push(n, fp.opaque ? null : fp.digest)
+      if (fp !== undefined) inputs.push(n, fp.opaque ? this.asSource(fp) : fp.digest)
     }
     const known = inputs.every((x) => x !== null) && !this.marks.found.size && !this.marks.spawned
     return { ...found, ...packages.held(known ? /** @type {string[]} */ (inputs) : null) }
+  }
+
+  // asSource names a function of a workspace module by the modules whose code it may run; null: it is something else.
+  /** @type {(fp: Fingerprint) => string | null} */
+  asSource(fp) {
+    if (fp.opaque !== OF_MODULE || fp.homes.has(ANY)) return null
+    const own = [...fp.homes].sort().map((n) => this.own.get(path.resolve(this.folder, n)))
+    return own.some((m) => m === undefined) ? null : fp.digest + own.map((m) => `${m?.hash} ${m?.state}`).join()
   }
 
   // sources returns the hashes of the workspace modules that the node has loaded.

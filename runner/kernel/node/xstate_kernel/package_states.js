@@ -2,13 +2,21 @@
 // What packages hold, as state of the program: which packages a node can reach, and which it may have set. See doc.go.
 
 /** @import {Fingerprint} from './groups' */
+/** @typedef {Map<string, Fingerprint>} Prints name → fingerprint of its value */
 
 const { createHash } = require('crypto')
+const { types } = require('util')
 const { nameOf, packageOf } = require('./intrinsics')
 const { ANY } = require('./walk')
 
-// A statement that sets something of a package which it has imported, in the text of a workspace module.
-const IMPORTED = /(?:\b(?:const|let|var)\s+([\w$]+)\s*=\s*require\(|\bimport\s+(?:\*\s*as\s+)?([\w$]+)\s+from\s+)['"]([^.'"][^'"]*)['"]/g
+// The imports of packages in the text of a workspace module.
+const IMPORTED = new RegExp(String.raw`(?:\b(?:const|let|var)\s+([\w$]+)\s*=\s*require\(|` +
+  String.raw`\bimport\s+(?:\*\s*as\s+)?([\w$]+)\s+from\s+)['"]([^.'"][^'"]*)['"]`, 'g')
+// The names of functions that set something, as in sets.go.
+const SETS = '(?:locale|use|extend|mixin|plugin|install|(?:config|init|register|define|enable|disable|default|change|' +
+  'override)\\w*|(?:set|add|load)[A-Z]\\w*)'
+const ONLY_ITSELF = '='
+const ANY_READ = '?'
 
 class PackageStates {
   constructor() {
@@ -21,7 +29,9 @@ class PackageStates {
     /** @type {Set<string>} */
     this.changed = new Set() // those that it may have set
     /** @type {Set<string>} */
-    this.loaded = new Set() // those that a module which it has loaded sets
+    this.loaded = new Set() // those that a module which it has loaded may set
+    /** @type {Map<string, Set<string>>} */
+    this.bySource = new Map() // workspace module → packages that its functions may set
     this.lasting = false // one was set by what is not known
   }
 
@@ -34,30 +44,49 @@ class PackageStates {
     if (found !== '') this.known.add(found)
   }
 
-  // module notes the packages that the text of a workspace module sets while it is loaded.
-  /** @type {(text: string) => void} */
-  module(text) {
+  // module notes the packages that the text of a workspace module may set, now or when its functions are called.
+  /** @type {(name: string, text: string) => void} */
+  module(name, text) {
+    const called = new Set()
     for (const [, required, imported, id] of text.matchAll(IMPORTED)) {
-      const name = (required ?? imported).replaceAll('$', '\\$')
-      const sets = new RegExp(`^${name}\\s*(\\.[\\w$.\\s]*)?(\\(|=[^=>])`, 'm')
+      const n = (required ?? imported).replaceAll('$', '\\$')
+      const sets = `\\b${n}\\.(?:${SETS}\\(\\s*[^\\s)]|[\\w$.]+\\s*=[^=>])`
       const parts = id.split('/')
-      if (sets.test(text)) this.loaded.add('npm:' + parts.slice(0, id.startsWith('@') ? 2 : 1).join('/'))
+      const from = 'npm:' + parts.slice(0, id.startsWith('@') ? 2 : 1).join('/')
+      if (new RegExp(`^${n}\\s*(?:\\.[\\w$.\\s]*)?\\(|${sets}`, 'm').test(text)) this.loaded.add(from)
+      if (new RegExp(`^(?!${n}\\b).*${sets}`, 'm').test(text)) called.add(from)
     }
+    this.bySource.set(name, called)
   }
 
   // look finds which packages a node could reach, and which it may have set. prints are of the values that it has read,
-  // values these values, sets the names by which its text may set something. inModules: it could reach workspace modules.
-  /** @type {(prints: Fingerprint[], values: Map<string, unknown>, sets: string[], inModules: boolean) => void} */
-  look(prints, values, sets, inModules) {
-    this.changed = new Set([...this.loaded].filter((n) => this.known.has(n)))
-    const all = inModules || prints.some((p) => p.homes.has(ANY))
-    this.reached = all ? new Set(this.known) : new Set(prints.flatMap((p) => [...p.packages]))
-    for (const n of new Set([...sets, ...prints.flatMap((p) => [...p.sets])])) {
-      const value = values.get(n)
-      const from = packageOf(nameOf.get(/** @type {object} */ (value)) ?? '')
-      if (from !== '') this.changed.add(from)
+  // values all values, and sets what its text may set (sets.go); modules are the workspace modules that it could reach.
+  /** @type {(prints: Prints, values: Map<string, unknown>, sets: string[], modules: string[]) => void} */
+  look(prints, values, sets, modules) {
+    const all = [...prints.values()]
+    this.changed = new Set([...this.loaded, ...modules.flatMap((m) => [...this.bySource.get(m) ?? []])]
+      .filter((n) => this.known.has(n)))
+    const reached = new Set(all.flatMap((p) => [...p.packages]))
+    const anything = modules.length > 0 || all.some((p) => p.homes.has(ANY))
+    this.reached = anything ? new Set(this.known) : reached
+    for (const n of new Set([...sets, ...all.flatMap((p) => [...p.sets])])) {
+      if (n === ANY_READ) for (const p of reached) this.changed.add(p)
+      else for (const p of this.partsOf(n, prints, values) ?? reached) this.changed.add(p)
     }
     for (const n of this.changed) this.reached.add(n)
+  }
+
+  // partsOf returns the packages that an expression which begins with a name may set; undefined: the node has made the
+  // value, of what it has read.
+  /** @type {(name: string, prints: Prints, values: Map<string, unknown>) => Iterable<string> | undefined} */
+  partsOf(name, prints, values) {
+    const itself = name.startsWith(ONLY_ITSELF)
+    if (itself) name = name.slice(1)
+    const value = /** @type {object} */ (values.get(name))
+    const from = packageOf(nameOf.get(value) ?? '')
+    if (from !== '') return [from]
+    if (itself || !values.has(name) || Array.isArray(value) || types.isMap(value) || types.isSet(value)) return []
+    return prints.get(name)?.packages
   }
 
   // held returns digests of what the packages hold that the node may have set, given all that it depends on; null: that
