@@ -57,11 +57,11 @@
 // inspector takes up to 2 ms a function. So no digest says what a package holds, but all that has set it: the digest
 // before, the text of the node, and what the node read.
 //
-// A node may have set a package if its text, or that of a function which it read, assigns to a property of what reaches
-// the package, calls a function of it and uses no result, or calls one whose name says that it sets something (sets.go).
-// A variable of a function may be any package that the node has read. Functions that call back or print, by their names,
-// set nothing, nor do those that change a list or a map. The text of a workspace module is searched for the same. Where
-// the node read what no digest names, the change is one of the interpreter.
+// A node may have set a package if its text, or that of a function which it read, assigns to a property of what
+// reaches the package, calls a function of it and uses no result, or calls one whose name says that it sets something
+// (sets.go). A variable of a function may be any package that the node has read. Functions that call back or print, by
+// their names, set nothing, nor do those that change a list or a map. The text of a workspace module is searched for
+// the same. Where the node read what no digest names, the change is one of the interpreter.
 //
 // A node can reach the packages that have a part in a value which it read. A node that reaches a workspace module, or a
 // function whose text is in none, can reach all packages that the program or such a module has asked for.

@@ -23,12 +23,6 @@ var (
 		`(config|init|register|define|enable|disable|default|change|override)\w*|(set|add|load)[A-Z]\w*)$`)
 )
 
-// setting is an expression that may set what a package holds.
-type setting struct {
-	at   int
-	name string // the first name of what it calls, or see below
-}
-
 // A setting whose first name has one of these in front or in its place.
 const (
 	onlyItself = "=" // in front: it sets the package of which the value of the name is a part, and none that this holds
