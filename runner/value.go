@@ -74,6 +74,9 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 		case err != nil:
 			return "", err
 		case missing < 0:
+			if _, bound := e.kernelState.bound[name]; !bound {
+				return "", notKept(name, "it uses an open file")
+			}
 			text, err := e.kernel.Inspect(ctx, name)
 			return e.cfg.Secrets.Scrub(text), err
 		}
