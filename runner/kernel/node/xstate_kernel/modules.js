@@ -454,7 +454,8 @@ class Modules {
     const libraries = {}
     for (const n of this.usedLibraries) libraries[n] = this.libraries.get(n)
     for (const f of this.loadedNow) this.uses(f)
-    return { libraries, loads: {}, files: [...this.used].sort(), held: [...this.states.reachedNames(), ...this.packageStates.reached].sort() }
+    const held = [...this.states.reachedNames(), ...this.packageStates.reached].sort()
+    return { libraries, loads: {}, files: [...this.used].sort(), held }
   }
 
   // nodeState describes the accessors that the program has put on the global object, and what it has set in CORE.

@@ -117,7 +117,7 @@ class Walk extends Stream {
     this.sets = new Set() // names by which its functions may set what a package holds
     /** @type {Set<string>} */
     this.packages = new Set() // the packages of which it is, or reaches, a part
-    this.named = descriptors.size === 0 ? nameOf.size : -1 // of an object that has no name now
+    this.named = descriptors.size === 0 ? nameOf.size : -1 - nameOf.size // of an object that has no name now
     this.inModule = false // variables of functions of workspace modules count
     /** @type {Map<object, string>} */
     this.elsewhere = NOTHING // object → another module, to which it belongs
