@@ -59,9 +59,10 @@
 //
 // A node may have set a package if its text, or that of a function which it read, assigns to a property of what
 // reaches the package, calls a function of it and uses no result, or calls one whose name says that it sets something
-// (sets.go). A variable of a function may be any package that the node has read. Functions that call back or print, by
-// their names, set nothing, nor do those that change a list or a map. The text of a workspace module is searched for
-// the same. Where the node read what no digest names, the change is one of the interpreter.
+// (sets.go). A variable of a function may be any package that the node has read. Functions that call back, print or
+// assert, by their names, set nothing. Those that change or check an object set only the package that it is a part of.
+// The text of a workspace module is searched for the same. Where the node read what no digest names, the change is one
+// of the interpreter.
 //
 // A node can reach the packages that have a part in a value which it read. A node that reaches a workspace module, or a
 // function whose text is in none, can reach all packages that the program or such a module has asked for.

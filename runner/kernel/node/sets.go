@@ -12,12 +12,12 @@ import (
 
 // Names of functions, by what a call of one is taken for.
 var (
-	// It calls back or prints, and sets nothing of the package that it is in.
-	changesNothing = regexp.MustCompile(
-		`^(each\w*|for(Each|In|Own)\w*|times|log|info|warn|error|debug|trace|print\w*)$`)
-	// It changes the object that it is called of, whatever that holds.
-	changesObject = regexp.MustCompile(
-		`^(push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|set|add|delete|clear)$`)
+	// It calls back, prints or asserts, and sets nothing of the package that it is in.
+	changesNothing = regexp.MustCompile(`^(each\w*|for(Each|In|Own)\w*|times|log|info|warn|error|debug|trace|` +
+		`(print|assert|expect)\w*|to[A-Z]\w*|ok|equal|deepEqual|throws)$`)
+	// It changes or checks the object that it is called of, whatever that holds.
+	changesObject = regexp.MustCompile(`^(push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin|set|add|delete|` +
+		`clear|(parse|validate|check|verify)\w*|(is|has|get)[A-Z]\w*)$`)
 	// It sets something, also where its result is used.
 	setsByName = regexp.MustCompile(`^(locale|use|extend|mixin|plugin|install|` +
 		`(config|init|register|define|enable|disable|default|change|override)\w*|(set|add|load)[A-Z]\w*)$`)
@@ -93,13 +93,15 @@ func (c *capturer) called(i uint32) []setting {
 	if f == 0 {
 		return nil
 	}
+	last := f // what is called, without what it is a property of
 	if p := c.field(f, js.FieldProperty); p != 0 {
-		if changesNothing.MatchString(c.src(p)) {
-			return nil
-		}
-		if changesObject.MatchString(c.src(p)) {
-			how = onlyItself
-		}
+		last = p
+	}
+	switch text := c.src(last); {
+	case changesNothing.MatchString(text):
+		return nil
+	case last != f && changesObject.MatchString(text):
+		how = onlyItself
 	}
 	if name := c.first(f); name == "Object" || name == "Reflect" {
 		if list := c.field(i, js.FieldArguments); list != 0 && list+2 < c.end(list) {

@@ -21,6 +21,7 @@ func TestSets(t *testing.T) {
 		"const t = conf.init()":                     nil,
 		"x = conf.get(1)":                           nil,
 		"console.log(moment.locale())":              nil,
+		"S.parse(x); expect(x).toBe(1); assert(x)":  {"=S"},
 		"const f = (l) => moment.locale(l)":         {"moment"},
 		"_.forEach(l, (x) => conf.get(x))":          nil,
 		"_.forEach(l, (x) => { conf.get(x) })":      {"conf"},
