@@ -566,7 +566,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	}
 	x.noteOrder(t, files)
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
-	t.Writes = append(t.Writes, x.heldWrites()...)
+	t.Writes = append(t.Writes, x.heldWrites(t)...)
 	t.Writes = append(t.Writes, x.openWrites(t)...)
 	t.Writes = append(t.Writes, x.runningWrites(t)...)
 	t.Writes = append(t.Writes, x.calls.writes()...)

@@ -120,7 +120,7 @@ func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 // heldWrites returns the modules that the node changed or did not load quietly, and the libraries that it imported
 // first. A module whose file the program writes counts as loaded not quietly, since its content differs from place to
 // place.
-func (x *execution) heldWrites() []state.Access {
+func (x *execution) heldWrites(t *state.Trace) []state.Access {
 	var writes []state.Access
 	for name, q := range x.seen.Quiet {
 		if _, ours := x.walk.e.cfg.Files[x.walk.e.baseState.Short(q[0])]; ours {
@@ -129,7 +129,12 @@ func (x *execution) heldWrites() []state.Access {
 		}
 	}
 	for name, d := range x.seen.ModuleState {
-		writes = append(writes, state.Access{Key: heldKey(name), Digest: d})
+		k := heldKey(name)
+		if d == kernel.Undigested {
+			d = lineage(t, x.recorded, k)
+			t.Info[k] = state.ValueInfo{Opaque: "what a package holds"}
+		}
+		writes = append(writes, state.Access{Key: k, Digest: d})
 	}
 	return append(writes, x.loadWrites()...)
 }

@@ -114,11 +114,15 @@ type Effects struct {
 	Pristine   bool     `json:"pristine"` // it left them as in a new interpreter
 	Registered []string `json:"planted"`  // names that what it put into the interpreter may use
 
-	// workspace modules that it changed, or that did something when loaded
+	// workspace modules that it changed, or that did something when loaded, and packages that it may have set: these are
+	// Undigested
 	ModuleState map[string]state.Digest `json:"held"`
 	// workspace modules that did nothing when loaded: the file, what they hold
 	Quiet map[string][2]string `json:"quiet"`
 }
+
+// Undigested stands in for the digest of what no digest names. The engine names it by lineage.
+const Undigested state.Digest = "?"
 
 // Retry tells why a node has to run again. The kernel has undone what the node did, or has not run it.
 type Retry struct {

@@ -54,15 +54,15 @@
 //
 // What an installed package holds (a locale, plugins, default options) is state of the program, too, with a key for
 // each package (held:npm:NAME). It mostly lies in variables that no walk reaches, and to read them through the
-// inspector takes up to 2 ms a function. So no digest says what a package holds, but all that has set it: the digest
-// before, the text of the node, and what the node read.
+// inspector takes up to 2 ms a function. So no digest says what a package holds: the engine names it by lineage, by the
+// text of the node that has set it and what this has read, the package itself among it.
 //
 // A node may have set a package if its text, or that of a function which it read, assigns to a property of what
 // reaches the package, calls a function of it and uses no result, or calls one whose name says that it sets something
 // (sets.go). A variable of a function may be any package that the node has read. Functions that call back, print or
 // assert, by their names, set nothing. Those that change or check an object set only the package that it is a part of.
-// The text of a workspace module is searched for the same. Where the node read what no digest names, the change is one
-// of the interpreter.
+// A load whose result is not used sets the package of the module. The text of a workspace module is searched for the
+// same.
 //
 // A node can reach the packages that have a part in a value which it read. A node that reaches a workspace module, or a
 // function whose text is in none, can reach all packages that the program or such a module has asked for.

@@ -3,6 +3,7 @@ package node
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	js "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
 )
@@ -27,6 +28,7 @@ var (
 const (
 	onlyItself = "=" // in front: it sets the package of which the value of the name is a part, and none that this holds
 	anyRead    = "?" // in place: a variable of a function, which may be any package that the node has read
+	onlyLoaded = "+" // in front of a specifier: a module is loaded, and what it exports is not used
 )
 
 // settings returns the expressions that assign to a property, or call a function and use no result, or one whose name
@@ -35,6 +37,10 @@ func (c *capturer) settings() []setting {
 	var found []setting
 	for i := uint32(1); i < uint32(len(c.nodes)); i++ {
 		switch c.kind(i) {
+		case js.ImportStatement:
+			if from := c.field(i, js.FieldSource); from != 0 && c.find(i, js.ImportClause) == 0 {
+				found = append(found, setting{c.start(i), onlyLoaded + unquoted(c.src(from))})
+			}
 		case js.ExpressionStatement:
 			found = append(found, c.unused(i+1)...)
 		case js.CallExpression:
@@ -42,12 +48,18 @@ func (c *capturer) settings() []setting {
 			if f == 0 || list == 0 || list+3 > c.end(list)-1 { // it has no arguments
 				continue
 			}
-			if p := c.field(f, js.FieldProperty); p != 0 && setsByName.MatchString(c.src(p)) {
-				name := c.first(f)
-				if name == "" {
-					name = anyRead
-				}
+			p := c.field(f, js.FieldProperty)
+			if p == 0 {
+				continue
+			}
+			name := c.first(f)
+			switch text := c.src(p); {
+			case setsByName.MatchString(text) && name == "":
+				found = append(found, setting{c.start(i), anyRead})
+			case setsByName.MatchString(text):
 				found = append(found, setting{c.start(i), name})
+			case text == "set" && name != "":
+				found = append(found, setting{c.start(i), onlyItself + name})
 			}
 		}
 	}
@@ -93,6 +105,13 @@ func (c *capturer) called(i uint32) []setting {
 	if f == 0 {
 		return nil
 	}
+	list := c.field(i, js.FieldArguments)
+	if k := c.kind(f); list != 0 && (k == js.Import || c.src(f) == "require") {
+		if c.kind(list+2) == js.String {
+			return []setting{{c.start(i), onlyLoaded + unquoted(c.src(list+2))}}
+		}
+		return nil
+	}
 	last := f // what is called, without what it is a property of
 	if p := c.field(f, js.FieldProperty); p != 0 {
 		last = p
@@ -104,7 +123,7 @@ func (c *capturer) called(i uint32) []setting {
 		how = onlyItself
 	}
 	if name := c.first(f); name == "Object" || name == "Reflect" {
-		if list := c.field(i, js.FieldArguments); list != 0 && list+2 < c.end(list) {
+		if list != 0 && list+2 < c.end(list) {
 			return c.named(list+2, how) // behind the parenthesis
 		}
 	}
@@ -139,6 +158,8 @@ func (c *capturer) isLocal(i uint32) bool {
 	}
 	return false
 }
+
+func unquoted(text string) string { return strings.Trim(text, "\"'`") }
 
 // within returns the names of the settings in a range of the text, sorted.
 func within(all []setting, start, end int) []string {

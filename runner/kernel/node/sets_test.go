@@ -31,6 +31,9 @@ func TestSets(t *testing.T) {
 		"class A { m(l) { this.lib.locale(l) } }":   {"?"},
 		"class A { m() { conf.get() } }":            {"conf"},
 		"console.log(conf.get()); log.info(`${a}`)": nil,
+		"require('a/b'); import('c')":               {"+a/b", "+c"},
+		"import 'a'; import b from 'c'":             {"+a"},
+		"const D = Decimal.set({})":                 {"=Decimal"},
 		"new Thing().run(); 'x'.trim(); [1].pop()":  nil,
 	} {
 		p, err := transform(text, source.JavaScript, false)

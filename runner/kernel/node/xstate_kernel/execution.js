@@ -522,7 +522,7 @@ class Execution {
     const failed = told !== null || unbound.length > 0
     modules.look(node.reads, kernel, new Map([...start, ...bound]), plan.sets ?? [])
     const { states } = modules
-    const held = modules.held(node.reads, kernel, JSON.stringify(plan), failed)
+    const held = modules.held(failed)
     kernel.writes.reached = states.reachedNames()
     let found
     names.table = bound

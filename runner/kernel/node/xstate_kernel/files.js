@@ -77,15 +77,6 @@ class Files {
     }
   }
 
-  // looked tells of which files the node asked whether they are there, beside the known ones; null: it has asked more.
-  /** @type {(known: Map<string, unknown>) => string | null} */
-  looked(known) {
-    if (this.listings.size || this.modes.size || this.inputUsed) return null
-    const paths = Object.keys(this.reads).filter((p) => !known.has(p)).sort()
-    if (!paths.every((p) => this.reads[p] === 'presence')) return null
-    return this.quietly(() => paths.map((p) => `${p} ${statOf(p) !== null}`).join())
-  }
-
   // quietly calls a function whose effects belong to no node.
   /** @type {<T>(f: () => T) => T} */
   quietly(f) {

@@ -145,14 +145,6 @@ class Hidden {
     return found
   }
 
-  // inputs returns what the node has read of it, as a text; null: that is not known.
-  inputs() {
-    /** @type {(string | undefined)[]} */
-    const found = this.read().map((k) => k === RANDOM ? this.was : k === CWD ? this.folderBefore : this.setting(k)?.was)
-    if (this.all || found.includes(undefined)) return null
-    return [...found, ...[...this.envRead].sort().map((k) => `${k} ${this.before[k.replace(/^=/, '')]}`)].join()
-  }
-
   environRead() {
     if (this.all) this.envRead.add('*')
     return [...this.envRead].sort()

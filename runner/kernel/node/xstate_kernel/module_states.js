@@ -98,10 +98,10 @@ class ModuleStates {
     return found
   }
 
-  // unnamed returns the modules that the node has changed and that are not among held.
-  /** @type {(held: object) => string[]} */
-  unnamed(held) {
-    const found = this.changedNow.filter((n) => !(n in held))
+  // unnamed returns the modules and packages that the node has changed and that are not among held.
+  /** @type {(held: object, packages: Set<string>) => string[]} */
+  unnamed(held, packages) {
+    const found = [...this.changedNow, ...packages].filter((n) => !(n in held))
     this.lasting ||= found.length > 0
     return found
   }

@@ -24,7 +24,7 @@ const { Packages } = require('./packages')
 const { PackageStates } = require('./package_states')
 const { Resolver, coded } = require('./resolver')
 const { ModuleStates, hashOf } = require('./module_states')
-const { ANY, OF_MODULE, know, walked } = require('./walk')
+const { know, walked } = require('./walk')
 
 const loader = /** @type {Loader} */ (/** @type {unknown} */ (Module))
 // owned is the property of a key that is known to be there.
@@ -102,7 +102,7 @@ class Modules {
   /** @type {(id: string, found: unknown) => void} */
   builtin(id, found) {
     this.marks.loaded(id, /** @type {object} */ (found))
-    intrinsics.name(id, found)
+    if (!/^(node:)?process$/.test(id)) intrinsics.name(id, found) // it is one of the names that every program has
   }
 
   /** @type {(inner: NodeRequire, id: string) => void} */
@@ -495,9 +495,8 @@ class Modules {
     this.pollutionDigest = digest
     this.pollution = now
     const names = other ? ['process'] : []
-    names.push(...this.states.unnamed(held), ...this.packageStates.unnamed(held))
-    const lasting = this.states.lasting || this.packageStates.lasting
-    const pristine = other && now.size === 0 && had.size > 0 && !lasting
+    names.push(...this.states.unnamed(held, this.packageStates.changed))
+    const pristine = other && now.size === 0 && had.size > 0 && !this.states.lasting
     return { names, pristine, planted: other ? [...planted].sort() : [] }
   }
 
@@ -515,32 +514,9 @@ class Modules {
     this.packageStates.look(prints, values, sets, this.states.reachedNames())
   }
 
-  // held returns digests of what modules and packages hold that the node has changed. text is its plan.
-  /** @type {(reads: Iterable<string>, kernel: Kernel, text: string, failed: boolean) => Record<string, string>} */
-  held(reads, kernel, text, failed) {
-    const { packageStates: packages } = this
-    const found = failed ? {} : this.states.held()
-    if (!packages.changed.size) return found
-    /** @type {(string | null)[]} */
-    const inputs = [text, failed ? null : this.sources(), this.files.looked(this.own), kernel.hidden.inputs()]
-    for (const n of [...reads].sort()) {
-      const fp = kernel.groups.prints.get(n)
-      if (fp !== undefined) inputs.push(n, fp.opaque ? this.asSource(fp) : fp.digest)
-    }
-    const known = inputs.every((x) => x !== null) && !this.marks.found.size && !this.marks.spawned
-    return { ...found, ...packages.held(known ? /** @type {string[]} */ (inputs) : null) }
-  }
-
-  // asSource names a function of a workspace module by the modules whose code it may run; null: it is something else.
-  /** @type {(fp: Fingerprint) => string | null} */
-  asSource(fp) {
-    if (fp.opaque !== OF_MODULE || fp.homes.has(ANY)) return null
-    const own = [...fp.homes].sort().map((n) => this.own.get(path.resolve(this.folder, n)))
-    return own.some((m) => m === undefined) ? null : fp.digest + own.map((m) => `${m?.hash} ${m?.state}`).join()
-  }
-
-  // sources returns the hashes of the workspace modules that the node has loaded.
-  sources() { return [...this.loadedNow].sort().map((f) => `${this.states.nameOf(f)} ${this.own.get(f)?.hash}`).join() }
+  // held returns digests of what modules and packages hold that the node has changed.
+  /** @type {(failed: boolean) => Record<string, string>} */
+  held(failed) { return failed ? {} : { ...this.states.held(), ...this.packageStates.held() } }
 
   // settled notes the state of the modules that have just been loaded: what the node changes in them from now on is a
   // change. Within the load of another module they may not be complete.

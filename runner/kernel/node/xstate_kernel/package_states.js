@@ -4,7 +4,7 @@
 /** @import {Fingerprint} from './groups' */
 /** @typedef {Map<string, Fingerprint>} Prints name → fingerprint of its value */
 
-const { createHash } = require('crypto')
+const { isBuiltin } = require('module')
 const { types } = require('util')
 const { nameOf, packageOf } = require('./intrinsics')
 const { ANY } = require('./walk')
@@ -12,18 +12,20 @@ const { ANY } = require('./walk')
 // The imports of packages in the text of a workspace module.
 const IMPORTED = new RegExp(String.raw`(?:\b(?:const|let|var)\s+([\w$]+)\s*=\s*require\(|` +
   String.raw`\bimport\s+(?:\*\s*as\s+)?([\w$]+)\s+from\s+)['"]([^.'"][^'"]*)['"]`, 'g')
+// The loads whose result is not used, among them.
+const BARE = /^\s*(?:await\s+)?(?:require\s*\(|import\s*\(?)\s*['"]([^.'"][^'"]*)['"]/gm
 // The names of functions that set something, as in sets.go.
-const SETS = '(?:locale|use|extend|mixin|plugin|install|(?:config|init|register|define|enable|disable|default|change|' +
-  'override)\\w*|(?:set|add|load)[A-Z]\\w*)'
+const SETS = '(?:set|locale|use|extend|mixin|plugin|install|' +
+  '(?:config|init|register|define|enable|disable|default|change|override)\\w*|(?:set|add|load)[A-Z]\\w*)'
 const ONLY_ITSELF = '='
 const ANY_READ = '?'
+const LOADED = '+'
+const UNDIGESTED = '?' // of the engine
 
 class PackageStates {
   constructor() {
     /** @type {Set<string>} */
     this.known = new Set() // packages that the program or a workspace module has asked for
-    /** @type {Map<string, string>} */
-    this.states = new Map() // package → digest of all that has set it
     /** @type {Set<string>} */
     this.reached = new Set() // packages that the node could reach
     /** @type {Set<string>} */
@@ -32,7 +34,6 @@ class PackageStates {
     this.loaded = new Set() // those that a module which it has loaded may set
     /** @type {Map<string, Set<string>>} */
     this.bySource = new Map() // workspace module → packages that its functions may set
-    this.lasting = false // one was set by what is not known
   }
 
   begin() { this.loaded = new Set() }
@@ -51,11 +52,11 @@ class PackageStates {
     for (const [, required, imported, id] of text.matchAll(IMPORTED)) {
       const n = (required ?? imported).replaceAll('$', '\\$')
       const sets = `\\b${n}\\.(?:${SETS}\\(\\s*[^\\s)]|[\\w$.]+\\s*=[^=>])`
-      const parts = id.split('/')
-      const from = 'npm:' + parts.slice(0, id.startsWith('@') ? 2 : 1).join('/')
+      const from = packageIn(id)
       if (new RegExp(`^${n}\\s*(?:\\.[\\w$.\\s]*)?\\(|${sets}`, 'm').test(text)) this.loaded.add(from)
       if (new RegExp(`^(?!${n}\\b).*${sets}`, 'm').test(text)) called.add(from)
     }
+    for (const [, id] of text.matchAll(BARE)) this.loaded.add(packageIn(id))
     this.bySource.set(name, called)
   }
 
@@ -71,8 +72,10 @@ class PackageStates {
     this.reached = anything ? new Set(this.known) : reached
     for (const n of new Set([...sets, ...all.flatMap((p) => [...p.sets])])) {
       if (n === ANY_READ) for (const p of reached) this.changed.add(p)
+      else if (n.startsWith(LOADED)) this.changed.add(packageIn(n.slice(1)))
       else for (const p of this.partsOf(n, prints, values) ?? reached) this.changed.add(p)
     }
+    this.changed.delete('')
     for (const n of this.changed) this.reached.add(n)
   }
 
@@ -89,32 +92,16 @@ class PackageStates {
     return prints.get(name)?.packages
   }
 
-  // held returns digests of what the packages hold that the node may have set, given all that it depends on; null: that
-  // is not known.
-  /** @type {(inputs: string[] | null) => Record<string, string>} */
-  held(inputs) {
-    /** @type {Record<string, string>} */
-    const found = {}
-    for (const n of this.changed) {
-      if (inputs === null) {
-        this.states.set(n, 'unknown')
-        continue
-      }
-      const hash = createHash('sha256')
-      for (const text of [this.states.get(n) ?? '', ...inputs]) hash.update(`${text.length} ${text}`)
-      found[n] = hash.digest('hex')
-      this.states.set(n, found[n])
-    }
-    return found
-  }
+  // held returns the packages that the node may have set, as parts of a module are reported: no digest says what they
+  // hold.
+  held() { return Object.fromEntries([...this.changed].map((n) => [n, UNDIGESTED])) }
+}
 
-  // unnamed returns the packages that the node may have set and that are not among held.
-  /** @type {(held: object) => string[]} */
-  unnamed(held) {
-    const found = [...this.changed].filter((n) => !(n in held))
-    this.lasting ||= found.length > 0
-    return found
-  }
+// packageIn returns the package that a specifier names; '': it names a module of Node or a file.
+/** @type {(id: string) => string} */
+function packageIn(id) {
+  if (/^[./]|^(node|file|data|https?):/.test(id) || isBuiltin(id)) return ''
+  return 'npm:' + id.split('/', id.startsWith('@') ? 2 : 1).join('/')
 }
 
 module.exports = { PackageStates }

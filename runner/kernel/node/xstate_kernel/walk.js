@@ -57,7 +57,6 @@ const parts = new (class Parts {
   }
 })()
 const ANY = '?' // the name of a module that is not known
-const OF_MODULE = 'a function of a module' // why a value cannot be looked into
 /** @type {Set<string>} */
 const untracked = new Set() // workspace modules that hold what cannot be looked into
 
@@ -522,7 +521,7 @@ class Walk extends Stream {
       this.int(args.length)
       todo.push(...args, self, target)
     } else if (native) this.hide('a native function')
-    else this.hide(OF_MODULE, !isTracked(f, s))
+    else this.hide('a function of a module', !isTracked(f, s))
   }
 
   /** @type {(f: Function, s: Source, todo: unknown[]) => void} */
@@ -591,4 +590,4 @@ function walked(visit) {
   }
 }
 
-module.exports = { ANY, OF_MODULE, know, parts, untracked, walked, Walk, isProgramPrototype }
+module.exports = { ANY, know, parts, untracked, walked, Walk, isProgramPrototype }
