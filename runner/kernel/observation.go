@@ -114,8 +114,7 @@ type Effects struct {
 	Pristine   bool     `json:"pristine"` // it left them as in a new interpreter
 	Registered []string `json:"planted"`  // names that what it put into the interpreter may use
 
-	// workspace modules that it changed, or that did something when loaded, and packages that it may have set: these are
-	// Undigested
+	// workspace modules that it changed, or that did something when loaded; packages that it may have set: Undigested
 	ModuleState map[string]state.Digest `json:"held"`
 	// workspace modules that did nothing when loaded: the file, what they hold
 	Quiet map[string][2]string `json:"quiet"`
