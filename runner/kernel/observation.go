@@ -120,7 +120,8 @@ type Effects struct {
 	Quiet map[string][2]string `json:"quiet"`
 }
 
-// Undigested stands in for the digest of what no digest names. The engine names it by lineage.
+// Undigested is reported in place of a digest where the kernel cannot compute one. The engine then names the state by
+// lineage.
 const Undigested state.Digest = "?"
 
 // Retry tells why a node has to run again. The kernel has undone what the node did, or has not run it.
