@@ -24,6 +24,9 @@ var (
 		`(config|init|register|define|enable|disable|default|change|override)\w*|(set|add|load)[A-Z]\w*)$`)
 )
 
+// ofPackage matches the specifiers of modules of packages, and some of Node's. Others would not do in a comment.
+var ofPackage = regexp.MustCompile(`^@?[\w-][\w./@-]*$`)
+
 // A setting whose first name has one of these in front or in its place.
 const (
 	onlyItself = "=" // in front: it sets the package of which the value of the name is a part, and none that this holds
@@ -38,18 +41,15 @@ func (c *capturer) settings() []setting {
 	for i := uint32(1); i < uint32(len(c.nodes)); i++ {
 		switch c.kind(i) {
 		case js.ImportStatement:
-			if from := c.field(i, js.FieldSource); from != 0 && c.find(i, js.ImportClause) == 0 {
-				found = append(found, setting{c.start(i), onlyLoaded + unquoted(c.src(from))})
+			if c.find(i, js.ImportClause) == 0 {
+				found = append(found, c.loaded(c.field(i, js.FieldSource))...)
 			}
 		case js.ExpressionStatement:
 			found = append(found, c.unused(i+1)...)
 		case js.CallExpression:
-			f, list := c.field(i, js.FieldFunction), c.field(i, js.FieldArguments)
-			if f == 0 || list == 0 || list+3 > c.end(list)-1 { // it has no arguments
-				continue
-			}
+			f := c.field(i, js.FieldFunction)
 			p := c.field(f, js.FieldProperty)
-			if p == 0 {
+			if f == 0 || p == 0 || c.argument(i) == 0 {
 				continue
 			}
 			name := c.first(f)
@@ -77,26 +77,52 @@ func (c *capturer) unused(i uint32) []setting {
 		}
 		return found
 	case js.AssignmentExpression, js.AugmentedAssignmentExpression:
-		return c.named(c.field(i, js.FieldLeft), onlyItself)
+		return c.property(c.field(i, js.FieldLeft))
 	case js.UpdateExpression:
-		return c.named(c.field(i, js.FieldArgument), onlyItself)
+		return c.property(c.field(i, js.FieldArgument))
 	case js.MemberExpression, js.SubscriptExpression: // of delete
-		return c.named(i, onlyItself)
+		return c.property(i)
 	case js.CallExpression:
 		return c.called(i)
 	}
 	return nil
 }
 
-// named returns the setting of a property.
-func (c *capturer) named(i uint32, how string) []setting {
-	if i == 0 || how == onlyItself && c.kind(i) == js.Identifier {
+// property returns the setting that an assignment to i is.
+func (c *capturer) property(i uint32) []setting {
+	if i == 0 || c.kind(i) == js.Identifier {
 		return nil
 	}
+	return c.named(i, onlyItself)
+}
+
+// named returns the setting of what a chain begins with.
+func (c *capturer) named(i uint32, how string) []setting {
 	if name := c.first(i); name != "" {
 		return []setting{{c.start(i), how + name}}
 	}
 	return nil
+}
+
+// loaded returns the setting that a load is, by the text of a specifier: that of a module of a package may be one.
+func (c *capturer) loaded(i uint32) []setting {
+	if i == 0 || c.kind(i) != js.String {
+		return nil
+	}
+	specifier := strings.Trim(c.src(i), `"'`)
+	if !ofPackage.MatchString(specifier) {
+		return nil
+	}
+	return []setting{{c.start(i), onlyLoaded + specifier}}
+}
+
+// argument returns the first argument of a call, or 0.
+func (c *capturer) argument(i uint32) uint32 {
+	list := c.field(i, js.FieldArguments)
+	if list == 0 || list+2 >= c.end(list) || c.kind(list+2) == js.Token {
+		return 0
+	}
+	return list + 2 // behind the parenthesis
 }
 
 // called returns the setting that a call is.
@@ -105,12 +131,8 @@ func (c *capturer) called(i uint32) []setting {
 	if f == 0 {
 		return nil
 	}
-	list := c.field(i, js.FieldArguments)
-	if k := c.kind(f); list != 0 && (k == js.Import || c.src(f) == "require") {
-		if c.kind(list+2) == js.String {
-			return []setting{{c.start(i), onlyLoaded + unquoted(c.src(list+2))}}
-		}
-		return nil
+	if c.kind(f) == js.Import || c.src(f) == "require" {
+		return c.loaded(c.argument(i))
 	}
 	last := f // what is called, without what it is a property of
 	if p := c.field(f, js.FieldProperty); p != 0 {
@@ -123,8 +145,8 @@ func (c *capturer) called(i uint32) []setting {
 		how = onlyItself
 	}
 	if name := c.first(f); name == "Object" || name == "Reflect" {
-		if list != 0 && list+2 < c.end(list) {
-			return c.named(list+2, how) // behind the parenthesis
+		if first := c.argument(i); first != 0 {
+			return c.named(first, how)
 		}
 	}
 	return c.named(f, how)
@@ -158,8 +180,6 @@ func (c *capturer) isLocal(i uint32) bool {
 	}
 	return false
 }
-
-func unquoted(text string) string { return strings.Trim(text, "\"'`") }
 
 // within returns the names of the settings in a range of the text, sorted.
 func within(all []setting, start, end int) []string {

@@ -33,6 +33,8 @@ func TestSets(t *testing.T) {
 		"console.log(conf.get()); log.info(`${a}`)": nil,
 		"require('a/b'); import('c')":               {"+a/b", "+c"},
 		"import 'a'; import b from 'c'":             {"+a"},
+		"require('./a'); require('a*/b')":           nil,
+		"Reflect.set(conf, 'a', 1)":                 {"=Reflect", "=conf"},
 		"const D = Decimal.set({})":                 {"=Decimal"},
 		"new Thing().run(); 'x'.trim(); [1].pop()":  nil,
 	} {

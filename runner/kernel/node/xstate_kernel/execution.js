@@ -50,6 +50,7 @@ const intrinsics = require('./intrinsics')
 const { failure, Interrupted, Ended, Unsettled } = require('./failures')
 const { declared } = require('./sources')
 const display = require('./display')
+const { packageName } = require('./packages')
 const plain = require('./plain')
 const { Turn } = require('./turn')
 
@@ -411,7 +412,7 @@ class Execution {
     }
     const missing = /^Cannot find (?:package|module) '([^'./][^']*)'/.exec(told.message)
     if (missing) {
-      const name = missing[1].split('/').slice(0, missing[1].startsWith('@') ? 2 : 1).join('/')
+      const name = packageName(missing[1])
       told.traceback.push(`hint: run npm install ${name}`)
     } else if (told.type === 'ReferenceError' && (told.name === 'Deno' || told.name === 'Bun')) {
       told.traceback.push(`hint: Node runs this program, and has no ${told.name}: use modules of Node, such as node:fs`)
@@ -520,7 +521,7 @@ class Execution {
     const stdin = hidden.input.seen()
     if (left.length) marks.add('thread')
     const failed = told !== null || unbound.length > 0
-    modules.look(node.reads, kernel, new Map([...start, ...bound]), plan.sets ?? [])
+    modules.look(node.reads, kernel, (n) => bound.has(n) ? bound.get(n) : start.get(n), plan.sets ?? [])
     const { states } = modules
     const held = modules.held(failed)
     kernel.writes.reached = states.reachedNames()

@@ -88,14 +88,13 @@ function begin() {
 
 const builtin = new Set(require('module').builtinModules)
 
-// name names what a loaded module of Node or a package holds. It reports whether something was new.
-/** @type {(id: string, exports: unknown) => boolean} */
+// name names what a loaded module of Node or a package holds.
+/** @type {(id: string, exports: unknown) => void} */
 function module_(id, exports) {
-  if (!isObject(exports) || nameOf.has(exports)) return false
+  if (!isObject(exports) || nameOf.has(exports)) return
   if (builtin.has(id) && !id.startsWith('node:')) id = `node:${id}` // crypto is also a global name, of another object
   scan(exports, id, /^(esm:)?node:/.test(id) ? 3 : 4)
   if (id.startsWith('node:')) pictures.set(exports, picture(exports))
-  return true
 }
 
 // isOfFiles reports whether a name is that of a part of fs. While the program has files open by number it is no name:

@@ -5,7 +5,7 @@
 /** @typedef {(file: string | URL, options?: import('worker_threads').WorkerOptions) => void} OnWorker */
 
 const { syncBuiltinESMExports } = require('module')
-const { name, nameOf, named } = require('./intrinsics')
+const { nameOf, named } = require('./intrinsics')
 
 // isLocal reports whether a text may be read as a date in local time.
 /** @type {(v: unknown) => boolean} */
@@ -181,7 +181,6 @@ class Marks {
         for (const k of ['lookup', 'resolve', 'resolve4', 'resolve6', 'reverse']) this.wrap(m, k, 'network')
         break
       case 'worker_threads':
-        name(id, m)
         this.wrap(m, 'Worker', (file, o) => {
           this.worker(file, o)
           return 'thread'

@@ -9,6 +9,7 @@
 /** @import {Options} from './messages' */
 /** @import {Loader} from './node' */
 /** @import {Own} from './module_states' */
+/** @import {ValueOf} from './package_states' */
 /** @typedef {Record<string, unknown>} Namespace */
 
 const fs = require('fs')
@@ -20,7 +21,7 @@ const events = require('events')
 const { getDefaultHighWaterMark } = require('stream')
 const intrinsics = require('./intrinsics')
 const { chain } = require('./closures')
-const { Packages } = require('./packages')
+const { Packages, packageName } = require('./packages')
 const { PackageStates } = require('./package_states')
 const { Resolver, coded } = require('./resolver')
 const { ModuleStates, hashOf } = require('./module_states')
@@ -237,8 +238,7 @@ class Modules {
     let name = path.basename(file)
     let folder = path.dirname(file)
     if (at >= 0) {
-      const parts = file.slice(at + 14).split('/')
-      name = parts.slice(0, parts[0].startsWith('@') ? 2 : 1).join('/')
+      name = packageName(file.slice(at + 14))
       folder = file.slice(0, at + 14) + name
     }
     this.libraries.set(name, at >= 0 ? this.packages.needed(folder) : [file])
@@ -502,8 +502,8 @@ class Modules {
 
   // look finds what the node could reach and what it changed, given the values that it has read, and the names by which
   // its text may set what a package holds.
-  /** @type {(reads: Iterable<string>, kernel: Kernel, values: Map<string, unknown>, sets: string[]) => void} */
-  look(reads, { groups }, values, sets) {
+  /** @type {(reads: Iterable<string>, kernel: Kernel, valueOf: ValueOf, sets: string[]) => void} */
+  look(reads, { groups }, valueOf, sets) {
     /** @type {Map<string, Fingerprint>} */
     const prints = new Map()
     for (const n of reads) {
@@ -511,7 +511,7 @@ class Modules {
       if (fp !== undefined) prints.set(n, fp)
     }
     this.states.look([...prints.values()], [...this.used, ...this.loadedNow], this.pollution.size > 0)
-    this.packageStates.look(prints, values, sets, this.states.reachedNames())
+    this.packageStates.look(prints, valueOf, sets, this.states.reachedNames())
   }
 
   // held returns digests of what modules and packages hold that the node has changed.

@@ -3,10 +3,12 @@
 
 /** @import {Fingerprint} from './groups' */
 /** @typedef {Map<string, Fingerprint>} Prints name → fingerprint of its value */
+/** @typedef {(name: string) => unknown} ValueOf the value of a name after the node, or before it where it has none */
 
 const { isBuiltin } = require('module')
 const { types } = require('util')
 const { nameOf, packageOf } = require('./intrinsics')
+const { packageName } = require('./packages')
 const { ANY } = require('./walk')
 
 // The imports of packages in the text of a workspace module.
@@ -20,7 +22,7 @@ const SETS = '(?:set|locale|use|extend|mixin|plugin|install|' +
 const ONLY_ITSELF = '='
 const ANY_READ = '?'
 const LOADED = '+'
-const UNDIGESTED = '?' // of the engine
+const UNDIGESTED = '?' // kernel.Undigested of the engine
 
 class PackageStates {
   constructor() {
@@ -61,9 +63,9 @@ class PackageStates {
   }
 
   // look finds which packages a node could reach, and which it may have set. prints are of the values that it has read,
-  // values all values, and sets what its text may set (sets.go); modules are the workspace modules that it could reach.
-  /** @type {(prints: Prints, values: Map<string, unknown>, sets: string[], modules: string[]) => void} */
-  look(prints, values, sets, modules) {
+  // sets is what its text may set (sets.go); modules are the workspace modules that it could reach.
+  /** @type {(prints: Prints, valueOf: ValueOf, sets: string[], modules: string[]) => void} */
+  look(prints, valueOf, sets, modules) {
     const all = [...prints.values()]
     this.changed = new Set([...this.loaded, ...modules.flatMap((m) => [...this.bySource.get(m) ?? []])]
       .filter((n) => this.known.has(n)))
@@ -73,7 +75,7 @@ class PackageStates {
     for (const n of new Set([...sets, ...all.flatMap((p) => [...p.sets])])) {
       if (n === ANY_READ) for (const p of reached) this.changed.add(p)
       else if (n.startsWith(LOADED)) this.changed.add(packageIn(n.slice(1)))
-      else for (const p of this.partsOf(n, prints, values) ?? reached) this.changed.add(p)
+      else for (const p of this.partsOf(n, prints, valueOf) ?? reached) this.changed.add(p)
     }
     this.changed.delete('')
     for (const n of this.changed) this.reached.add(n)
@@ -81,14 +83,14 @@ class PackageStates {
 
   // partsOf returns the packages that an expression which begins with a name may set; undefined: the node has made the
   // value, of what it has read.
-  /** @type {(name: string, prints: Prints, values: Map<string, unknown>) => Iterable<string> | undefined} */
-  partsOf(name, prints, values) {
+  /** @type {(name: string, prints: Prints, valueOf: ValueOf) => Iterable<string> | undefined} */
+  partsOf(name, prints, valueOf) {
     const itself = name.startsWith(ONLY_ITSELF)
     if (itself) name = name.slice(1)
-    const value = /** @type {object} */ (values.get(name))
-    const from = packageOf(nameOf.get(value) ?? '')
+    const value = valueOf(name)
+    const from = packageOf(nameOf.get(/** @type {object} */ (value)) ?? '')
     if (from !== '') return [from]
-    if (itself || !values.has(name) || Array.isArray(value) || types.isMap(value) || types.isSet(value)) return []
+    if (itself || value === undefined || Array.isArray(value) || types.isMap(value) || types.isSet(value)) return []
     return prints.get(name)?.packages
   }
 
@@ -101,7 +103,7 @@ class PackageStates {
 /** @type {(id: string) => string} */
 function packageIn(id) {
   if (/^[./]|^(node|file|data|https?):/.test(id) || isBuiltin(id)) return ''
-  return 'npm:' + id.split('/', id.startsWith('@') ? 2 : 1).join('/')
+  return 'npm:' + packageName(id)
 }
 
 module.exports = { PackageStates }

@@ -12,6 +12,10 @@ const { createHash } = require('crypto')
 
 const { readFileSync, existsSync } = fs
 
+// packageName returns the package of a specifier, or of a path below node_modules.
+/** @type {(specifier: string) => string} */
+const packageName = (specifier) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+
 class Packages {
   /** @param {Files} files */
   constructor(files) {
@@ -83,4 +87,4 @@ class Packages {
   }
 }
 
-module.exports = { Packages }
+module.exports = { Packages, packageName }

@@ -8,6 +8,7 @@ const fs = require('fs')
 const path = require('path')
 const Module = require('module')
 const { pathToFileURL, fileURLToPath } = require('url')
+const { packageName } = require('./packages')
 
 const loader = /** @type {Loader} */ (/** @type {unknown} */ (Module))
 const { readFileSync, statSync } = fs
@@ -53,8 +54,7 @@ class Resolver {
   // packaged finds the file of a package as import does.
   /** @type {(specifier: string, from: string) => string} */
   packaged(specifier, from) {
-    const parts = specifier.split('/')
-    const name = parts.slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+    const name = packageName(specifier)
     const sub = '.' + specifier.slice(name.length)
     for (let d = path.dirname(from); ; d = path.dirname(d)) {
       const folder = path.join(d, 'node_modules', name)
@@ -91,7 +91,7 @@ class Resolver {
       this.files.missed(p.replace(/js$/, 'ts'))
       return
     }
-    const name = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
+    const name = packageName(specifier)
     for (const d of loader._nodeModulePaths(folder)) this.files.missed(path.join(d, name))
   }
 }
