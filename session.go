@@ -388,6 +388,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Secrets:    s.secrets,
 		Journal:    s.journal,
 		Recording:  recording,
+		Templates:  s.store.templates,
 	}, nil
 }
 

@@ -47,12 +47,16 @@ const StoreName = ".xstate"
 // Options configures Open. The zero value is the usual choice.
 type Options struct {
 	State state.Options
+	// Templates keeps interpreters that have imported what programs of the store import. Those of later sessions are
+	// forked from them, see kernel.Templates. It costs memory, and serves a process that opens many sessions.
+	Templates bool
 }
 
 // Store is an open store. It is safe for concurrent use. One goroutine at a time may use each of its sessions.
 type Store struct {
-	state    *state.Store
-	readOnly bool
+	state     *state.Store
+	readOnly  bool
+	templates *kernel.Templates // nil: none are kept
 }
 
 // Open opens the store in dir and creates it if there is none. The caller closes it.
@@ -61,7 +65,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{state: s, readOnly: o.State.ReadOnly}, nil
+	found := &Store{state: s, readOnly: o.State.ReadOnly}
+	if o.Templates || kernel.Debugged("templates") {
+		found.templates = &kernel.Templates{}
+	}
+	return found, nil
 }
 
 // FindStore returns the nearest store at or above folder; ok is false if there is none.
@@ -76,7 +84,19 @@ func FindStore(folder string) (dir string, ok bool) {
 }
 
 // Close releases the store. The caller closes its sessions first.
-func (s *Store) Close() error { return s.state.Close() }
+func (s *Store) Close() error {
+	if s.templates != nil {
+		s.templates.Close()
+	}
+	return s.state.Close()
+}
+
+// Trim gives up the memory of Templates that no session uses.
+func (s *Store) Trim() {
+	if s.templates != nil {
+		s.templates.Trim()
+	}
+}
 
 // State returns the underlying state store, which gives access to every record.
 func (s *Store) State() *state.Store { return s.state }

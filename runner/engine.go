@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
@@ -58,6 +57,8 @@ type Config struct {
 	Recording *kernel.Recording
 	// Secrets are kept out of all records.
 	Secrets *secret.Set
+	// Templates keeps interpreters that new ones are forked from; nil: each starts by itself.
+	Templates *kernel.Templates
 	// Invocation: its arguments and its standard input
 	Invocation Invocation
 }
@@ -312,82 +313,6 @@ func (e *Engine) abort(err error) error {
 		debugf("kernel", "after %v: %v", err, bad)
 	}
 	return err
-}
-
-// need starts the kernel if it does not run.
-func (e *Engine) need(ctx context.Context, w *walk) error {
-	if e.kernel != nil {
-		return nil
-	}
-	if err := e.recoverFiles(); err != nil {
-		return err
-	}
-	if e.spool == nil {
-		if err := e.makeSpool(); err != nil {
-			return fmt.Errorf("make a folder for values in transit: %w", err)
-		}
-	}
-	e.kernelState = newKernelState()
-	w.cited = false
-	store, err := filepath.Abs(e.cfg.Store.Dir())
-	if err != nil {
-		return err
-	}
-	stdin, err := e.cfg.Invocation.spool(e.cfg.Store, e.spool.Path())
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	k, err := e.cfg.Languages.Start(ctx, kernel.Launch{
-		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool.Path(),
-		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
-		Imports: e.cfg.Imports, Script: e.cfg.Script,
-		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
-		Sandbox: &sandbox.Spec{
-			Observe: debugLevel(e.cfg.Level), Folder: e.cfg.Workspace, Store: store, Spool: e.spool.Path(),
-			Journal: filepath.Join(e.spool.Path(), journalName), Bounds: e.cfg.Bounds, Record: e.cfg.Recording.Trusts(),
-		},
-		Recording: e.cfg.Recording,
-	})
-	if err != nil {
-		return err
-	}
-	e.kernel, e.foreign = k, false
-	seconds := time.Since(began).Seconds()
-	w.startSeconds += seconds
-	e.noteStart(w.dialects, seconds)
-	return nil
-}
-
-// startSpace holds how long the last start of interpreters took, in seconds, by interpreter.
-const startSpace = "start"
-
-// startKey names the interpreter of programs in one language; "": they have several, which start when they are needed.
-func (e *Engine) startKey(dialects []depgraph.Dialect) string {
-	key := ""
-	for _, d := range dialects {
-		l, err := e.cfg.Languages.Of(d)
-		if err != nil || key != "" && key != e.options.interpreter(l) {
-			return ""
-		}
-		key = e.options.interpreter(l)
-	}
-	return key
-}
-
-// noteStart keeps how long a start of the interpreter took.
-func (e *Engine) noteStart(dialects []depgraph.Dialect, seconds float64) {
-	if data, err := json.Marshal(seconds); err == nil {
-		_ = e.cfg.Store.PutMemo(startSpace, e.startKey(dialects), data) // plans only lack it
-	}
-}
-
-// startSeconds returns how long the last start of the interpreter took; 0 when that is not known.
-func (e *Engine) startSeconds(dialects []depgraph.Dialect) (seconds float64) {
-	if data, ok := e.cfg.Store.Memo(startSpace, e.startKey(dialects)); ok {
-		_ = json.Unmarshal(data, &seconds) // a damaged memo is like none
-	}
-	return seconds
 }
 
 // verdictKey names the verdict of the language on a block.

@@ -11,8 +11,19 @@ import (
 // environment gives the kernel the variables of the environment that p has. lost is a node that wrote a value which is
 // gone, or -1.
 func (w *walk) environment(ctx context.Context, p *programState) (lost int, err error) {
-	m := &w.e.kernelState
-	set := map[string]*string{}
+	set, first, lost, err := w.variables(p, &w.e.kernelState)
+	if err != nil || lost >= 0 || len(set)+len(first) == 0 {
+		return lost, err
+	}
+	return -1, w.e.kernel.SetEnviron(ctx, set, first)
+}
+
+// variables returns what a kernel in the state m is to be given so that it has the environment that p has. It notes in
+// m that the kernel has it.
+func (w *walk) variables(
+	p *programState, m *kernelState,
+) (set map[string]*string, first map[string]kernel.FirstImport, lost int, err error) {
+	set = map[string]*string{}
 	for k := range m.environ {
 		if _, ok := p.keys.find(k); !ok { // back to the base
 			name := k.Name()
@@ -29,23 +40,21 @@ func (w *walk) environment(ctx context.Context, p *programState) (lost int, err 
 		}
 		value, ok, err := w.variable(k.Name(), e.digest)
 		if err != nil || !ok {
-			return e.writer, err
+			return nil, nil, e.writer, err
 		}
 		set[k.Name()] = value
 		m.environ[k] = value
 	}
-	first, lost, err := w.firstImports(p)
-	if err != nil || lost >= 0 || len(set)+len(first) == 0 {
-		return lost, err
-	}
-	return -1, w.e.kernel.SetEnviron(ctx, set, first)
+	first, lost, err = w.firstImports(p, m)
+	return set, first, lost, err
 }
 
 // firstImports returns, for libraries that the kernel does not have at p and was not told of, the environment that
 // their first import found, as far as that import itself changed it. See first_imports.py.
-func (w *walk) firstImports(p *programState) (first map[string]kernel.FirstImport, lost int, err error) {
+func (w *walk) firstImports(
+	p *programState, m *kernelState,
+) (first map[string]kernel.FirstImport, lost int, err error) {
 	first = map[string]kernel.FirstImport{}
-	m := &w.e.kernelState
 	for _, k := range p.loads() {
 		by := p.keys.of(k).writer
 		out := w.outcomes[by]

@@ -34,14 +34,7 @@ func (e *Engine) spoolPrefix() string {
 }
 
 func (e *Engine) makeSpool() error {
-	dir, err := filepath.EvalSymlinks(e.scratchDir()) // see kernel/spool.go
-	if err == nil {
-		dir, err = filepath.Abs(dir)
-	}
-	if err != nil {
-		return err
-	}
-	path, err := os.MkdirTemp(dir, e.spoolPrefix())
+	path, err := e.newSpool()
 	if err != nil {
 		return err
 	}
@@ -50,6 +43,17 @@ func (e *Engine) makeSpool() error {
 	}
 	e.spoolLock, _, err = state.LockFolder(path)
 	return err
+}
+
+func (e *Engine) newSpool() (string, error) {
+	dir, err := filepath.EvalSymlinks(e.scratchDir()) // see kernel/spool.go
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(dir, e.spoolPrefix())
 }
 
 // dropSpool removes the spool, unless recoverFiles is to read its journal.

@@ -93,9 +93,10 @@ var whereFound = []depgraph.Key{"cwd", "conf:sys.path", modulesKey, "conf:interp
 
 // librariesAt returns the modules of libraries that imports before p name, in their order, as far as a new interpreter
 // imports the same.
-func (w *walk) librariesAt(p *programState) (modules []string) {
+// by are the nodes of these imports.
+func (w *walk) librariesAt(p *programState) (modules []string, by []int) {
 	if slices.ContainsFunc(whereFound, func(k depgraph.Key) bool { return p.get(k).digest != p.pristine(k) }) {
-		return nil
+		return nil, nil
 	}
 	for i, n := range w.nodes {
 		if n.facts.Kind != depgraph.KindImport || w.outcomes[i].t == nil || !w.seesTheSame(p, i) {
@@ -104,11 +105,11 @@ func (w *walk) librariesAt(p *programState) (modules []string) {
 		for _, im := range n.facts.Imports {
 			top, _, _ := strings.Cut(im.Module, ".")
 			if e := p.get(loadKey(top)); im.Level == 0 && e.digest != state.Absent && !e.printed() {
-				modules = append(modules, im.Module)
+				modules, by = append(modules, im.Module), append(by, i)
 			}
 		}
 	}
-	return modules
+	return modules, by
 }
 
 // setByImport is the type of a variable of the environment that only imports of libraries set in its node.

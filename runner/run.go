@@ -511,11 +511,11 @@ func (e *Engine) ImportLibraries(ctx context.Context, blocks []state.ProgramBloc
 		return err
 	}
 	p := w.stateAt(len(w.nodes))
-	modules := w.librariesAt(p)
+	modules, _ := w.librariesAt(p)
 	if len(modules) == 0 {
 		return nil
 	}
-	err := e.need(ctx, w)
+	err := e.needAt(ctx, w, p, true)
 	if err == nil {
 		_, err = w.environment(ctx, p)
 	}

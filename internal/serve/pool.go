@@ -241,7 +241,11 @@ func (p *Pool) trim() {
 			}
 		}
 		p.mu.Unlock()
-		if total <= allowance(p.budget, total) && warm <= mostIdle || len(idle) == 0 {
+		over := total > allowance(p.budget, total)
+		if over {
+			p.store.Trim()
+		}
+		if !over && warm <= mostIdle || len(idle) == 0 {
 			return
 		}
 		oldest := slices.MinFunc(idle, func(a, b *warmSession) int { return a.used.Compare(b.used) })

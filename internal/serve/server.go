@@ -100,7 +100,7 @@ func Listen(ctx context.Context, o Options) (_ *Server, err error) {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	store, err := xstate.Open(ctx, s.dir, xstate.Options{})
+	store, err := xstate.Open(ctx, s.dir, xstate.Options{Templates: true})
 	if err != nil {
 		return nil, err
 	}

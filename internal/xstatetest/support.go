@@ -247,7 +247,7 @@ func PythonMinor(t *testing.T, python string) int {
 // OpenStore opens a store, and checks and closes it at the end of the test.
 func OpenStore(t *testing.T, dir string) *xstate.Store {
 	t.Helper()
-	store, err := xstate.Open(t.Context(), dir, xstate.Options{})
+	store, err := xstate.Open(t.Context(), dir, xstate.Options{Templates: true})
 	if err != nil {
 		t.Fatal(err)
 	}

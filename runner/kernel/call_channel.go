@@ -64,13 +64,7 @@ type callNode struct {
 }
 
 func newCallChannel(only bool) (*callChannel, error) {
-	syscall.ForkLock.RLock() // else a process that is started now inherits both ends
-	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err == nil {
-		syscall.CloseOnExec(pair[0])
-		syscall.CloseOnExec(pair[1])
-	}
-	syscall.ForkLock.RUnlock()
+	pair, err := socketPair(syscall.SOCK_STREAM)
 	if err != nil {
 		return nil, fmt.Errorf("open a channel for calls: %w", err)
 	}

@@ -71,5 +71,6 @@ func LookPath(name, path string, written ...string) (string, error) {
 var debugged = strings.Split(os.Getenv("XSTATE_DEBUG"), ",")
 
 // Debugged reports whether XSTATE_DEBUG has a word: "key" prints the text that is hashed into keys, "kernel" requests
-// to the kernel, "walk" leaves the walk of package python in Python, and "check" and "proofs" are for its pure readers.
+// to the kernel, "walk" leaves the walk of package python in Python, "check" and "proofs" are for its pure readers, and
+// "templates" forks every interpreter.
 func Debugged(word string) bool { return slices.Contains(debugged, word) }

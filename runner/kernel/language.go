@@ -123,6 +123,8 @@ type Launch struct {
 	Sandbox *sandbox.Spec
 	// Recording makes calls of the program's requests over HTTP; nil: they are not recorded.
 	Recording *Recording
+	// Ahead is what the interpreter may have imported already; nil: nothing.
+	Ahead *Ahead
 }
 
 // ImportBase says where the imports of a program begin.

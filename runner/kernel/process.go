@@ -56,9 +56,16 @@ type Command struct {
 	// Drive is the driver of an interpreter that cannot speak in frames; nil: the interpreter does. It runs in this
 	// process, and ends when either side does.
 	Drive func(p *Peer)
+	// Door is the socket on which a template takes requests; nil: the process is none.
+	Door *os.File
+	// From is where the template takes requests that forks the process; nil: it starts by itself.
+	From *os.File
 	// Unhooked says that the driver sees no use of files by the interpreter itself: the sandbox alone does.
 	Unhooked bool
 }
+
+// doorVar is the variable by which a template finds the socket on which it takes requests.
+const doorVar = "XSTATE_TEMPLATE_FD"
 
 // StartError says that a process did not start, or ended before it said hello.
 type StartError struct {
@@ -118,7 +125,10 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 		in: reqW, out: bufio.NewReaderSize(evR, 1<<16), close: []io.Closer{reqW, evR}, stderr: &tail{},
 		printed: printed, waited: make(chan struct{}), bound: 2 * time.Second,
 	}
-	cmd := exec.Command(c.Args[0], c.Args[1:]...)
+	cmd := &exec.Cmd{}
+	if c.From == nil {
+		cmd = exec.Command(c.Args[0], c.Args[1:]...)
+	}
 	cmd.Dir = c.Folder
 	cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6,7")
 	cmd.ExtraFiles = append([]*os.File{reqR, evW}, printed.files()...)
@@ -130,10 +140,18 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", callsVar, 3+len(cmd.ExtraFiles)))
 		cmd.ExtraFiles = append(cmd.ExtraFiles, p.calls.program)
 	}
+	if c.Door != nil {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", doorVar, 3+len(cmd.ExtraFiles)))
+		cmd.ExtraFiles = append(cmd.ExtraFiles, c.Door)
+	}
 	cmd.Stderr = p.stderr
 	cmd.SysProcAttr = OwnGroup()
 	cmd.WaitDelay = time.Second
-	p.box, err = startBox(cmd, c.Sandbox)
+	if c.From != nil {
+		p.box, err = sandbox.Fork(c.From, cmd.ExtraFiles, *c.Sandbox)
+	} else {
+		p.box, err = startBox(cmd, c.Sandbox)
+	}
 	reqR.Close()
 	evW.Close()
 	if p.calls != nil {
@@ -220,14 +238,16 @@ func (p *Process) Close() {
 // Exit waits until the process has ended, and says how.
 func (p *Process) Exit() string {
 	<-p.waited
-	var exit *exec.ExitError
-	if errors.As(p.exit, &exit) {
-		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			return fmt.Sprintf("killed by signal %d (%s)", int(status.Signal()), status.Signal())
-		}
-		return fmt.Sprintf("exit status %d", exit.ExitCode())
+	var status syscall.WaitStatus
+	if exit := (*exec.ExitError)(nil); errors.As(p.exit, &exit) {
+		status, _ = exit.Sys().(syscall.WaitStatus)
+	} else if exit := (*sandbox.ExitError)(nil); errors.As(p.exit, &exit) {
+		status = exit.Status
 	}
-	return "exit status 0"
+	if status.Signaled() {
+		return fmt.Sprintf("killed by signal %d (%s)", int(status.Signal()), status.Signal())
+	}
+	return fmt.Sprintf("exit status %d", status.ExitStatus())
 }
 
 // Send writes one frame without a body.

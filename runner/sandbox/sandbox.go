@@ -1,15 +1,35 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/xstate-engine/xstate/runner/sandbox/proxy"
 )
 
 // ErrEnded says that all processes of a box have ended before the end of a node. Its report holds what was seen.
 var ErrEnded = errors.New("the processes of the sandbox have ended")
+
+// ExitError says how an interpreter ended that is no child of this process.
+type ExitError struct{ Status syscall.WaitStatus }
+
+func (e *ExitError) Error() string { return fmt.Sprintf("wait status %#x", uint32(e.Status)) }
+
+// exitOf returns how an interpreter ended, from what its keeper said; nothing, where that was killed.
+func exitOf(said []byte) error {
+	status := syscall.WaitStatus(syscall.SIGKILL)
+	if len(said) == 4 {
+		status = syscall.WaitStatus(binary.LittleEndian.Uint32(said))
+	}
+	if status == 0 {
+		return nil
+	}
+	return &ExitError{status}
+}
 
 // SystemFolders hold the system. Files that are only read there are tools, not data.
 var SystemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix",

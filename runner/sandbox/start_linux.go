@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -24,6 +25,7 @@ type Box struct {
 	recorder *recorder // nil: the box is bounded, or not recorded
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
+	forked   bool      // a template forked the interpreter, and there is no cmd
 	pid      int
 	program  string
 	control  *os.File
@@ -181,8 +183,11 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 // reads.
 func (b *Box) follow() {
 	defer close(b.followed)
-	_, _ = b.control.Read(make([]byte, 1))
+	said, _ := io.ReadAll(io.LimitReader(b.control, 4))
 	b.ended.Store(true)
+	if b.forked {
+		b.exit = exitOf(said)
+	}
 	b.endRest()
 }
 
@@ -273,8 +278,10 @@ func (b *Box) Degraded() []string { return b.degraded }
 // Wait waits until all processes of the box have ended. Its error is that of (*exec.Cmd).Wait of the interpreter.
 func (b *Box) Wait() error {
 	b.once.Do(func() {
-		b.exit = b.cmd.Wait()
-		b.ended.Store(true)
+		if !b.forked {
+			b.exit = b.cmd.Wait()
+			b.ended.Store(true)
+		}
 		if b.kept {
 			<-b.followed
 			b.control.Close()

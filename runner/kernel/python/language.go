@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -177,11 +178,45 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 			Caches: kernel.CacheFolders(l.Sandbox, kernel.EnvironLines(l.Environ)),
 		},
 	}
+	if p := i.fork(ctx, l, c); p != nil {
+		return kernel.NewDriven(p, c), nil
+	}
 	p, err := i.start(ctx, "main", l.Driver, c)
 	if err != nil {
 		return nil, err
 	}
 	return kernel.NewDriven(p, c), nil
+}
+
+// fork returns an interpreter that was forked from a template; nil: it is to start by itself.
+func (i Interpreter) fork(ctx context.Context, l kernel.Launch, c kernel.Command) *kernel.Process {
+	folder, err := installDriver(l.Driver)
+	if l.Ahead == nil || err != nil || c.Sandbox == nil || !isFile(filepath.Join(folder, driverRoot, nativeName)) {
+		return nil
+	}
+	own := c.Options.(options)
+	common := own // what a fork does not set for itself, see template.py
+	common.Spool, common.Stdin, common.Arguments, common.Seed = "", "", nil, 0
+	if own.File != "" {
+		common.File = "file"
+	}
+	text, err := json.Marshal(common)
+	exact := own
+	exact.Spool = ""
+	request, err2 := json.Marshal(exact)
+	if err != nil || err2 != nil {
+		return nil
+	}
+	plain := *c.Sandbox
+	plain.System = slices.Clip(plain.System)
+	return l.Ahead.Fork(ctx, i.Path+" "+folder+" "+string(text), string(request), c,
+		func(ctx context.Context, spool string, door *os.File) (*kernel.Process, error) {
+			plain.Observe, plain.Spool, plain.Journal = sandbox.LevelHooks, spool, ""
+			own.Spool, own.Stdin = spool, ""
+			made := c
+			made.Options, made.Sandbox, made.Spool, made.Door = own, &plain, spool, door
+			return i.start(ctx, "main", l.Driver, made)
+		})
 }
 
 // checked says which values of what a node read are compared with what they were: "all" those that pure readers read,

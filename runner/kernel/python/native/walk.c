@@ -5,7 +5,9 @@
    facts about memory are not of the stable ABI, and are tested when the module is loaded: where an object has its type,
    and which bit of a string says that it is ASCII. */
 
+#define _GNU_SOURCE
 #include "python.h"
+#include "template.h"
 #include "bytes.h"
 #include "ordinals.h"
 #include "members.h"
@@ -344,7 +346,8 @@ static PyObject *differing(PyObject *self, PyObject *args)
 static PyMethodDef functions[] = {
 	{"differing", differing, METH_VARARGS, NULL},
 	{"atoms", atoms, METH_VARARGS, NULL}, {"flat", flat, METH_VARARGS, NULL}, {"sets", sets, METH_VARARGS, NULL},
-	{"level", level, METH_VARARGS, NULL}, {"same", same, METH_VARARGS, NULL}, {0},
+	{"level", level, METH_VARARGS, NULL}, {"same", same, METH_VARARGS, NULL},
+	{"template", template, METH_O, NULL}, {"alone", alone, METH_NOARGS, NULL}, {0},
 };
 static PyModuleDef definition = {.head = {1, NULL}, .name = "_native", .size = -1, .methods = functions};
 

@@ -37,6 +37,12 @@ def start():
     os.set_inheritable(_fd, False)
 
 
+def adopt(fd):
+    """Takes another door, in an interpreter that was forked from a template."""
+    os.dup2(fd, _fd, False)
+    os.close(fd)
+
+
 class Offer:
     """A finder of the module xstate, after all others: a module of the workspace and an installed one come first."""
 

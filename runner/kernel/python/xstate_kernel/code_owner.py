@@ -105,6 +105,12 @@ def counts_for_nothing(path):
     )
 
 
+def adopt():
+    """Notes that this process is the kernel, in an interpreter that was forked from a template."""
+    global _process
+    _process = _getpid()
+
+
 def look_quietly():
     """Makes importlib look at the files of libraries without a question to the supervisor of the sandbox."""
     look = external._path_stat

@@ -45,6 +45,13 @@ class Channel:
             os.close(self._in.fileno())
             os.close(self._out)
 
+    def adopt(self, read_fd, write_fd):
+        """Goes on with other pipes, in an interpreter that was forked from a template."""
+        for new, fd in ((read_fd, self._in.fileno()), (write_fd, self._out)):
+            os.dup2(new, fd, False)
+            os.close(new)
+        self._pid = os.getpid()
+
     def receive(self):
         """Returns (header, body), or (None, b"") when the engine is gone."""
         prefix = self._in.read(_PREFIX.size)

@@ -38,6 +38,23 @@ class Hidden:
             if name in sys.modules:
                 self._imports.loaded(name)
 
+    def _generators(self):
+        return [v for v in self.variables if v.key.startswith("rng:") and v.loaded()]
+
+    def unused(self):
+        """Reports whether the random generators are as they were seeded."""
+        return all(v.known and v.digest(v.get()) == v.pristine[0] for v in self._generators())
+
+    def reseed(self, seed):
+        """Seeds the random generators, which are unused, with another seed."""
+        self.seed = seed
+        sys.modules["random"].seed(seed)
+        for name, put in adapters.GENERATORS.items():
+            if name in sys.modules:
+                put(sys.modules[name], seed)
+        for v in self._generators():
+            self.begin(v)
+
     def snapshot(self):
         """Returns key → (digest, value, own digest); a pristine value has "" for the first."""
         found = {}

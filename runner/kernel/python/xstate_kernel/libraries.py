@@ -21,6 +21,7 @@ _printed, _fresh, _unusual_ones = (
 )  # libraries: that printed; of which that is not told yet; that saw something unusual
 _sets = {}  # library → what it set in the environment during its import: variable → value, or None
 _parts = {}  # (library, number of modules) → the libraries of which it has something
+_holdings = {}  # id of a module → the state in which it was looked at, and what it held
 _USUAL = frozenset(
     ("HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "XDG_CACHE_HOME")
 )
@@ -167,20 +168,30 @@ def _holds(top):
     """Returns the libraries that a library imported when they were new, or has something of, including itself."""
     key = top, len(sys.modules)
     if key not in _parts:
-        found = {top, *nested_in(top)}
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] == top and code_owner.is_a(module, types.ModuleType):
-                for value in list(vars(module).values()):
-                    owner = (
-                        value.__name__
-                        if code_owner.is_a(value, types.ModuleType)
-                        else value.__module__
-                        if code_owner.is_a(value, (type, types.FunctionType))
-                        else None
-                    )
-                    found.add(str(owner).partition(".")[0])
-        _parts[key] = found
+        _parts[key] = {top, *nested_in(top)}.union(
+            *(
+                _held(module)
+                for name, module in list(sys.modules.items())
+                if name.startswith(top) and name.partition(".")[0] == top and code_owner.is_a(module, types.ModuleType)
+            )
+        )
     return _parts[key]
+
+
+def _held(module):
+    """Returns the libraries that a module has something of."""
+    space = vars(module)
+    state = id(space), len(space)  # and not the space: it would keep what the program unloads
+    known = _holdings.get(id(module), (None, ()))
+    if known[0] != state:
+        found = set()
+        for value in list(space.values()):
+            if code_owner.is_a(value, types.ModuleType):
+                found.add(str(value.__name__).partition(".")[0])
+            elif code_owner.is_a(value, (type, types.FunctionType)):
+                found.add(str(value.__module__).partition(".")[0])
+        known = _holdings[id(module)] = state, found
+    return known[1]
 
 
 def newly_loaded():
@@ -188,6 +199,12 @@ def newly_loaded():
     found = {top: loaded(top) for top in _fresh}
     _fresh.clear()
     return found
+
+
+def look_ahead():
+    """Finds out what newly_loaded is to return."""
+    for top in _fresh:
+        loaded(top)
 
 
 def taken_as_first(known):

@@ -49,6 +49,7 @@ from . import (
     spill,
     started,
     streams,
+    template,
     values,
     workspace_modules,
     writes,
@@ -210,6 +211,8 @@ class Kernel:
                 )
             reply.setdefault("ok", True)
             self.channel.send({"ev": "reply", **reply}, data)
+            if request["op"] == "template" and reply.get("able"):
+                template.fork(self)
 
     def do_bind(self, request, _):
         """Parks and unbinds names, drops parked groups and binds parked groups again."""
@@ -389,6 +392,11 @@ class Kernel:
         adapters.close_figures()
         return {}, b""
 
+    def do_template(self, _, __):
+        """Makes this interpreter a template, if it can be one."""
+        found = template.prepare(self)
+        return {"able": found is not None, **(found or {})}, b""
+
     def do_environ(self, request, _):
         self.imports.first.told(request.get("first") or {})
         for name, value in request["set"].items():
@@ -457,6 +465,7 @@ def start():
     read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)
     calls.start()
+    template.start()
     options, _ = channel.receive()
     if options is None:
         return
@@ -466,6 +475,7 @@ def start():
     code_owner.look_quietly()
     sandbox.mark("begin", 0)  # what came before is of no node, such as the processes of a launcher
     sandbox.mark("end", 0)
+    template.ready(kernel)
     channel.send({"ev": "hello"})
     kernel.serve()
     shutdown.run()

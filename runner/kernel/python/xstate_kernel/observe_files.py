@@ -101,6 +101,13 @@ class Files:
         self.scan = scan.Scan(self.folder.rstrip(os.sep), store, self._copy)
         self._journal = os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
+    def adopt(self, spool):
+        """Goes on with another spool, in an interpreter that was forked from a template."""
+        self._spool = spool
+        journal = os.open(os.path.join(spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.dup2(journal, self._journal, False)
+        os.close(journal)
+
     def reset(self):
         self.reads = {}  # absolute path → None, or "presence" if the program checked only that
         self.writes = {}  # absolute path → what was there before, see _before; None: nothing

@@ -48,6 +48,13 @@ class Native:
         os.dup2(file, fd)
         self._fd, self.elsewhere = fd, False  # whether the node has put another file in its place
 
+    def adopt(self, file):
+        """Goes on with another file, in an interpreter that was forked from a template."""
+        os.dup2(file, self._file, False)
+        os.dup2(file, self._fd)
+        os.close(file)
+        self.seen = 0
+
     def redirected(self):
         """Finds out whether the descriptor is another file now."""
         self.elsewhere = not os.path.samestat(self._fstat(self._file), self._fstat(self._fd))
@@ -152,6 +159,13 @@ class Recorder:
         self.loading = set()  # libraries that printed while the node imported them
         self._modules = 0  # the number of modules when the node began
         os.register_at_fork(after_in_child=self._in_child)
+
+    def adopt(self, files):
+        """Goes on with other files, in an interpreter that was forked from a template."""
+        self._native[0].adopt(files[0])
+        self._native[1].adopt(files[1])
+        self.shared = Shared(files[2])
+        _attach(self)
 
     def _in_child(self):
         self._forked = True

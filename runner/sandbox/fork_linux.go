@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
+	"golang.org/x/sys/unix"
+)
+
+// Fork starts an interpreter in a box without bounds. A template forks it, which waits at the other end of door, and
+// forks a keeper for it first; see package python. The interpreter gets files, in their order. It fails with
+// errors.ErrUnsupported where a filter is in the way.
+func Fork(door *os.File, files []*os.File, s Spec) (*Box, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, &refusal{"keeper", err}
+	}
+	_ = unix.SetNonblock(pair[0], true)
+	b := &Box{spec: s, level: LevelCalls, kept: true, forked: true, control: os.NewFile(uintptr(pair[0]), "control")}
+	rights := []int{pair[1]}
+	for _, f := range files {
+		rights = append(rights, int(f.Fd()))
+	}
+	// The keeper puts its own number into the filter.
+	program := encode(filter(unix.SECCOMP_RET_USER_NOTIF, keeper.Thread, nil))
+	err = unix.Sendmsg(int(door.Fd()), program, unix.UnixRights(rights...), nil, unix.MSG_NOSIGNAL)
+	unix.Close(pair[1])
+	listener := -1
+	var keeperPid int
+	if err == nil {
+		keeperPid, listener, err = b.begun()
+	}
+	if err != nil {
+		b.control.Close()
+		return nil, &refusal{"keeper", err}
+	}
+	b.super = newSupervisor(s, newListener(listener), nil, keeperPid)
+	go b.super.serve()
+	b.followed = make(chan struct{})
+	go b.follow()
+	return b, nil
+}
+
+// begun takes the first message of a forked interpreter: see Begun in runner/kernel/python/native/template.h.
+func (b *Box) begun() (keeperPid, listener int, err error) {
+	data, rights := make([]byte, 16), make([]byte, unix.CmsgSpace(4))
+	n, m, err := receiveMessage(b.control, data, rights)
+	if err == nil && n < len(data) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return 0, -1, err
+	}
+	number := func(i int) int { return int(int32(binary.LittleEndian.Uint32(data[4*i:]))) }
+	if e := number(2); e != 0 {
+		return 0, -1, errors.Join(errors.ErrUnsupported, syscall.Errno(e))
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:m])
+	if err != nil || len(messages) == 0 {
+		return 0, -1, fmt.Errorf("no listener: %w", err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return 0, -1, err
+	}
+	if b.pid = number(1); number(3) == 0 {
+		b.degraded = append(b.degraded, "signals interrupt observed calls")
+	}
+	return number(0), fds[0], nil
+}
