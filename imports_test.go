@@ -58,7 +58,12 @@ class Thing:
 				Environ:   append(os.Environ(), "NOTES="+notes, "PYTHONPATH="+filepath.Join(dir, "site-packages")),
 			}
 			xstatetest.WriteFiles(t, dir, libraries)
-			store := xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName))
+			// Without templates: each interpreter starts by itself.
+			store, err := xstate.Open(t.Context(), filepath.Join(dir, xstate.StoreName), xstate.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
 			for _, s := range test.steps {
 				test.program = strings.Replace(test.program, s.old, s.text, 1)
 				if s.file != "" {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
@@ -171,4 +173,41 @@ func inFolder(folder string) (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// TestKilledInStart: an engine is killed before it has answered a call on the way to the interpreter, which the keeper
+// makes first and then its child. Both end, though a listener is still open: the child may have it, too.
+func TestKilledInStart(t *testing.T) {
+	if level, why := Probe(); level != LevelCalls {
+		t.Skip(why)
+	}
+	for answered := range 2 {
+		b := &Box{level: LevelCalls, kept: true}
+		cmd := exec.Command("/bin/sh", "-c", "sleep 1000")
+		theirs, err := b.startKeeper(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs.Close()
+		fd, _, err := b.install(keeper.Setup{Path: cmd.Path, Args: cmd.Args, Env: os.Environ(), Dir: t.TempDir(),
+			Files: 3, Group: true, Listen: true,
+			Filter: encode(filter(unix.SECCOMP_RET_USER_NOTIF, b.cmd.Process.Pid, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := newListener(fd)
+		var n notification
+		for i := range answered + 1 {
+			if !calls.receive(&n) {
+				t.Fatalf("there was no call %d", i)
+			}
+			if i < answered {
+				calls.answer(&response{ID: n.ID, Flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
+			}
+		}
+		b.control.Close()
+		_ = b.cmd.Wait()
+		await.Until(t, "the caller has ended", func() bool { return syscall.Kill(int(n.Tid), 0) != nil })
+		calls.close()
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -24,6 +25,7 @@ type keeper struct {
 	calls    int // the tracer's socket
 	filtered chan filtered
 	started  chan started
+	runs     atomic.Bool // the interpreter has started
 }
 
 // filtered is what became of the filter: its listener, or why there is none.
@@ -198,17 +200,23 @@ func (k *keeper) talk() {
 	if f.listener >= 0 {
 		syscall.Close(f.listener)
 	}
-	s := <-k.started
-	if s.err != nil {
-		k.fail("start", s.err)
-	}
-	k.release()
-	k.send(Reply{Pid: s.pid}, -1)
 	go func() {
 		for b := make([]byte, 1); k.read(b); {
 		}
 		endAll() // the engine is gone, or wants the end
+		if !k.runs.Load() {
+			exit(125) // what is on the way to the interpreter may wait for an answer of the engine, and ends with this
+		}
 	}()
+	s := <-k.started
+	if s.err != nil {
+		k.fail("start", s.err)
+	}
+	k.runs.Store(true)
+	k.release()
+	if !k.send(Reply{Pid: s.pid}, -1) {
+		endAll() // the engine went before the interpreter came
+	}
 	end(reap(s.pid))
 }
 
