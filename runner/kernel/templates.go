@@ -250,12 +250,11 @@ func (ts *Templates) leave(t *Template, err error) {
 func (ts *Templates) Trim() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.all = slices.DeleteFunc(ts.all, func(t *Template) bool {
+	for _, t := range slices.Clone(ts.all) {
 		if t.forks == 0 {
-			t.end()
+			ts.retire(t)
 		}
-		return t.forks == 0
-	})
+	}
 }
 
 // Close ends the templates.

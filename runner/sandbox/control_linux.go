@@ -32,3 +32,16 @@ func receiveMessage(f *os.File, data, rights []byte) (n, m int, err error) {
 	}
 	return n, m, err
 }
+
+// passed returns the descriptor that came with a message.
+func passed(rights []byte) (fd int, ok bool) {
+	messages, err := unix.ParseSocketControlMessage(rights)
+	if err != nil || len(messages) == 0 {
+		return -1, false
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return -1, false
+	}
+	return fds[0], true
+}

@@ -230,15 +230,11 @@ func (e *enforcement) installed() error {
 	if err != nil || n == 0 {
 		return &refusal{"proxy", errors.Join(err, errors.New("the listener did not come"))}
 	}
-	messages, err := unix.ParseSocketControlMessage(rights[:m])
-	if err != nil || len(messages) == 0 {
+	fd, ok := passed(rights[:m])
+	if !ok {
 		return &refusal{"proxy", errors.New("the listener did not come")}
 	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) == 0 {
-		return &refusal{"proxy", errors.New("the listener did not come")}
-	}
-	f := os.NewFile(uintptr(fds[0]), "proxy")
+	f := os.NewFile(uintptr(fd), "proxy")
 	defer f.Close()
 	listener, err := net.FileListener(f)
 	if err != nil {

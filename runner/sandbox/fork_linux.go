@@ -3,7 +3,6 @@ package sandbox
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -60,16 +59,12 @@ func (b *Box) begun() (keeperPid, listener int, err error) {
 	if e := number(2); e != 0 {
 		return 0, -1, errors.Join(errors.ErrUnsupported, syscall.Errno(e))
 	}
-	messages, err := unix.ParseSocketControlMessage(rights[:m])
-	if err != nil || len(messages) == 0 {
-		return 0, -1, fmt.Errorf("no listener: %w", err)
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil {
-		return 0, -1, err
+	listener, ok := passed(rights[:m])
+	if !ok {
+		return 0, -1, errors.New("the listener did not come")
 	}
 	if b.pid = number(1); number(3) == 0 {
 		b.degraded = append(b.degraded, "signals interrupt observed calls")
 	}
-	return number(0), fds[0], nil
+	return number(0), listener, nil
 }

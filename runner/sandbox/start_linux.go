@@ -231,10 +231,8 @@ func (b *Box) receive() (r keeper.Reply, fd int, err error) {
 			return r, fd, &refusal{"keeper", err}
 		}
 		b.unread = append(b.unread, data[:n]...)
-		if messages, e := unix.ParseSocketControlMessage(rights[:m]); e == nil && len(messages) > 0 {
-			if fds, e := unix.ParseUnixRights(&messages[0]); e == nil && len(fds) > 0 {
-				fd = fds[0]
-			}
+		if came, ok := passed(rights[:m]); ok {
+			fd = came
 		}
 	}
 }

@@ -190,8 +190,11 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 
 // fork returns an interpreter that was forked from a template; nil: it is to start by itself.
 func (i Interpreter) fork(ctx context.Context, l kernel.Launch, c kernel.Command) *kernel.Process {
+	if l.Ahead == nil || c.Sandbox == nil {
+		return nil
+	}
 	folder, err := installDriver(l.Driver)
-	if l.Ahead == nil || err != nil || c.Sandbox == nil || !isFile(filepath.Join(folder, driverRoot, nativeName)) {
+	if err != nil || !isFile(filepath.Join(folder, driverRoot, nativeName)) {
 		return nil
 	}
 	own := c.Options.(options)
@@ -200,16 +203,12 @@ func (i Interpreter) fork(ctx context.Context, l kernel.Launch, c kernel.Command
 	if own.File != "" {
 		common.File = "file"
 	}
-	text, err := json.Marshal(common)
 	exact := own
 	exact.Spool = ""
-	request, err2 := json.Marshal(exact)
-	if err != nil || err2 != nil {
-		return nil
-	}
 	plain := *c.Sandbox
 	plain.System = slices.Clip(plain.System)
-	return l.Ahead.Fork(ctx, i.Path+" "+folder+" "+string(text), string(request), c,
+	options, request := must(json.Marshal(common)), must(json.Marshal(exact))
+	return l.Ahead.Fork(ctx, i.Path+" "+folder+" "+string(options), string(request), c,
 		func(ctx context.Context, spool string, door *os.File) (*kernel.Process, error) {
 			plain.Observe, plain.Spool, plain.Journal = sandbox.LevelHooks, spool, ""
 			own.Spool, own.Stdin = spool, ""

@@ -174,27 +174,40 @@ print(child.pid, int(child.stdout.readline()))`)
 	}
 }
 
-// TestTemplateInstalled: what is installed after a template was made is there for the next interpreter.
-func TestTemplateInstalled(t *testing.T) {
-	environment := filepath.Join(t.TempDir(), "venv")
-	if out, err := exec.Command(pythons()[0], "-m", "venv", "--without-pip", environment).CombinedOutput(); err != nil {
+// environment makes an environment of Python, and returns its interpreter and the folder of its packages.
+func environment(t *testing.T) (python, site string) {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "venv")
+	if out, err := exec.Command(pythons()[0], "-m", "venv", "--without-pip", folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	sites, err := filepath.Glob(filepath.Join(environment, "lib/python*/site-packages"))
+	sites, err := filepath.Glob(filepath.Join(folder, "lib/python*/site-packages"))
 	if err != nil || len(sites) != 1 {
 		t.Fatalf("site-packages: %v, %v", sites, err)
 	}
+	return filepath.Join(folder, "bin", "python"), sites[0]
+}
+
+// awaitAge waits until the packages of an environment are old enough for a template.
+func awaitAge(t *testing.T, site string) {
+	t.Helper()
 	await.Until(t, "the environment is old enough for a template", func() bool {
 		var st unix.Stat_t
-		return unix.Stat(sites[0], &st) == nil && time.Since(time.Unix(0, st.Ctim.Nano())) > time.Second
+		return unix.Stat(site, &st) == nil && time.Since(time.Unix(0, st.Ctim.Nano())) > time.Second
 	})
-	f, added := newForking(t, filepath.Join(environment, "bin", "python")), t.TempDir()
+}
+
+// TestTemplateInstalled: what is installed after a template was made is there for the next interpreter.
+func TestTemplateInstalled(t *testing.T) {
+	python, site := environment(t)
+	awaitAge(t, site)
+	f, added := newForking(t, python), t.TempDir()
 	if _, err := f.run(t.Context(), f.start(1), "import added"); err == nil {
 		t.Fatal("there is a module that was not installed")
 	}
 	for name, text := range map[string]string{
-		filepath.Join(added, "added.py"):        "value = 7",
-		filepath.Join(sites[0], "editable.pth"): added,
+		filepath.Join(added, "added.py"):    "value = 7",
+		filepath.Join(site, "editable.pth"): added,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -225,15 +238,7 @@ func TestTemplateFolder(t *testing.T) {
 
 // TestTemplateOwn: a template serves no launch that would not be like it. Each module is imported by a template.
 func TestTemplateOwn(t *testing.T) {
-	site := t.TempDir()
-	environment := filepath.Join(site, "venv")
-	if out, err := exec.Command(pythons()[0], "-m", "venv", "--without-pip", environment).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	sites, err := filepath.Glob(filepath.Join(environment, "lib/python*/site-packages"))
-	if err != nil || len(sites) != 1 {
-		t.Fatalf("site-packages: %v, %v", sites, err)
-	}
+	python, site := environment(t)
 	for name, text := range map[string]string{
 		"named":  "import sys\nvalue = list(sys.argv)",
 		"filed":  "import sys\nvalue = sys.modules['__main__'].__file__",
@@ -245,15 +250,12 @@ func TestTemplateOwn(t *testing.T) {
 		"opened": "f = open(__file__)\nvalue = f.readline()",
 		"child":  "import subprocess\nchild = subprocess.Popen(['sleep', '1000'])\nvalue = child.poll()",
 	} {
-		if err := os.WriteFile(filepath.Join(sites[0], name+".py"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(site, name+".py"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Run(name, func(t *testing.T) {
-			await.Until(t, "the environment is old enough for a template", func() bool {
-				var st unix.Stat_t
-				return unix.Stat(sites[0], &st) == nil && time.Since(time.Unix(0, st.Ctim.Nano())) > time.Second
-			})
-			f := newForking(t, filepath.Join(environment, "bin", "python"), name)
+			awaitAge(t, site)
+			f := newForking(t, python, name)
 			alone := *f
 			alone.templates = nil
 			for seed := range uint64(2) {

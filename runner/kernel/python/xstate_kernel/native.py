@@ -13,6 +13,6 @@ flat = getattr(_found, "flat", None)  # the same for what a container holds, see
 sets = getattr(_found, "sets", None)  # writes sets at the end of the stack, and returns how many, see Walk.drain
 level = getattr(_found, "level", None)  # one round of Containers.graph
 differing = getattr(_found, "differing", None)  # (before, now): see identity.differing
-alone = getattr(_found, "alone", None)  # (threads, descriptors) of this process, see template.py
+alone = getattr(_found, "alone", None)  # (threads, descriptors, whether there are children), see template.py
 template = getattr(_found, "template", None)  # (socket): waits, and returns the descriptors of each fork, in the fork
 same = getattr(_found, "same", None)  # (level, held): 1, 0 or -1, see Fingerprinter.compare

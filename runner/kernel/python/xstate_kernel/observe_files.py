@@ -99,12 +99,15 @@ class Files:
 
     def _prepare(self, store):
         self.scan = scan.Scan(self.folder.rstrip(os.sep), store, self._copy)
-        self._journal = os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._journal = self._open_journal()
+
+    def _open_journal(self):
+        return os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def adopt(self, spool):
         """Goes on with another spool, in an interpreter that was forked from a template."""
         self._spool = spool
-        journal = os.open(os.path.join(spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        journal = self._open_journal()
         os.dup2(journal, self._journal, False)
         os.close(journal)
 

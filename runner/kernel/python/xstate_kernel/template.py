@@ -17,6 +17,7 @@ _door = None  # the socket of requests; None: this interpreter is to be no templ
 _held = ()  # what the process had before the first request, see _holds
 _loaded = frozenset()  # modules that it had then: every start has them
 _missed = set()  # modules that imports have looked for since, and not found
+_running = started.running  # as the kernel has set it
 _own = False  # an import has looked at what a copy has of its own: the name of the program, arguments, input
 
 
@@ -60,9 +61,9 @@ def _looks():
 
 def ready(kernel):
     """Notes what the kernel has before it imports anything."""
-    global _held, _loaded, _own
+    global _held, _loaded, _running, _own
     if _door is not None:
-        _held, _loaded = _holds(), frozenset(sys.modules)
+        _held, _loaded, _running = _holds(), frozenset(sys.modules), started.running
         sys.meta_path.append(_Missing)
         started.running, kernel.main.__class__ = _looks, _Watched
         _own = False
@@ -79,7 +80,7 @@ def prepare(kernel):
         return None
     sys.meta_path.remove(_Missing)
     own = _own
-    started.running, kernel.main.__class__ = lambda: kernel.files.active, observe.Main
+    started.running, kernel.main.__class__ = _running, observe.Main
     modules = [m for m in sys.modules.values() if m is not kernel.main]
     if not kernel.hidden.unused() or not all(map(_installed, modules)):
         return None
