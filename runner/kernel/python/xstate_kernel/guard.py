@@ -33,7 +33,13 @@ EVENTS = _PROCESSES | _SOCKETS | _CHANGES.keys() | {"os.kill", "os.killpg"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-engines = {os.getppid()}  # processes that run the program
+_engines = frozenset()  # processes that run the program
+
+
+def protect(engines):
+    """Says which processes the program may not signal, beside its parent."""
+    global _engines
+    _engines = frozenset((os.getppid(), *engines))
 
 
 def ends_engine(event, args):
@@ -41,10 +47,14 @@ def ends_engine(event, args):
     if event not in ("os.kill", "os.killpg") or not args[1]:
         return False
     to = args[0] if event == "os.kill" else -args[0]
+    return to in _engines or to == -1 or (to < -1 and -to in map(_group, _engines))
+
+
+def _group(pid):
     try:
-        return to in engines or to == -1 or (to < -1 and -to in map(os.getpgid, engines))
+        return os.getpgid(pid)
     except OSError:
-        return False
+        return None  # it has ended
 
 
 def guard_of(options):

@@ -115,7 +115,7 @@ class Kernel:
         # before the first snapshot of hidden state
         started.start(started.name_of(options), options.get("arguments") or (), options.get("stdin"))
         sys.path.insert(0, options["imports"])
-        guard.engines.update(options.get("engines") or ())
+        guard.protect(options.get("engines") or ())
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         library_caches.start(options["caches"])
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep

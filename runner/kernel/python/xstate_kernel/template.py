@@ -11,7 +11,7 @@ import threading
 
 from xstate_kernel import original as __builtins__
 
-from . import calls, code_owner, execution, libraries, native, observe, sandbox, started
+from . import calls, code_owner, execution, guard, libraries, native, observe, sandbox, started
 
 _door = None  # the socket of requests; None: this interpreter is to be no template
 _held = ()  # what the process had before the first request, see _holds
@@ -128,6 +128,7 @@ def fork(kernel):
     kernel.recorder.adopt(outputs)
     calls.adopt(calls_fd)
     code_owner.adopt()
+    guard.protect(options.get("engines") or ())
     kernel.execution.pid = os.getpid()
     kernel.spool = options["spool"]
     kernel.files.adopt(kernel.spool)
