@@ -257,7 +257,7 @@ func exitCode(c state.Code) int {
 }
 
 // fail prints an error and returns the exit code for it; nil is success.
-func (u *ui) fail(err error) int {
+func fail(u *ui, err error) int {
 	u.progress("")
 	if err == nil {
 		return exitDone

@@ -55,7 +55,7 @@ type commands struct {
 func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
 	a := &app{
-		caller: from, call: call, args: call.Args, ui: newUI(from, call.Stdout, call.Stderr),
+		caller: from, call: call, args: call.Args, ui: newUI(from.env, from.door, call.Stdout, call.Stderr),
 		server: c.server, doer: func(s *serve.Server) serve.Doer { return commands{s, c.exported} },
 		exported: c.exported,
 	}
@@ -67,7 +67,7 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	a.ui.json = a.ui.lines || slices.Contains(call.Args, "--json")
 	defer func() {
 		if r := recover(); r != nil {
-			code = a.ui.fail(fmt.Errorf("internal error: %v", r))
+			code = fail(a.ui, fmt.Errorf("internal error: %v", r))
 		}
 	}()
 	told := context.AfterFunc(ctx, func() {
@@ -86,7 +86,7 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	if err != nil && !a.entered {
 		err = usage(err)
 	}
-	return a.ui.fail(err)
+	return fail(a.ui, err)
 }
 
 // helpVerb is the help that cobra makes, except that it fails for what is no verb.

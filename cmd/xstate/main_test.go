@@ -250,7 +250,7 @@ func verbHex(ts *testscript.TestScript, _ bool, args []string) {
 
 // TestHelp holds the help text of every verb.
 func TestHelp(t *testing.T) {
-	a := &app{ui: newUI(caller{}, &bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{ui: newUI(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
 	root := a.root()
 	var verbs [][]string
 	var walk func(*cobra.Command, []string)
@@ -276,7 +276,7 @@ func TestHelp(t *testing.T) {
 
 // TestVerbsHaveExamples: a verb without an example is not done.
 func TestVerbsHaveExamples(t *testing.T) {
-	a := &app{ui: newUI(caller{}, &bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{ui: newUI(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
 	for _, c := range a.root().Commands() {
 		if c.Example == "" || c.Long == "" {
 			t.Errorf("xstate %s has example %q and long help %q, want both", c.Name(), c.Example, c.Long)
@@ -325,7 +325,7 @@ func TestExitCodes(t *testing.T) {
 // TestProgressLine: the line says which block runs, how long it has, and how long it took last time.
 func TestProgressLine(t *testing.T) {
 	var out, errOut bytes.Buffer
-	u := newUI(caller{}, &out, &errOut)
+	u := newUI(caller{}.env, 0, &out, &errOut)
 	p := newProgress(u)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p.now = func() time.Time { return start }
@@ -351,7 +351,7 @@ func TestProgressLine(t *testing.T) {
 // TestVerified: the first difference is shown as a diff, and the exit code is 4; what is explained is only told.
 func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
-	a := &app{ui: newUI(caller{}, &out, &errOut)}
+	a := &app{ui: newUI(caller{}.env, 0, &out, &errOut)}
 	v := &api.Verified{Blocks: 3,
 		Differences: []replay.Difference{
 			{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"},
@@ -372,11 +372,11 @@ hint: --fresh runs everything again; unless a child process showed time or chanc
 	if d := cmp.Diff(wantErr, errOut.String()); d != "" {
 		t.Errorf("stderr (-want +got):\n%s", d)
 	}
-	if got := a.ui.fail(runExitCode(&xstate.Outcome{}, v)); got != exitDiverged {
+	if got := fail(a.ui, runExitCode(&xstate.Outcome{}, v)); got != exitDiverged {
 		t.Errorf("exit code with a difference = %d, want %d", got, exitDiverged)
 	}
 	v.Differences = nil
-	if got := a.ui.fail(runExitCode(&xstate.Outcome{}, v)); got != exitDone {
+	if got := fail(a.ui, runExitCode(&xstate.Outcome{}, v)); got != exitDone {
 		t.Errorf("exit code with explained differences only = %d, want %d", got, exitDone)
 	}
 }

@@ -43,7 +43,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	walk((&app{ui: newUI(caller{}, &bytes.Buffer{}, &bytes.Buffer{})}).root())
+	walk((&app{ui: newUI(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}).root())
 	if pages < 30 {
 		t.Errorf("%d pages, want one of each verb", pages)
 	}

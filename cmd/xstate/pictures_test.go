@@ -85,7 +85,7 @@ func TestPictures(t *testing.T) {
 		if got := u.picture(state.Output{Kind: "stdout", Text: "x"}); got != "" {
 			t.Errorf("a text is drawn: %q", got)
 		}
-		if got := u.outputText(nil, state.Output{Data: map[string]string{"image/svg+xml": "<svg/>"}}, 0); got !=
+		if got := (*places)(nil).outputOn(u, state.Output{Data: map[string]string{"image/svg+xml": "<svg/>"}}, 0); got !=
 			"<image/svg+xml 6 B>\n" {
 			t.Errorf("an SVG is shown as %q", got)
 		}

@@ -125,7 +125,7 @@ func (p *progress) event(e runner.Event) {
 		p.running = false
 		p.ran[e.Block] = true
 	case "output":
-		if text := p.ui.outputText(p.blocks, e.Output, 0); p.live() && text != "" {
+		if text := p.blocks.outputOn(p.ui, e.Output, 0); p.live() && text != "" {
 			p.headLocked(e.Block)
 			p.streamed[e.Block].Add(e.Output)
 			p.ui.verbatim(text)

@@ -15,7 +15,7 @@ import (
 // the end. The progress line shares no line with output.
 func TestFailureAtOnce(t *testing.T) {
 	var screen bytes.Buffer
-	u := newUI(caller{}, &screen, &screen)
+	u := newUI(caller{}.env, 0, &screen, &screen)
 	u.outTerminal, u.errTerminal = true, true
 	p := newProgress(u)
 	p.places["a"], p.places["b"] = 0, 1

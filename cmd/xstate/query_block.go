@@ -166,7 +166,7 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	if len(builtins) > 0 {
 		u.print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
 	}
-	if text := u.outputs(a.places, b.Outputs, b.Error, len("    ")); text != "" {
+	if text := a.places.outputsOn(u, b.Outputs, b.Error, len("    ")); text != "" {
 		u.print("output:\n")
 		u.verbatim(indent(text, "    "))
 	}

@@ -43,9 +43,9 @@ func mediaSize(media, data string) int64 {
 	return int64(len(data))
 }
 
-// outputText is outputText for this terminal: it draws pictures if it can, and cuts data frames that do not fit beside
+// outputOn is outputText for a terminal: it draws pictures if it can, and cuts data frames that do not fit beside
 // a margin.
-func (u *ui) outputText(p *places, o state.Output, margin int) string {
+func (p *places) outputOn(u *ui, o state.Output, margin int) string {
 	if picture := u.picture(o); picture != "" {
 		return picture + "\n"
 	}
@@ -58,18 +58,18 @@ func (u *ui) outputText(p *places, o state.Output, margin int) string {
 
 // outputs renders all that a block put out, and its error.
 func (p *places) outputs(list []state.Output, e *state.ExecError) string {
-	text := (&ui{}).outputs(p, list, nil, 0)
+	text := p.outputsOn(&ui{}, list, nil, 0)
 	if e != nil {
 		text += p.errorText(e)
 	}
 	return text
 }
 
-// outputs renders the same for this terminal, for lines that begin with a margin. It is printed by verbatim.
-func (u *ui) outputs(p *places, list []state.Output, e *state.ExecError, margin int) string {
+// outputsOn renders the same for a terminal, for lines that begin with a margin. It is printed by verbatim.
+func (p *places) outputsOn(u *ui, list []state.Output, e *state.ExecError, margin int) string {
 	var b strings.Builder
 	for _, o := range list {
-		b.WriteString(u.outputText(p, o, margin))
+		b.WriteString(p.outputOn(u, o, margin))
 		if o.Kind == "result" || o.Kind == "display" {
 			endLine(&b)
 		}

@@ -153,7 +153,7 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	if reasonText(b.Reason) != status {
 		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
 	}
-	body := a.ui.outputs(a.places, b.Outputs, nil, 0)
+	body := a.places.outputsOn(a.ui, b.Outputs, nil, 0)
 	if p.showed(b) {
 		body = notes(b.Outputs)
 	}

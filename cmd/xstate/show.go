@@ -83,7 +83,7 @@ func (a *app) showBlock(b *query.BlockView) {
 	}
 	a.ui.print("%s\n", head)
 	a.ui.write(indent(b.Source, "    "))
-	if text := a.ui.outputs(a.places, b.Outputs, b.Error, len("    ")); text != "" {
+	if text := a.places.outputsOn(a.ui, b.Outputs, b.Error, len("    ")); text != "" {
 		a.ui.print("output:\n")
 		a.ui.verbatim(indent(text, "    "))
 	}

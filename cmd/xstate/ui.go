@@ -46,11 +46,12 @@ type ui struct {
 	line     string // the progress line on display, "" when there is none
 }
 
-func newUI(c caller, out, errOut io.Writer) *ui {
-	u := &ui{out: out, err: errOut, outTerminal: isTerminal(out), errTerminal: isTerminal(errOut), door: c.door}
-	u.colour = u.outTerminal && c.env("NO_COLOR") == "" && c.env("TERM") != "dumb"
+// newUI returns what writes for a caller at a door, who has the variables of env.
+func newUI(env func(string) string, door wording.Door, out, errOut io.Writer) *ui {
+	u := &ui{out: out, err: errOut, outTerminal: isTerminal(out), errTerminal: isTerminal(errOut), door: door}
+	u.colour = u.outTerminal && env("NO_COLOR") == "" && env("TERM") != "dumb"
 	if u.outTerminal {
-		u.pictures = protocolOf(c.env)
+		u.pictures = protocolOf(env)
 	}
 	return u
 }
