@@ -121,6 +121,7 @@ var layers = []layer{
 	{folder: "internal/serve/rpc", imports: []string{"internal/parents", "internal/wording",
 		"state", "runner/journal", "internal/api", "api/xstate/v1",
 		"internal/serve"}},
+	{folder: "internal/term", imports: []string{"internal/wording", "state", "state/provenance", "internal/api"}},
 	{folder: "cmd/xstate/early"},
 	{folder: "cmd/xstate", imports: []string{"cmd/xstate/early", "internal/parents", "internal/wording",
 		"runner/beneath",
@@ -129,7 +130,8 @@ var layers = []layer{
 		"runner/kernel", "runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance",
 		"runner/private", "runner/replay", ".",
 		"bench",
-		"internal/telemetry", "internal/api", "internal/serve", "internal/serve/mcp", "internal/serve/rpc"}},
+		"internal/telemetry", "internal/api", "internal/term", "internal/serve", "internal/serve/mcp",
+		"internal/serve/rpc"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.

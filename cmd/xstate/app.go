@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
@@ -33,7 +34,7 @@ type app struct {
 	bounds     bounding
 	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
 	mayBegin map[string]func(args []string) error
-	ui       *ui
+	ui       *term.UI
 	args     []string
 	entered  bool                        // a verb was found, and its flags and arguments are in order
 	store    string                      // --store

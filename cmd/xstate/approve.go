@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -102,17 +103,17 @@ func (a *app) approve(ctx context.Context, which []string, f approveFlags) error
 				d.Next = append(d.Next, next)
 			}
 		}
-		if a.ui.json {
-			return a.ui.document(d)
+		if a.ui.JSON {
+			return a.ui.Document(d)
 		}
 		for _, c := range d.Calls {
-			a.ui.print("call %d of %s: %s\n", c.Call, c.Tool, c.Approval.Choice)
+			a.ui.Print("call %d of %s: %s\n", c.Call, c.Tool, c.Approval.Choice)
 			if c.Recorded > 0 {
-				a.ui.talk("step %d of %s records it", c.Recorded, c.Session)
+				a.ui.Talk("step %d of %s records it", c.Recorded, c.Session)
 			}
 		}
 		for _, next := range d.Next {
-			a.ui.talk("to go on: %s", next)
+			a.ui.Talk("to go on: %s", next)
 		}
 		return nil
 	})
@@ -142,7 +143,7 @@ func (a *app) decide(ctx context.Context, store *xstate.Store, id state.CallID, 
 func (a *app) goesOn(ctx context.Context, store *xstate.Store, session string) string {
 	file, err := fileOf(ctx, store, session)
 	if err == nil && a.isProgram(file) {
-		return "xstate run " + quoted(a.fromHere(file))
+		return "xstate run " + term.Quoted(a.fromHere(file))
 	}
-	return "xstate run --session " + quoted(session)
+	return "xstate run --session " + term.Quoted(session)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 )
@@ -106,11 +107,11 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 		if err != nil {
 			return err
 		}
-		if a.ui.json {
-			return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Artifact: v})
+		if a.ui.JSON {
+			return a.ui.Document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Artifact: v})
 		}
 		a.printArtifact(v)
-		a.ui.talk("step %d: declared %s", step.Number, v.Name)
+		a.ui.Talk("step %d: declared %s", step.Number, v.Name)
 		return nil
 	})
 }
@@ -144,8 +145,8 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.Artifacts{Answer: api.AnswerAt(o.session.Name(), n), Artifacts: found, Unrecorded: unrecorded},
 		)
 	}
@@ -153,10 +154,10 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	for _, v := range found {
 		rows = append(rows, []string{v.Name, string(v.Kind), string(v.Status), v.Reason})
 	}
-	a.ui.table(rows)
-	a.ui.talk("%s after step %d", plural(len(found), "artifact"), n)
+	a.ui.Table(rows)
+	a.ui.Talk("%s after step %d", term.Plural(len(found), "artifact"), n)
 	if len(unrecorded) > 0 {
-		a.ui.talk(
+		a.ui.Talk(
 			"%s has edits that no step has; they do not count here: %s",
 			o.fromHere(o.file),
 			strings.Join(unrecorded, ", "),
@@ -196,8 +197,8 @@ func (a *app) artifactShowVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.ui.json {
-					return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), n), Artifact: v})
+				if a.ui.JSON {
+					return a.ui.Document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), n), Artifact: v})
 				}
 				a.printArtifact(v)
 				return nil
@@ -210,13 +211,13 @@ func (a *app) artifactShowVerb() *cobra.Command {
 }
 
 func (a *app) printArtifact(v *artifact.View) {
-	a.ui.print("%s  %s  %s: %s\n", a.ui.bold(v.Name), v.Kind, v.Status, v.Reason)
+	a.ui.Print("%s  %s  %s: %s\n", a.ui.Bold(v.Name), v.Kind, v.Status, v.Reason)
 	var rows [][]string
 	for _, id := range v.Blocks {
 		rows = append(rows, []string{"holds", "block", string(id)})
 	}
 	for _, f := range v.Files {
-		rows = append(rows, []string{"holds", "file", f.Path + "  " + short(string(f.Digest))})
+		rows = append(rows, []string{"holds", "file", f.Path + "  " + term.Short(string(f.Digest))})
 	}
 	for _, name := range v.Parts {
 		rows = append(rows, []string{"holds", "artifact", name})
@@ -241,12 +242,12 @@ func (a *app) printArtifact(v *artifact.View) {
 		}
 		rows = append(rows, []string{"speaks of", r.Name, fmt.Sprintf("%s  line %d of %s", text, r.Line, r.File)})
 	}
-	a.ui.table(rows)
-	a.ui.print("declared in step %d", v.Declared)
+	a.ui.Table(rows)
+	a.ui.Print("declared in step %d", v.Declared)
 	if by := originText(v.Origin); by != "" {
-		a.ui.print(" by %s", by)
+		a.ui.Print(" by %s", by)
 	}
-	a.ui.print("\n")
+	a.ui.Print("\n")
 }
 
 func from(node string) string {
@@ -271,12 +272,12 @@ fails if another artifact contains or needs it.`,
 				if err != nil {
 					return err
 				}
-				if a.ui.json {
-					return a.ui.document(
+				if a.ui.JSON {
+					return a.ui.Document(
 						api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Dropped: args[0]},
 					)
 				}
-				a.ui.talk("step %d: dropped %s", step.Number, args[0])
+				a.ui.Talk("step %d: dropped %s", step.Number, args[0])
 				return nil
 			})
 		},

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/term"
+	terminal "golang.org/x/term"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -49,8 +50,8 @@ func (a *app) executeAsking(
 
 // hasPerson reports whether somebody at a terminal can be asked.
 func (a *app) hasPerson() bool {
-	in, ok := a.call.Stdin.(descriptor)
-	return ok && a.ui.errTerminal && !a.ui.json && term.IsTerminal(int(in.Fd()))
+	in, ok := a.call.Stdin.(term.Descriptor)
+	return ok && a.ui.ErrTerminal && !a.ui.JSON && terminal.IsTerminal(int(in.Fd()))
 }
 
 // askPerson asks about a call until the answer is one of its choices, and records it. It reports false if the person
@@ -64,17 +65,17 @@ func (a *app) askPerson(ctx context.Context, store *xstate.Store, w *state.Waiti
 	if err != nil {
 		return false, err
 	}
-	text := fmt.Sprintf("call %d of %s %s: %s", w.Call, w.Tool, cut(string(args), callArguments), w.Question)
+	text := fmt.Sprintf("call %d of %s %s: %s", w.Call, w.Tool, term.Cut(string(args), callArguments), w.Question)
 	if w.Why != "" {
 		text += " (" + w.Why + ")"
 	}
-	a.ui.talk("%s", text)
+	a.ui.Talk("%s", text)
 	choices := "a text"
 	if len(w.Choices) > 0 {
 		choices = strings.Join(w.Choices, ", ")
 	}
 	for {
-		a.ui.say(choices + ", or nothing to decide later: ")
+		a.ui.Say(choices + ", or nothing to decide later: ")
 		line, err := readLine(ctx, a.call.Stdin)
 		if line == "" || err != nil {
 			return false, err

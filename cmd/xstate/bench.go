@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/bench"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -81,7 +82,7 @@ report.html, report.json, runs.csv, table.md, savings.svg, and with peers peers.
 	flags.StringVar(&f.out, "out", "xstate-bench", "keep results and report in this `FOLDER`")
 	flags.BoolVar(&f.fresh, "fresh", false, "measure again what the folder has results for")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH` (default: as for run)")
-	flags.BoolVar(&a.ui.quiet, "quiet", false, "print the table and errors only")
+	flags.BoolVar(&a.ui.Quiet, "quiet", false, "print the table and errors only")
 	return cmd
 }
 
@@ -141,14 +142,14 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	f.o.OnResult = records.Add
 	a.benchProgress(&f.o, len(programs))
 	results, err := bench.Measure(ctx, programs, f.o)
-	a.ui.progress("")
+	a.ui.Progress("")
 	if ctx.Err() != nil {
 		return &state.Error{
 			Code: codeInterrupted,
 			Message: fmt.Sprintf(
 				"interrupted; the results of %d of %s are kept in %s",
 				len(results),
-				plural(len(programs), "program"),
+				term.Plural(len(programs), "program"),
 				f.out,
 			),
 			Hint: "run it again to continue",
@@ -165,8 +166,8 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 			hint: "name another folder: `--out FOLDER`",
 		}
 	}
-	if a.ui.json {
-		err = a.ui.document(report)
+	if a.ui.JSON {
+		err = a.ui.Document(report)
 	} else {
 		a.printBench(report, page)
 	}
@@ -183,7 +184,7 @@ func (a *app) benchPrograms(ctx context.Context, paths []string, f benchFlags) (
 		paths,
 		f.seed,
 		f.edits,
-		func(path string, err error) { a.ui.talk("%s is left out: %v", path, err) },
+		func(path string, err error) { a.ui.Talk("%s is left out: %v", path, err) },
 	)
 	if err != nil {
 		return nil, err
@@ -205,7 +206,7 @@ func (a *app) benchPrograms(ctx context.Context, paths []string, f benchFlags) (
 
 // benchProgress shows how far the bench is.
 func (a *app) benchProgress(o *bench.Options, of int) {
-	if !a.ui.errTerminal || a.ui.quiet || a.ui.json {
+	if !a.ui.ErrTerminal || a.ui.Quiet || a.ui.JSON {
 		return
 	}
 	var mu sync.Mutex
@@ -216,7 +217,7 @@ func (a *app) benchProgress(o *bench.Options, of int) {
 		if version == 0 {
 			begun++
 		}
-		a.ui.progress(
+		a.ui.Progress(
 			fmt.Sprintf("xstate: program %d of %d, %s: run %d of %d", begun, of, program, version+1, versions),
 		)
 	}
@@ -225,25 +226,25 @@ func (a *app) benchProgress(o *bench.Options, of int) {
 func (a *app) printBench(r *bench.Report, page string) {
 	rows := append([][]string{bench.Header}, r.Table()...)
 	for i := range rows[0] {
-		rows[0][i] = a.ui.bold(rows[0][i])
+		rows[0][i] = a.ui.Bold(rows[0][i])
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 	for _, w := range r.Summary.Wrong {
-		a.ui.print("xstate is not equal to scratch: %s, edit %d: %v\n", w.Program, w.Version, w.Differs)
+		a.ui.Print("xstate is not equal to scratch: %s, edit %d: %v\n", w.Program, w.Version, w.Differs)
 	}
 	for _, p := range r.Results {
 		if p.Error != "" {
-			a.ui.talk("%s was not measured to the end: %s", p.Program, p.Error)
+			a.ui.Talk("%s was not measured to the end: %s", p.Program, p.Error)
 		}
 	}
 	if n := r.Programs - r.Done; n > 0 {
-		a.ui.talk("the time was up with %s left; run it again to continue", plural(n, "program"))
+		a.ui.Talk("the time was up with %s left; run it again to continue", term.Plural(n, "program"))
 	}
 	if n := len(r.Summary.Fewer); n > 0 {
-		a.ui.talk(
+		a.ui.Talk(
 			"after %s xstate executed more blocks than a strategy that was right on the whole program",
-			plural(n, "edit"),
+			term.Plural(n, "edit"),
 		)
 	}
-	a.ui.talk("the report is %s", page)
+	a.ui.Talk("the report is %s", page)
 }

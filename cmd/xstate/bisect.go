@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -67,8 +68,8 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(api.Bisection{Version: api.Version, Session: o.session.Name(), Bisection: found})
+	if a.ui.JSON {
+		return a.ui.Document(api.Bisection{Version: api.Version, Session: o.session.Name(), Bisection: found})
 	}
 	a.printBisection(found)
 	return nil
@@ -76,36 +77,36 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 
 func (a *app) printBisection(x *replay.Bisection) {
 	for _, e := range x.Between {
-		a.ui.table([][]string{a.entryRow(e)})
+		a.ui.Table([][]string{a.entryRow(e)})
 	}
 	if len(x.Between) == 0 {
-		a.ui.table([][]string{a.entryRow(*x.First)})
-		a.ui.print("%s", probeText("before", &x.Good, &x.Bad))
-		a.ui.print("%s", probeText("since", &x.Bad, &x.Good))
+		a.ui.Table([][]string{a.entryRow(*x.First)})
+		a.ui.Print("%s", probeText("before", &x.Good, &x.Bad))
+		a.ui.Print("%s", probeText("since", &x.Bad, &x.Good))
 	} else {
-		a.ui.talk("the edit is one of these; without --recorded, bisect executes what is missing")
+		a.ui.Talk("the edit is one of these; without --recorded, bisect executes what is missing")
 	}
 	if len(x.Bad.Marks) > 0 {
-		a.ui.talk(
+		a.ui.Talk(
 			"block %s is volatile (%s): its results may change without an edit",
 			x.Block,
 			strings.Join(x.Bad.Marks, ", "),
 		)
 	}
-	text := fmt.Sprintf("block %s %s; looked at %s", x.Block, x.Test, plural(len(x.Probes), "program"))
+	text := fmt.Sprintf("block %s %s; looked at %s", x.Block, x.Test, term.Plural(len(x.Probes), "program"))
 	if x.Executed > 0 {
-		text += fmt.Sprintf(", executed %s, %s", plural(x.Executed, "block"), seconds(x.Seconds))
+		text += fmt.Sprintf(", executed %s, %s", term.Plural(x.Executed, "block"), term.Seconds(x.Seconds))
 	} else {
 		text += ", all recorded"
 	}
-	a.ui.talk("%s", text)
+	a.ui.Talk("%s", text)
 }
 
 // probeText describes the outcome of a block where it differs from the other outcomes.
 func probeText(when string, p, other *replay.Probe) string {
 	text := fmt.Sprintf("%s (step %d): %s\n", when, p.Step, p.Status)
 	if p.Error != "" {
-		text += indent(p.Error, "    ")
+		text += term.Indent(p.Error, "    ")
 	}
 	var rows [][]string
 	for _, k := range slices.Sorted(maps.Keys(p.Makes)) {
@@ -113,5 +114,5 @@ func probeText(when string, p, other *replay.Probe) string {
 			rows = append(rows, []string{"    " + string(k), valueText(v.Value)})
 		}
 	}
-	return text + columns(rows)
+	return text + term.Columns(rows)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 )
 
 func (a *app) blameVerb() *cobra.Command {
@@ -43,8 +44,8 @@ func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 		if err != nil {
 			return err
 		}
-		if a.ui.json {
-			return a.ui.document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines,
+		if a.ui.JSON {
+			return a.ui.Document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines,
 				Calls: calls})
 		}
 		var rows [][]string
@@ -54,10 +55,10 @@ func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 				[]string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text},
 			)
 		}
-		a.ui.write(columns(rows))
+		a.ui.Write(term.Columns(rows))
 		if len(calls) > 0 {
-			a.ui.print("calls:\n")
-			a.ui.table(callRows(calls))
+			a.ui.Print("calls:\n")
+			a.ui.Table(callRows(calls))
 		}
 		return nil
 	})

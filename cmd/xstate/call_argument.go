@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -46,5 +47,5 @@ func shortJSON(text []byte) string {
 	if text == nil {
 		return "…"
 	}
-	return cut(string(text), callText)
+	return term.Cut(string(text), callText)
 }

@@ -24,7 +24,7 @@ prompts of agents that write TypeScript.`,
 func (a *app) types(ctx context.Context) error {
 	a.bounds.executes = true // tools come from the policy
 	return a.change(ctx, func(o *opened) error {
-		a.ui.print("%s", journal.TypeScript(o.session.Tools(ctx)))
+		a.ui.Print("%s", journal.TypeScript(o.session.Tools(ctx)))
 		return nil
 	})
 }

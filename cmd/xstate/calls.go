@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -87,8 +88,8 @@ func (a *app) listCalls(ctx context.Context, f callsFlags) error {
 				return cmp.Or(cmp.Compare(b.MicroUSD, a.MicroUSD), cmp.Compare(a.Tool, b.Tool))
 			})
 		}
-		if a.ui.json {
-			return a.ui.document(d)
+		if a.ui.JSON {
+			return a.ui.Document(d)
 		}
 		a.printCalls(&d)
 		return nil
@@ -99,16 +100,16 @@ func (a *app) printCalls(d *api.Calls) {
 	var rows [][]string
 	if d.Costs != nil {
 		for _, c := range d.Costs {
-			rows = append(rows, []string{c.Tool, plural(c.Calls, "call"), c.Tokens(), c.Dollars(),
-				seconds(c.Seconds)})
+			rows = append(rows, []string{c.Tool, term.Plural(c.Calls, "call"), c.Tokens(), c.Dollars(),
+				term.Seconds(c.Seconds)})
 		}
 	} else {
 		for i := range d.Calls {
 			rows = append(rows, callRow(&d.Calls[i]))
 		}
 	}
-	a.ui.table(withoutEmpty(rows))
-	text := plural(d.Total.Calls, "call") + ", " + seconds(d.Total.Seconds)
+	a.ui.Table(withoutEmpty(rows))
+	text := term.Plural(d.Total.Calls, "call") + ", " + term.Seconds(d.Total.Seconds)
 	for _, part := range []string{d.Total.Tokens(), d.Total.Dollars()} {
 		if part != "" {
 			text += ", " + part
@@ -117,7 +118,7 @@ func (a *app) printCalls(d *api.Calls) {
 	if d.Total.Waiting > 0 {
 		text += fmt.Sprintf(", %d waiting: xstate approve CALL", d.Total.Waiting)
 	}
-	a.ui.talk("%s", text)
+	a.ui.Talk("%s", text)
 }
 
 // withoutEmpty drops columns that no row has a text in.
@@ -140,7 +141,7 @@ func callRow(c *api.CallRow) []string {
 		by = "served"
 	}
 	return []string{fmt.Sprintf("call %d", c.Call), c.State, c.Tool, shortJSON(c.Arguments), callOutcome(c), c.Class,
-		c.Tokens(), c.Dollars(), seconds(c.Seconds), callPlace(c), by}
+		c.Tokens(), c.Dollars(), term.Seconds(c.Seconds), callPlace(c), by}
 }
 
 // callOutcome is what came of a call, on one line.
@@ -151,7 +152,7 @@ func callOutcome(c *api.CallRow) string {
 	case c.Approval != nil && c.Result == nil:
 		return c.Approval.Choice
 	case c.Error != nil:
-		return cut(c.Error.Message, callText)
+		return term.Cut(c.Error.Message, callText)
 	case c.State == string(state.CallSent):
 		return ""
 	}
@@ -180,8 +181,8 @@ func (a *app) showCall(ctx context.Context, which string) error {
 		if err != nil {
 			return err
 		}
-		if a.ui.json {
-			return a.ui.document(d)
+		if a.ui.JSON {
+			return a.ui.Document(d)
 		}
 		a.printCall(&d)
 		return nil
@@ -203,7 +204,7 @@ func (a *app) printCall(d *api.Call) {
 		add("within", fmt.Sprintf("call %d", d.Parent))
 	}
 	if !d.Began.IsZero() {
-		add("began", d.Began.In(a.zone()).Format(timeFormat)+", "+seconds(d.Seconds))
+		add("began", d.Began.In(a.zone()).Format(timeFormat)+", "+term.Seconds(d.Seconds))
 	}
 	add("spent", strings.TrimSpace(d.Tokens()+" "+d.Dollars()))
 	add("arguments", string(d.Arguments))
@@ -212,7 +213,7 @@ func (a *app) printCall(d *api.Call) {
 		add("error", string(e.Code)+": "+e.Message)
 	}
 	for i, x := range d.Attempts {
-		add(fmt.Sprintf("attempt %d", i+1), fmt.Sprintf("lost after %s: %s", seconds(x.Seconds), x.Error.Message))
+		add(fmt.Sprintf("attempt %d", i+1), fmt.Sprintf("lost after %s: %s", term.Seconds(x.Seconds), x.Error.Message))
 	}
 	if w := d.Waiting; w != nil {
 		add("waits", strings.TrimSpace(w.Question+" "+w.Why))
@@ -226,9 +227,9 @@ func (a *app) printCall(d *api.Call) {
 	} else if u != nil {
 		add("undone by", fmt.Sprintf("%s, if asked: xstate calls revert %d", u.Tool, d.Call))
 	}
-	add("key", fmt.Sprintf("%s, number %d", short(string(d.Key)), d.Number))
-	a.ui.print("%s\n", a.ui.bold(fmt.Sprintf("call %d  %s", d.Call, d.State)))
-	a.ui.write(columns(rows))
+	add("key", fmt.Sprintf("%s, number %d", term.Short(string(d.Key)), d.Number))
+	a.ui.Print("%s\n", a.ui.Bold(fmt.Sprintf("call %d  %s", d.Call, d.State)))
+	a.ui.Write(term.Columns(rows))
 }
 
 // byText says who decided, and why.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -96,8 +97,8 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 		return err
 	}
 	d.Notices, d.Sessions = store.State().Notices(), len(all)
-	if a.ui.json {
-		err = a.ui.document(d)
+	if a.ui.JSON {
+		err = a.ui.Document(d)
 	} else {
 		a.printCheck(d, problems)
 	}
@@ -136,34 +137,34 @@ func resultsOf(ctx context.Context, store *state.Store, all []state.Session) (n 
 
 func (a *app) printCheck(d api.Check, problems []state.Problem) {
 	for _, p := range problems {
-		a.ui.print("%s\n", p)
+		a.ui.Print("%s\n", p)
 	}
 	for _, h := range d.Heads {
-		a.ui.print("%s  step %d  %s\n", h.Hash, h.Step, h.Session)
+		a.ui.Print("%s  step %d  %s\n", h.Hash, h.Step, h.Session)
 	}
 	for _, n := range d.Notices {
-		a.ui.talk("%s", n)
+		a.ui.Talk("%s", n)
 	}
 	for _, h := range d.Verified {
-		a.ui.talk("the history of %s up to step %d is the one with the hash %s", h.Session, h.Step, h.Hash)
+		a.ui.Talk("the history of %s up to step %d is the one with the hash %s", h.Session, h.Step, h.Hash)
 	}
 	for _, hash := range d.Missing {
-		a.ui.say("xstate: no step has the hash " + hash + ": the history is not the one it was taken from\n")
+		a.ui.Say("xstate: no step has the hash " + hash + ": the history is not the one it was taken from\n")
 	}
 	if len(problems) == 0 {
-		a.ui.talk("the store %s is sound: %s", d.Store, plural(d.Sessions, "session"))
+		a.ui.Talk("the store %s is sound: %s", d.Store, term.Plural(d.Sessions, "session"))
 		if lost := d.Results.Recorded - d.Results.Kept; lost > 0 {
 			verb := map[bool]string{true: "is", false: "are"}[lost == 1]
-			a.ui.talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): "+
-				"the next run executes that again", plural(d.Results.Recorded, "result"), lost, verb)
+			a.ui.Talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): "+
+				"the next run executes that again", term.Plural(d.Results.Recorded, "result"), lost, verb)
 		}
 		if d.Results.Foreign > 0 {
-			a.ui.talk("%s came with archives, and nobody here has executed them: whether they are right, only "+
-				"xstate run FILE --verify finds out", plural(d.Results.Foreign, "foreign result"))
+			a.ui.Talk("%s came with archives, and nobody here has executed them: whether they are right, only "+
+				"xstate run FILE --verify finds out", term.Plural(d.Results.Foreign, "foreign result"))
 		}
 	} else {
-		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")
-		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, " +
+		a.ui.Say("xstate: the store " + d.Store + " is damaged: " + term.Plural(len(problems), "problem") + "\n")
+		a.ui.Say("hint: copy it to a safe place; results.db and blobs/ may be deleted, " +
 			"history.db, calls.db and bases/ are to be restored from a backup\n")
 	}
 }

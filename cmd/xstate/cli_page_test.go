@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+	"github.com/xstate-engine/xstate/internal/term"
 )
 
 // TestCLIPage: docs/cli.md has the help text of every verb. Flags that many verbs share stand there once.
@@ -46,7 +47,7 @@ var (
 func verbsPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	root := (&app{ui: newUI(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}).root()
+	root := (&app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}).root()
 	fmt.Fprintf(&b, "\n### Flags of all verbs\n\n```text\n%s```\n", root.PersistentFlags().FlagUsages())
 	var run *cobra.Command
 	var add func(c *cobra.Command)

@@ -22,11 +22,11 @@ zsh, compinit must be loaded. In bash, the package bash-completion must be insta
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch root := cmd.Root(); args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.ui.out, true)
+				return root.GenBashCompletionV2(a.ui.Out, true)
 			case "zsh":
-				return root.GenZshCompletion(a.ui.out)
+				return root.GenZshCompletion(a.ui.Out)
 			case "fish":
-				return root.GenFishCompletion(a.ui.out, true)
+				return root.GenFishCompletion(a.ui.Out, true)
 			}
 			return &usageError{
 				err:  fmt.Errorf("there is no completion for the shell %q", args[0]),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -81,12 +82,12 @@ func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 		if err != nil {
 			return err
 		}
-		if a.ui.json {
+		if a.ui.JSON {
 			rows := []api.CreditRow{}
 			for _, r := range c.Rows {
 				rows = append(rows, creditOf(r))
 			}
-			return a.ui.document(
+			return a.ui.Document(
 				api.Credit{Answer: api.AnswerAt(o.session.Name(), n), Rows: rows, Total: creditOf(c.Total)},
 			)
 		}
@@ -94,7 +95,7 @@ func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 		for _, r := range c.Rows {
 			rows = append(rows, creditText(nameText(r), r))
 		}
-		a.ui.table(append(rows, creditText("total", c.Total)))
+		a.ui.Table(append(rows, creditText("total", c.Total)))
 		return nil
 	})
 }
@@ -119,8 +120,8 @@ func creditText(name string, r query.CreditRow) []string {
 		fmt.Sprint(r.Patches),
 		fmt.Sprint(r.Broken),
 		fmt.Sprint(r.Fixed),
-		seconds(r.Caused.Seconds()),
-		seconds(r.Saved.Seconds()),
+		term.Seconds(r.Caused.Seconds()),
+		term.Seconds(r.Saved.Seconds()),
 		tokens,
 		cost,
 	}

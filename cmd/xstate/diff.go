@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -171,8 +172,8 @@ func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.DiffPatch{
 				Version: api.Version,
 				Session: old.Session,
@@ -184,13 +185,13 @@ func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 			},
 		)
 	}
-	a.ui.file(text)
+	a.ui.File(text)
 	return nil
 }
 
 func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, withOutputs bool) error {
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.Diff{
 				Version: api.Version,
 				Session: old.Session,
@@ -205,7 +206,7 @@ func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, w
 	if other(old, now) != "" {
 		from, to = from+" of "+old.Session, to+" of "+now.Session
 	}
-	a.ui.talk("from %s to %s: %s", from, to, plural(len(changes), "difference"))
+	a.ui.Talk("from %s to %s: %s", from, to, term.Plural(len(changes), "difference"))
 	for _, c := range changes {
 		a.printChange(c, withOutputs)
 	}
@@ -224,7 +225,7 @@ func other(old, now *query.Snapshot) string {
 var done = map[string]string{"append": "added", "patch": "edited", "move": "moved", "delete": "deleted"}
 
 func (a *app) printChange(c query.BlockChange, withOutputs bool) {
-	head := "block " + a.ui.bold(string(c.ID))
+	head := "block " + a.ui.Bold(string(c.ID))
 	if c.Op != "" {
 		head += " " + done[c.Op]
 	}
@@ -235,18 +236,18 @@ func (a *app) printChange(c query.BlockChange, withOutputs bool) {
 	} else if c.Op == "" && len(c.Values) > 0 {
 		head += ": other values"
 	}
-	a.ui.print("%s\n", head)
-	a.ui.write(c.Diff)
+	a.ui.Print("%s\n", head)
+	a.ui.Write(c.Diff)
 	var rows [][]string
 	for _, v := range c.Values {
 		was, now := valueOr(v.WasValue, v.Was), valueOr(v.NowValue, v.Now)
 		if was == now { // what is told of both is alike
-			was, now = short(string(v.Was)), short(string(v.Now))
+			was, now = term.Short(string(v.Was)), term.Short(string(v.Now))
 		}
 		rows = append(rows, []string{"  " + string(v.Key), was, "->", now})
 	}
-	a.ui.table(shortCells(rows))
+	a.ui.Table(shortCells(rows))
 	if withOutputs {
-		a.ui.write(c.Outputs)
+		a.ui.Write(c.Outputs)
 	}
 }

@@ -65,8 +65,8 @@ func (a *app) doctor(ctx context.Context) error {
 		d.Policy = err.Error()
 	}
 	d.Interpreters = a.interpreters(ctx, folder, dir)
-	if a.ui.json {
-		return a.ui.document(d)
+	if a.ui.JSON {
+		return a.ui.Document(d)
 	}
 	a.printDoctor(d)
 	return nil
@@ -155,7 +155,7 @@ func (a *app) interpreters(ctx context.Context, folder, store string) []api.Doct
 }
 
 func (a *app) printDoctor(d api.Doctor) {
-	a.ui.print("xstate %s on %s\n\n", d.XState, d.System)
+	a.ui.Print("xstate %s on %s\n\n", d.XState, d.System)
 	yes := func(ok bool, otherwise string) string {
 		if ok {
 			return "yes"
@@ -214,5 +214,5 @@ func (a *app) printDoctor(d api.Doctor) {
 		}
 		rows = append(rows, []string{"interpreter", text})
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 }

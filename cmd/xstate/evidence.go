@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -99,7 +100,7 @@ func (f *evidenceFlags) check(json bool) error {
 }
 
 func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
-	if err := f.check(a.ui.json); err != nil {
+	if err := f.check(a.ui.JSON); err != nil {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
@@ -114,12 +115,12 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 		if err != nil {
 			return err
 		}
-		if a.ui.json {
-			return a.ui.document(api.Evidence{Version: api.Version, Evidence: e, Edited: edited})
+		if a.ui.JSON {
+			return a.ui.Document(api.Evidence{Version: api.Version, Evidence: e, Edited: edited})
 		}
 		a.printEvidence(e)
 		for _, name := range edited {
-			a.ui.talk("%s was edited after the program wrote it; this is about what the program wrote", name)
+			a.ui.Talk("%s was edited after the program wrote it; this is about what the program wrote", name)
 		}
 		return nil
 	})
@@ -171,7 +172,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 		return err
 	}
 	if f.out == "" {
-		a.ui.file(string(data))
+		a.ui.File(string(data))
 		return nil
 	}
 	path, err := a.abs(f.out)
@@ -188,8 +189,8 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 	if err := writeText(o.session.Folder(), path, data); err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.Export{
 				Version: api.Version,
 				Session: e.Session,
@@ -201,7 +202,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 			},
 		)
 	}
-	a.ui.talk("wrote %s, %s, about %s after step %d", f.out, size(int64(len(data))), e.Of, e.Step)
+	a.ui.Talk("wrote %s, %s, about %s after step %d", f.out, term.Size(int64(len(data))), e.Of, e.Step)
 	return nil
 }
 
@@ -242,7 +243,7 @@ func (c caller) readKey(path string) ([]byte, error) {
 // printEvidence draws the slice as a tree, then lists what it ends in.
 func (a *app) printEvidence(e *provenance.Evidence) {
 	u := a.ui
-	u.print("%s  %s  %s: %s\n", u.bold(e.Of), e.Sort, e.Status, e.Reason)
+	u.Print("%s  %s  %s: %s\n", u.Bold(e.Of), e.Sort, e.Status, e.Reason)
 	tree := &evidenceTreeView{
 		e:       e,
 		nodes:   map[string]*provenance.EvidenceNode{},
@@ -259,7 +260,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 	for i, root := range tops {
 		tree.draw(root, "", "", i == len(tops)-1)
 	}
-	u.table(tree.rows)
+	u.Table(tree.rows)
 	a.evidenceList("results", func(add func(...string)) {
 		for _, r := range e.Results {
 			add(string(r.Key), valueOr(r.Value, r.Digest), "by "+r.By)
@@ -277,7 +278,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 				if len(x.By) > 0 {
 					by = "read by " + strings.Join(x.By, ", ")
 				}
-				add(string(x.Key), short(string(x.Digest)), by)
+				add(string(x.Key), term.Short(string(x.Digest)), by)
 			}
 		}
 	})
@@ -294,7 +295,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 					[]string{
 						fmt.Sprintf("step %d", p.Step.Number),
 						string(p.Block),
-						"version " + short(string(p.Version)),
+						"version " + term.Short(string(p.Version)),
 						p.Step.Time.In(a.zone()).Format(timeFormat),
 					},
 					originText(p.Step.Origin),
@@ -317,13 +318,13 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 		}
 	})
 	if len(e.Marks) > 0 {
-		u.talk("one of several possible results: %s", strings.Join(e.Marks, ", "))
+		u.Talk("one of several possible results: %s", strings.Join(e.Marks, ", "))
 	}
 	if len(e.Foreign) > 0 {
-		u.talk("foreign: the results of %s came with an archive, and nobody here has executed them",
+		u.Talk("foreign: the results of %s came with an archive, and nobody here has executed them",
 			query.Shorten(e.Foreign))
 	}
-	u.talk("%s after step %d, hash %s", plural(len(e.Nodes), "execution"), e.Step, e.Hash)
+	u.Talk("%s after step %d, hash %s", term.Plural(len(e.Nodes), "execution"), e.Step, e.Hash)
 }
 
 // evidenceList prints a list under its title, if there is anything in it.
@@ -331,7 +332,7 @@ func (a *app) evidenceList(title string, fill func(add func(...string))) {
 	var rows [][]string
 	fill(func(row ...string) { rows = append(rows, append([]string{" "}, row...)) })
 	if len(rows) > 0 {
-		a.ui.print("%s\n%s", title, columns(rows))
+		a.ui.Print("%s\n%s", title, term.Columns(rows))
 	}
 }
 
@@ -354,7 +355,7 @@ func exercisedText(c *artifact.CheckView) string {
 
 // coverageRow shows how much of a block was exercised, by which checks, and what was not.
 func coverageRow(c *artifact.Coverage) []string {
-	row := []string{string(c.Block) + c.File, fmt.Sprintf("%d of %s", c.Covered, plural(c.Lines, "line"))}
+	row := []string{string(c.Block) + c.File, fmt.Sprintf("%d of %s", c.Covered, term.Plural(c.Lines, "line"))}
 	if len(c.Checks) == 0 {
 		return append(row, "by no check")
 	}
@@ -433,7 +434,7 @@ func (t *evidenceTreeView) draw(node, through, margin string, last bool) {
 	t.shown[node] = true
 	text := n.Status
 	if p := t.patches[n.Block]; p != nil {
-		text += fmt.Sprintf(", version %s of step %d", short(string(p.Version)), p.Step.Number)
+		text += fmt.Sprintf(", version %s of step %d", term.Short(string(p.Version)), p.Step.Number)
 		if by := whoText(p.Step.Origin); by != "" {
 			text += " by " + by
 		}

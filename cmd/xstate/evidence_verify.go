@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -74,8 +75,8 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if f.folder != "" {
 		files, differs = compareFiles(st, a.path(f.folder))
 	}
-	if a.ui.json {
-		err = a.ui.document(
+	if a.ui.JSON {
+		err = a.ui.Document(
 			api.VerifiedStatement{
 				Version:   api.Version,
 				Verified:  true,
@@ -86,10 +87,10 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 		)
 	} else {
 		a.printStatement(st, files)
-		a.ui.talk("the signature verifies, by key %s", short(provenance.KeyID(key)))
+		a.ui.Talk("the signature verifies, by key %s", term.Short(provenance.KeyID(key)))
 	}
 	if err == nil && differs {
-		a.ui.talk("some files differ from the statement")
+		a.ui.Talk("some files differ from the statement")
 		return outcome(exitDiverged)
 	}
 	return err
@@ -108,11 +109,11 @@ func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile)
 				for _, d := range r.Digest {
 					digest = d
 				}
-				add(r.Name, short(digest), status[r.Name])
+				add(r.Name, term.Short(digest), status[r.Name])
 			}
 		})
 	}
-	a.ui.print(
+	a.ui.Print(
 		"%v %v after step %v of session %v\n",
 		p.BuildDefinition.ExternalParameters["sort"],
 		p.BuildDefinition.ExternalParameters["of"],
@@ -130,7 +131,7 @@ func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile)
 			)
 		}
 	})
-	a.ui.print("invocation %s\n", p.RunDetails.Metadata.InvocationID)
+	a.ui.Print("invocation %s\n", p.RunDetails.Metadata.InvocationID)
 }
 
 func firstOf(notes map[string]any, names ...string) any {

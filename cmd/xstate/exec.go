@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -124,7 +125,7 @@ the code failed.`,
 	a.recordFlag(flags)
 	a.originFlags(cmd, &f.origin)
 	a.linesFlag(cmd)
-	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
+	flags.BoolVar(&a.ui.Quiet, "quiet", false, "print results and errors only")
 	a.completeBlockFlags(cmd, "replace")
 	a.mayBegin["exec"] = func(args []string) error {
 		dialect, err := f.dialect(args)
@@ -393,6 +394,6 @@ func (x *execution) withoutFile(err error) error {
 		return err
 	}
 	named := *e
-	named.Hint = strings.ReplaceAll(e.Hint, "xstate run FILE", "xstate run --session "+quoted(x.o.session.Name()))
+	named.Hint = strings.ReplaceAll(e.Hint, "xstate run FILE", "xstate run --session "+term.Quoted(x.o.session.Name()))
 	return &named
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -29,7 +30,7 @@ type execution struct {
 	origin  xstate.Origin
 
 	blocks []xstate.BlockID // that the code became
-	shown  *clipper         // what they put out, as it comes
+	shown  *term.Clipper    // what they put out, as it comes
 	line   string           // of it: a line that has not ended
 	calls  *api.CallsSummary
 	d      api.Exec
@@ -118,7 +119,7 @@ func (x *execution) cut(done *xstate.ExecResult, text *strings.Builder) {
 	switch {
 	case done.Outcome.Stopped != nil && (x.d.Status == state.StatusNew.String() || x.d.Status == ""):
 		if text.Len() == 0 {
-			text.WriteString(x.shown.text())
+			text.WriteString(x.shown.Text())
 		}
 	case x.d.TakenBack:
 		if done.Outcome.Stopped == nil {
@@ -173,7 +174,7 @@ func (x *execution) own(b *runner.BlockOutcome, out *xstate.Outcome) string {
 					text = plain
 				}
 				var clipped bool
-				text, clipped = clip(text, x.budget/4, leftOut(x.command(b.ID)))
+				text, clipped = term.Clip(text, x.budget/4, term.LeftOut(x.command(b.ID)))
 				x.d.Result, x.d.Clipped = &text, x.d.Clipped || clipped
 			}
 		}
@@ -210,22 +211,22 @@ func (x *execution) outputs(b *runner.BlockOutcome) string {
 
 // told is a text that the program did not put out, between what it did.
 func (x *execution) told(text string) string {
-	if x.ui.json {
+	if x.ui.JSON {
 		return text
 	}
-	return shown(text)
+	return term.Escape(text)
 }
 
 // outputText renders one output. A picture that the terminal cannot show is a file.
 func (x *execution) outputText(block xstate.BlockID, o state.Output) string {
-	if picture := x.ui.picture(o); picture != "" && !x.ui.json {
+	if picture := x.ui.Picture(o); picture != "" && !x.ui.JSON {
 		return picture + "\n"
 	}
 	files := x.figures(block, []state.Output{o})
 	if len(files) == 0 {
 		return x.places.outputText(o)
 	}
-	return fmt.Sprintf("[%s %s: %s]\n", files[0].Media, size(int64(files[0].Bytes)), files[0].File)
+	return fmt.Sprintf("[%s %s: %s]\n", files[0].Media, term.Size(int64(files[0].Bytes)), files[0].File)
 }
 
 // missing returns the error of code that could not run because of another block; nil if it could.
@@ -259,7 +260,7 @@ func (x *execution) missing(b *runner.BlockOutcome, out *xstate.Outcome) *state.
 func (x *execution) whole(text string) {
 	whole := x.command(x.d.Block)
 	if len(text) > x.budget {
-		name := filepath.Join("outputs", short(string(state.DigestOf([]byte(text))))+".txt")
+		name := filepath.Join("outputs", term.Short(string(state.DigestOf([]byte(text))))+".txt")
 		if path, err := x.keep(name, []byte(text)); err == nil {
 			whole = x.inFile(path)
 			x.d.Files = append(x.d.Files, api.ExecFile{Block: x.d.Block, Media: "text/plain", File: path,
@@ -267,15 +268,15 @@ func (x *execution) whole(text string) {
 		}
 	}
 	var clipped bool
-	x.d.Text, clipped = clip(text, x.budget, leftOut(whole))
+	x.d.Text, clipped = term.Clip(text, x.budget, term.LeftOut(whole))
 	x.d.Clipped = x.d.Clipped || clipped
-	rest, ok := strings.CutPrefix(text, x.shown.text())
+	rest, ok := strings.CutPrefix(text, x.shown.Text())
 	if ok {
-		x.shown.add(rest)
+		x.shown.Add(rest)
 	} else if x.d.Error != nil { // the record has no states of a screen that were written over
-		x.shown.add(x.errorAlone(text))
+		x.shown.Add(x.errorAlone(text))
 	}
-	x.shown.end(leftOut(whole))
+	x.shown.End(term.LeftOut(whole))
 }
 
 // inFile says where a text is whole that is kept in a file. Code that is bounded may not read the file, and who comes
@@ -331,7 +332,7 @@ func (x *execution) other(b *runner.BlockOutcome, budget int) {
 	if b.Err != nil {
 		whole += x.places.errorText(b.Err)
 	}
-	text, clipped := clip(whole, budget, leftOut(x.command(b.ID)))
+	text, clipped := term.Clip(whole, budget, term.LeftOut(x.command(b.ID)))
 	x.d.Clipped = x.d.Clipped || clipped
 	x.d.Others = append(x.d.Others, api.ExecBlock{Block: b.ID, Status: state.StatusWith(b.Status, b.Err),
 		Reason: b.Reason, Text: text, Error: x.clipError(x.places.explain(b.Err)), Seconds: micro(b.Seconds)})
@@ -342,7 +343,8 @@ func (x *execution) clipError(e *state.ExecError) *state.ExecError {
 	if e == nil || len(strings.Join(e.Traceback, "\n")) <= x.budget {
 		return e
 	}
-	text, _ := clip(strings.Join(e.Traceback, "\n"), x.budget, leftOut(x.door.Text("`xstate show` prints all of it")))
+	whole := x.door.Text("`xstate show` prints all of it")
+	text, _ := term.Clip(strings.Join(e.Traceback, "\n"), x.budget, term.LeftOut(whole))
 	short := *e
 	short.Traceback, x.d.Clipped = strings.Split(text, "\n"), true
 	return &short
@@ -351,7 +353,7 @@ func (x *execution) clipError(e *state.ExecError) *state.ExecError {
 // command says how to see all of a block's output.
 func (x *execution) command(block xstate.BlockID) string {
 	return x.door.Text(fmt.Sprintf("`xstate query --session %s --at-step %d --block %s` prints it",
-		quoted(x.o.session.Name()), x.d.Step, quoted(string(block))))
+		term.Quoted(x.o.session.Name()), x.d.Step, term.Quoted(string(block))))
 }
 
 func (x *execution) uri(block xstate.BlockID) string {
@@ -363,7 +365,7 @@ func (x *execution) figures(block xstate.BlockID, outputs []state.Output) []api.
 	var files []api.ExecFile
 	for i, o := range outputs {
 		for _, f := range provenance.Figures(block, []state.Output{o}) {
-			name := filepath.Join("figures", short(string(state.DigestOf(f.Data)))+"-"+f.Name)
+			name := filepath.Join("figures", term.Short(string(state.DigestOf(f.Data)))+"-"+f.Name)
 			path, err := x.keep(name, f.Data)
 			if err != nil {
 				continue // the record has the picture all the same

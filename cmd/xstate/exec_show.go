@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -16,12 +17,12 @@ import (
 )
 
 func (x *execution) begin(run string) {
-	x.shown = &clipper{budget: x.budget, show: func(text string) {
-		if !x.ui.json {
-			x.ui.verbatim(text)
+	x.shown = &term.Clipper{Budget: x.budget, Show: func(text string) {
+		if !x.ui.JSON {
+			x.ui.Verbatim(text)
 		}
 	}}
-	x.ui.event(api.Event{Event: "started", Run: run})
+	x.ui.Event(api.Event{Event: "started", Run: run})
 }
 
 // decided notes which blocks the code becomes.
@@ -51,7 +52,7 @@ func (x *execution) decidedBefore(ctx context.Context, done *xstate.ExecResult) 
 func (x *execution) event(e runner.Event) {
 	event := runEvent(e)
 	event.Other = e.Block != "" && !slices.Contains(x.blocks, e.Block)
-	x.ui.event(event)
+	x.ui.Event(event)
 	if e.Kind != "output" || event.Other {
 		return
 	}
@@ -62,7 +63,7 @@ func (x *execution) event(e runner.Event) {
 	x.line += text
 	end := strings.LastIndexByte(x.line, '\n') + 1
 	for line := range strings.Lines(x.line[:end]) {
-		x.shown.add(lastState(line))
+		x.shown.Add(lastState(line))
 	}
 	x.line = x.line[end:]
 }
@@ -82,7 +83,7 @@ func lastState(line string) string {
 // ended shows the rest of what came.
 func (x *execution) ended() {
 	if x.line != "" {
-		x.shown.add(lastState(x.line) + "\n")
+		x.shown.Add(lastState(x.line) + "\n")
 		x.line = ""
 	}
 }
@@ -92,8 +93,8 @@ func (x *execution) print(ctx context.Context, done *xstate.ExecResult) error {
 	x.places.python = x.o.session.Python()
 	x.document(done)
 	x.d.Loops = x.app.loopsOf(ctx, x.o.session.History(), x.calls != nil)
-	if x.ui.json {
-		if err := x.ui.document(&x.d); err != nil {
+	if x.ui.JSON {
+		if err := x.ui.Document(&x.d); err != nil {
 			return err
 		}
 	} else {
@@ -109,13 +110,13 @@ func (x *execution) printAgain(document []byte) error {
 		return err
 	}
 	x.d.Repeated = true
-	x.shown.add(x.d.Text)
-	if x.ui.json {
-		if err := x.ui.document(&x.d); err != nil {
+	x.shown.Add(x.d.Text)
+	if x.ui.JSON {
+		if err := x.ui.Document(&x.d); err != nil {
 			return err
 		}
 	} else {
-		x.ui.talk("call %s submitted this code before: nothing was executed", x.origin.CallID)
+		x.ui.Talk("call %s submitted this code before: nothing was executed", x.origin.CallID)
 	}
 	return x.result()
 }
@@ -142,14 +143,14 @@ const mostOthers = 8
 func (x *execution) talk(done *xstate.ExecResult) {
 	kept := keptParts(done)
 	for _, text := range afterFailures(done) {
-		x.ui.talk("%s", text)
+		x.ui.Talk("%s", text)
 	}
 	if x.d.Action != "append" {
-		x.ui.talk("block %s: %s", x.d.Block, map[string]string{"replace": "written again",
+		x.ui.Talk("block %s: %s", x.d.Block, map[string]string{"replace": "written again",
 			"unchanged": "as it was"}[x.d.Action])
 	}
 	if skipped := done.SkippedText(); skipped != "" {
-		x.ui.talk("%s", skipped)
+		x.ui.Talk("%s", skipped)
 	}
 	told := 0
 	for _, b := range x.d.Others {
@@ -157,33 +158,33 @@ func (x *execution) talk(done *xstate.ExecResult) {
 			continue
 		}
 		if told++; told <= mostOthers {
-			x.ui.talk("block %s %s, too (%s); xstate show %s prints it",
+			x.ui.Talk("block %s %s, too (%s); xstate show %s prints it",
 				b.Block, b.Status, reasonText(b.Reason), b.Block)
 		}
 	}
 	if told > mostOthers {
-		x.ui.talk("and %d more; --json lists them", told-mostOthers)
+		x.ui.Talk("and %d more; --json lists them", told-mostOthers)
 	}
 	if x.wrote != "" {
-		x.ui.talk("wrote %s", x.wrote)
+		x.ui.Talk("wrote %s", x.wrote)
 	}
 	for _, w := range done.Outcome.Warnings {
-		x.ui.talk("%s", w)
+		x.ui.Talk("%s", w)
 	}
 	if x.d.Stopped == string(journal.CodeBudget) {
-		x.ui.talk("%v: step %d keeps what was finished", done.Outcome.Stopped, x.d.Step)
+		x.ui.Talk("%v: step %d keeps what was finished", done.Outcome.Stopped, x.d.Step)
 		return
 	}
 	if x.d.Stopped != "" {
-		x.ui.talk("interrupted: step %d keeps what was finished", x.d.Step)
+		x.ui.Talk("interrupted: step %d keeps what was finished", x.d.Step)
 		if len(done.Edits) > 0 && !x.d.TakenBack { // others went on from it
-			x.ui.say(fmt.Sprintf("hint: the next exec executes this code again; "+
+			x.ui.Say(fmt.Sprintf("hint: the next exec executes this code again; "+
 				"to take it back: xstate undo %d --session %s\n", done.Edits[0].Number, x.d.Session))
 		}
 		return
 	}
 	if len(x.d.Open) > 0 {
-		x.ui.talk("%s", openText(x.d.Open))
+		x.ui.Talk("%s", openText(x.d.Open))
 	}
 	x.printCounts(done.Step, done.Outcome.Seconds, done.Outcome.Engine, done.Outcome.Saved)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -257,8 +258,8 @@ func exitCode(c state.Code) int {
 }
 
 // fail prints an error and returns the exit code for it; nil is success.
-func fail(u *ui, err error) int {
-	u.progress("")
+func fail(u *term.UI, err error) int {
+	u.Progress("")
 	if err == nil {
 		return exitDone
 	}
@@ -266,17 +267,17 @@ func fail(u *ui, err error) int {
 	if errors.As(err, &answer) {
 		return int(answer)
 	}
-	e := worded(u.door, foundIn(err))
-	u.say("xstate: " + e.Message + "\n")
-	u.say(conflictText(e.Conflicts))
+	e := worded(u.Door, foundIn(err))
+	u.Say("xstate: " + e.Message + "\n")
+	u.Say(conflictText(e.Conflicts))
 	for _, c := range e.Candidates {
-		u.say(candidateText(c))
+		u.Say(candidateText(c))
 	}
 	if e.Hint != "" {
-		u.say("hint: " + e.Hint + "\n")
+		u.Say("hint: " + e.Hint + "\n")
 	}
-	if u.json {
-		_ = u.document(api.Failure{Version: api.Version, Error: e})
+	if u.JSON {
+		_ = u.Document(api.Failure{Version: api.Version, Error: e})
 	}
 	return exitCode(e.Code)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/beneath"
@@ -157,7 +158,7 @@ func (f *exportFlags) check(json bool) error {
 }
 
 func (a *app) export(ctx context.Context, f exportFlags) error {
-	if err := f.check(a.ui.json); err != nil {
+	if err := f.check(a.ui.JSON); err != nil {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
@@ -180,12 +181,12 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		if err != nil || f.out == "" {
 			return err
 		}
-		if a.ui.json {
-			return a.ui.document(doc)
+		if a.ui.JSON {
+			return a.ui.Document(doc)
 		}
-		a.ui.talk("wrote %s, %s, step %d of %s", f.out, size(doc.Bytes), doc.Step, doc.Session)
+		a.ui.Talk("wrote %s, %s, step %d of %s", f.out, term.Size(doc.Bytes), doc.Step, doc.Session)
 		if doc.Hash != "" {
-			a.ui.talk("the hash of its last step is %s", doc.Hash)
+			a.ui.Talk("the hash of its last step is %s", doc.Hash)
 		}
 		return nil
 	})
@@ -229,7 +230,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		}
 	}
 	if doc.Bytes = int64(len(data)); f.out == "" {
-		a.ui.file(string(data))
+		a.ui.File(string(data))
 		return nil
 	}
 	if doc.File, err = a.abs(f.out); err != nil {
@@ -264,18 +265,18 @@ func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber, ke
 		what   string
 	}{{state.StatusFailed, "that failed"}, {state.StatusBlocked, "that these blocked"}} {
 		if ids := with(of.status.String()); len(ids) > 0 {
-			said = append(said, fmt.Sprintf("%s %s: %s", plural(len(ids), "block"), of.what, query.Shorten(ids)))
+			said = append(said, fmt.Sprintf("%s %s: %s", term.Plural(len(ids), "block"), of.what, query.Shorten(ids)))
 		}
 	}
 	if stale := with(query.StatusStale); len(stale) > 0 {
-		a.ui.talk("left out what %s put out before, which is stale: %s", plural(len(stale), "block"),
+		a.ui.Talk("left out what %s put out before, which is stale: %s", term.Plural(len(stale), "block"),
 			query.Shorten(stale))
 	}
 	switch {
 	case len(said) > 0 && kept:
-		a.ui.talk("it holds %s", strings.Join(said, ", and "))
+		a.ui.Talk("it holds %s", strings.Join(said, ", and "))
 	case len(said) > 0:
-		a.ui.talk("left out %s; --with-failed keeps them", strings.Join(said, ", and "))
+		a.ui.Talk("left out %s; --with-failed keeps them", strings.Join(said, ", and "))
 	}
 	return nil
 }
@@ -400,7 +401,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		var b bytes.Buffer
 		_, err := provenance.Archive(ctx, o.session.History(), &b, options)
 		if err == nil {
-			a.ui.file(b.String())
+			a.ui.File(b.String())
 		}
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -63,7 +64,7 @@ func (f *showFlags) write(c caller, x provenance.Figure) (path string, err error
 			return "", unwritten("the user's cache folder", err)
 		}
 		folder = filepath.Join(folder, "xstate", "figures")
-		name = short(string(state.DigestOf(x.Data))) + "-" + name
+		name = term.Short(string(state.DigestOf(x.Data))) + "-" + name
 	}
 	if path, err = c.abs(filepath.Join(folder, name)); err != nil {
 		return "", err
@@ -72,14 +73,14 @@ func (f *showFlags) write(c caller, x provenance.Figure) (path string, err error
 }
 
 func (a *app) printFigures(d api.Figures, open bool) error {
-	if a.ui.json {
-		if err := a.ui.document(d); err != nil {
+	if a.ui.JSON {
+		if err := a.ui.Document(d); err != nil {
 			return err
 		}
 	}
 	for _, x := range d.Figures {
-		if !a.ui.json {
-			a.ui.print("%s\n", a.fromHere(x.File))
+		if !a.ui.JSON {
+			a.ui.Print("%s\n", a.fromHere(x.File))
 		}
 		if !open {
 			continue
@@ -114,7 +115,7 @@ func (c caller) view(path string) error {
 
 // printFigureHint says how to see the picture of a block, if there is one and the terminal cannot show it.
 func (a *app) printFigureHint(block xstate.BlockID) {
-	if block != "" && a.ui.outTerminal && a.ui.pictures == noPictures {
-		a.ui.talk("to see the picture: xstate show %s --open", block)
+	if block != "" && a.ui.OutTerminal && a.ui.Pictures == term.NoPictures {
+		a.ui.Talk("to see the picture: xstate show %s --open", block)
 	}
 }

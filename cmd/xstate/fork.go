@@ -74,19 +74,19 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 			}
 		}
 		a.prepare(ctx, o, made, path)
-		if a.ui.json {
-			return a.ui.document(
+		if a.ui.JSON {
+			return a.ui.Document(
 				api.Fork{Version: api.Version, Session: made.Name, From: made.From, Step: made.Head, File: path},
 			)
 		}
-		a.ui.talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
+		a.ui.Talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
 		switch {
 		case path != "":
-			a.ui.talk("its program is in %s", a.fromHere(path))
+			a.ui.Talk("its program is in %s", a.fromHere(path))
 		case !isSource(o.file):
-			a.ui.talk("continue with xstate exec --session %s", made.Name)
+			a.ui.Talk("continue with xstate exec --session %s", made.Name)
 		default:
-			a.ui.talk("continue with xstate run FILE --session %s", made.Name)
+			a.ui.Talk("continue with xstate run FILE --session %s", made.Name)
 		}
 		return nil
 	})

@@ -38,7 +38,7 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 	case warm:
 		client = a.ensureServer(ctx, dir)
 	case client != nil && client.Alive(ctx):
-		a.ui.talk("the server of the store is another xstate (%s), so this command works alone", client.Info.XState)
+		a.ui.Talk("the server of the store is another xstate (%s), so this command works alone", client.Info.XState)
 		return nil
 	default:
 		return nil
@@ -60,7 +60,7 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 	case errors.As(err, &refused):
 		a.forwarded.Store(false)
 		if !refused.Ending {
-			a.ui.talk("the server of the store is not used: %s", refused.Reason)
+			a.ui.Talk("the server of the store is not used: %s", refused.Reason)
 		}
 		return nil
 	case errors.Is(err, serve.ErrPipe):
@@ -136,14 +136,14 @@ func (a *app) ensureServer(ctx context.Context, dir string) *serve.Client {
 			return client
 		}
 		if !client.Retire(ctx) {
-			a.ui.talk("the server of the store is another xstate (%s) and has calls to carry out; this one works alone",
+			a.ui.Talk("the server of the store is another xstate (%s) and has calls to carry out; this one works alone",
 				client.Info.XState)
 			return nil
 		}
 	}
 	client, err := a.startServer(ctx, dir)
 	if state.CodeOf(err) == serve.CodeNoServer { // other errors are those of the store, which the verb reports
-		a.ui.talk("works without a server: %s", a.errorDocument(err).Message)
+		a.ui.Talk("works without a server: %s", a.errorDocument(err).Message)
 	}
 	return client
 }

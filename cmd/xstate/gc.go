@@ -71,8 +71,8 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions, views []string) (e
 		return err
 	}
 	a.notices(store)
-	if a.ui.json {
-		return a.ui.document(api.Freed{
+	if a.ui.JSON {
+		return a.ui.Document(api.Freed{
 			Version: api.Version, Store: dir, DryRun: o.DryRun, Private: folders, Collected: got,
 		})
 	}
@@ -84,7 +84,7 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions, views []string) (e
 	if o.DryRun {
 		freed, leaves = "would free", "would then take about"
 	}
-	a.ui.talk(
+	a.ui.Talk(
 		"%s %s of %s; results %s %s",
 		freed,
 		bytesText(got.Before-got.After),
@@ -99,11 +99,11 @@ func (a *app) printFreed(what string, f state.Freed) {
 	if f.Count == 0 {
 		return
 	}
-	a.ui.print("%-10s  %6d  %10s", what, f.Count, bytesText(f.Bytes))
+	a.ui.Print("%-10s  %6d  %10s", what, f.Count, bytesText(f.Bytes))
 	if f.Seconds > 0 {
-		a.ui.print("  %s to compute again", time.Duration(f.Seconds*float64(time.Second)).Round(time.Millisecond))
+		a.ui.Print("  %s to compute again", time.Duration(f.Seconds*float64(time.Second)).Round(time.Millisecond))
 	}
-	a.ui.print("\n")
+	a.ui.Print("\n")
 }
 
 func bytesText(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/term"
 )
 
 func (a *app) graphVerb() *cobra.Command {
@@ -38,11 +39,11 @@ from the source, observed in executions, or both. query --path finds a shortest 
 }
 
 func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
-	if a.ui.json {
+	if a.ui.JSON {
 		format = "json"
 	}
 	if format == "" {
-		if format = "dot"; a.ui.outTerminal {
+		if format = "dot"; a.ui.OutTerminal {
 			format = "text"
 		}
 	}
@@ -59,12 +60,12 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 		}
 		switch format {
 		case "json":
-			return a.ui.document(d.Graph)
+			return a.ui.Document(d.Graph)
 		case "text":
-			a.ui.file(d.Graph.Text())
+			a.ui.File(d.Graph.Text())
 			return nil
 		case "mermaid":
-			a.ui.file(lineEnded(d.Graph.Mermaid()))
+			a.ui.File(term.LineEnded(d.Graph.Mermaid()))
 			return nil
 		}
 		dot, err := d.Graph.DOT()
@@ -74,7 +75,7 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 		if format == "svg" {
 			dot = o.pictureOf(ctx, dot, d.Graph)
 		}
-		a.ui.file(lineEnded(dot))
+		a.ui.File(term.LineEnded(dot))
 		return nil
 	})
 }

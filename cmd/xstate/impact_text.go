@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -49,7 +50,7 @@ func effectText(e *query.Impact) string {
 		}
 		rows = append(rows, []string{when, firedText(f.Effect), fmt.Sprintf("by %s", f.Node), evidenceText[f.Evidence]})
 	}
-	return columns(rows)
+	return term.Columns(rows)
 }
 
 var evidenceText = map[string]string{"former": "as the former code did", "predicted": "by its source",

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -103,8 +104,8 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.Import{
 				Version: api.Version,
 				Store:   dir,
@@ -118,23 +119,23 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 			},
 		)
 	}
-	a.ui.talk(
+	a.ui.Talk(
 		"imported session %s up to step %d, verified; %s new",
 		found.Session,
 		found.Head,
-		plural(found.Steps, "step"),
+		term.Plural(found.Steps, "step"),
 	)
-	a.ui.talk("the hash of its last step is %s", found.Hash)
+	a.ui.Talk("the hash of its last step is %s", found.Hash)
 	switch {
 	case found.Trust.Signer != "":
-		a.ui.talk("its results are believed: the key %s has signed them", short(found.Trust.Signer))
+		a.ui.Talk("its results are believed: the key %s has signed them", term.Short(found.Trust.Signer))
 	case found.Trust.Tier == state.TierTrusted:
-		a.ui.talk("its results are believed: you trust the archive")
+		a.ui.Talk("its results are believed: you trust the archive")
 	case found.Trust.Tier == state.TierForeign:
-		a.ui.talk("its results are foreign: they serve only this session, until xstate run --verify confirms them")
+		a.ui.Talk("its results are foreign: they serve only this session, until xstate run --verify confirms them")
 	}
 	if found.Skipped > 0 {
-		a.ui.talk("left out: %s of damaged results, which are computed again", plural(found.Skipped, "piece"))
+		a.ui.Talk("left out: %s of damaged results, which are computed again", term.Plural(found.Skipped, "piece"))
 	}
 	return nil
 }

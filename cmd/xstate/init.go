@@ -68,13 +68,13 @@ func (a *app) init(ctx context.Context, args []string, f initFlags) error {
 	if err := a.closeStore(store); err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(api.Init{Version: api.Version, Store: dir, Made: made, Files: names})
+	if a.ui.JSON {
+		return a.ui.Document(api.Init{Version: api.Version, Store: dir, Made: made, Files: names})
 	}
 	if made {
-		a.ui.talk("made the store %s", dir)
+		a.ui.Talk("made the store %s", dir)
 	} else {
-		a.ui.talk("the store %s exists already", dir)
+		a.ui.Talk("the store %s exists already", dir)
 	}
 	if f.example {
 		a.tellExample(folder, names)

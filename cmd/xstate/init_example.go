@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -52,11 +53,11 @@ func (c caller) layOut(folder string) (names []string, err error) {
 
 // tellExample says what is there, and what to do first.
 func (a *app) tellExample(folder string, names []string) {
-	a.ui.talk("made %s in %s", strings.Join(names, ", "), folder)
+	a.ui.Talk("made %s in %s", strings.Join(names, ", "), folder)
 	if folder != "." {
-		a.ui.print("cd %s\n", quoted(folder))
+		a.ui.Print("cd %s\n", term.Quoted(folder))
 	}
-	a.ui.print("xstate run rides.py                      # runs its seven blocks\n")
-	a.ui.print("xstate patch rides.py edit.diff --run    # an edit, and only what it affects\n")
-	a.ui.print("xstate why report                        # why the last block ran; README.md has more to try\n")
+	a.ui.Print("xstate run rides.py                      # runs its seven blocks\n")
+	a.ui.Print("xstate patch rides.py edit.diff --run    # an edit, and only what it affects\n")
+	a.ui.Print("xstate why report                        # why the last block ran; README.md has more to try\n")
 }

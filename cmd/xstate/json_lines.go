@@ -20,5 +20,5 @@ func runEvent(e runner.Event) api.Event {
 
 // linesFlag adds --json-lines.
 func (a *app) linesFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.ui.lines, "json-lines", false, "print a JSON document a line for each event, as it happens")
+	cmd.Flags().BoolVar(&a.ui.Lines, "json-lines", false, "print a JSON document a line for each event, as it happens")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -64,8 +65,8 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 		if n := len(entries); n > 0 && entries[n-1].Number > 1 {
 			next = entries[n-1].Number
 		}
-		if a.ui.json {
-			return a.ui.document(logDocument(o.session.Name(), entries, forks, next))
+		if a.ui.JSON {
+			return a.ui.Document(logDocument(o.session.Name(), entries, forks, next))
 		}
 		var rows [][]string
 		for _, e := range entries {
@@ -74,9 +75,9 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 				rows = append(rows, []string{"  forked", "", "", name})
 			}
 		}
-		a.ui.table(rows)
+		a.ui.Table(rows)
 		if next > 0 {
-			a.ui.talk("%s before these; --limit 0 lists all", plural(int(next-1), "step"))
+			a.ui.Talk("%s before these; --limit 0 lists all", term.Plural(int(next-1), "step"))
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -52,12 +53,12 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 	if f.limit > 0 && len(steps) > f.limit {
 		steps = steps[:f.limit]
 	}
-	if a.ui.json {
-		return a.ui.document(graphDocument(o.session.Name(), family, steps))
+	if a.ui.JSON {
+		return a.ui.Document(graphDocument(o.session.Name(), family, steps))
 	}
-	a.ui.table(a.drawn(steps, origins(family)))
+	a.ui.Table(a.drawn(steps, origins(family)))
 	if more > len(steps) {
-		a.ui.talk("%s before these; --limit 0 lists all", plural(more-len(steps), "step"))
+		a.ui.Talk("%s before these; --limit 0 lists all", term.Plural(more-len(steps), "step"))
 	}
 	return nil
 }

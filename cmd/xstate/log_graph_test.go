@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -53,7 +54,7 @@ func TestDrawn(t *testing.T) {
 	for _, row := range (caller{}).drawn(steps, origins(all)) {
 		rows = append(rows, row[:min(3, len(row))])
 	}
-	if d := cmp.Diff(strings.TrimPrefix(want, "\n"), columns(rows)); d != "" {
+	if d := cmp.Diff(strings.TrimPrefix(want, "\n"), term.Columns(rows)); d != "" {
 		t.Errorf("drawn (-want +got):\n%s", d)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -22,8 +23,8 @@ func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(api.CallTree{Version: api.Version, Session: o.session.Name(), Runs: runs})
+	if a.ui.JSON {
+		return a.ui.Document(api.CallTree{Version: api.Version, Session: o.session.Name(), Runs: runs})
 	}
 	none := true
 	for _, r := range runs {
@@ -33,7 +34,7 @@ func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
 		}
 	}
 	if none {
-		a.ui.talk("no call was made")
+		a.ui.Talk("no call was made")
 	}
 	return nil
 }
@@ -59,18 +60,18 @@ func (f *logFlags) treeSteps(ctx context.Context, h *query.History) ([]xstate.St
 }
 
 func (a *app) printRunCalls(r query.RunCalls) {
-	a.ui.print("%s  %s\n", a.ui.bold(fmt.Sprintf("step %d", r.Step)), sumText(r.Sum))
+	a.ui.Print("%s  %s\n", a.ui.Bold(fmt.Sprintf("step %d", r.Step)), sumText(r.Sum))
 	for _, b := range r.Blocks {
 		name := string(b.Block)
 		if b.Index >= 0 {
 			name = fmt.Sprintf("[%d] %s", b.Index+1, name)
 		}
-		a.ui.print("  %s  %s\n", name, sumText(b.Sum))
+		a.ui.Print("  %s  %s\n", name, sumText(b.Sum))
 		var rows [][]string
 		for _, c := range b.Calls {
 			rows = append(rows, branchRows(c, "    ")...)
 		}
-		a.ui.table(rows)
+		a.ui.Table(rows)
 	}
 }
 
@@ -104,7 +105,7 @@ func callTook(c query.CallBranch) string {
 	if !c.State.Ended() {
 		return string(c.State)
 	}
-	return seconds(c.Sum.Seconds)
+	return term.Seconds(c.Sum.Seconds)
 }
 
 // approvalText says who decided about a call.
@@ -121,12 +122,12 @@ func approvalText(p *state.Approval) string {
 
 // sumText sums calls up: how many, how long, and what they cost.
 func sumText(s query.CallSum) string {
-	text := plural(s.Made, "call") + " made"
+	text := term.Plural(s.Made, "call") + " made"
 	if s.Served > 0 {
 		text += fmt.Sprintf(", %d served", s.Served)
 	}
 	if s.Made > 0 {
-		text += ", " + seconds(s.Seconds)
+		text += ", " + term.Seconds(s.Seconds)
 	}
 	if spent := s.SpentText(); spent != "" {
 		text += ", " + spent

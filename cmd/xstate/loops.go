@@ -18,9 +18,9 @@ func (a *app) loopsOf(ctx context.Context, h *query.History, calls bool) []query
 	if err != nil {
 		return nil
 	}
-	if !a.ui.json {
+	if !a.ui.JSON {
 		for _, l := range found {
-			a.ui.talk("%s", l.Advice)
+			a.ui.Talk("%s", l.Advice)
 		}
 	}
 	return found

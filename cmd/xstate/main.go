@@ -14,6 +14,7 @@ import (
 	_ "github.com/xstate-engine/xstate/cmd/xstate/early"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -29,7 +30,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	exported := telemetry.New(os.Getenv, buildVersion())
 	defer func() {
 		if err := exported.Close(); err != nil {
-			fmt.Fprintf(showing{errOut}, "xstate: telemetry was not exported: %v\n", err)
+			fmt.Fprintf(term.Escaper{Writer: errOut}, "xstate: telemetry was not exported: %v\n", err)
 		}
 	}()
 	return commands{exported: exported}.Do(ctx, serve.Call{
@@ -55,7 +56,7 @@ type commands struct {
 func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	from := callerOf(call)
 	a := &app{
-		caller: from, call: call, args: call.Args, ui: newUI(from.env, from.door, call.Stdout, call.Stderr),
+		caller: from, call: call, args: call.Args, ui: term.New(from.env, from.door, call.Stdout, call.Stderr),
 		server: c.server, doer: func(s *serve.Server) serve.Doer { return commands{s, c.exported} },
 		exported: c.exported,
 	}
@@ -63,24 +64,24 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	if c.server != nil {
 		a.noticed = len(c.server.Pool.Store().State().Notices())
 	}
-	a.ui.lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
-	a.ui.json = a.ui.lines || slices.Contains(call.Args, "--json")
+	a.ui.Lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
+	a.ui.JSON = a.ui.Lines || slices.Contains(call.Args, "--json")
 	defer func() {
 		if r := recover(); r != nil {
 			code = fail(a.ui, fmt.Errorf("internal error: %v", r))
 		}
 	}()
 	told := context.AfterFunc(ctx, func() {
-		if a.ui.errTerminal && !a.forwarded.Load() {
-			a.ui.talk("stopping what runs; interrupt again to end at once")
+		if a.ui.ErrTerminal && !a.forwarded.Load() {
+			a.ui.Talk("stopping what runs; interrupt again to end at once")
 		}
 	})
 	defer told()
 	root := a.root()
 	root.SetArgs(append([]string{}, call.Args...)) // not nil, which means those of this process
 	root.SetIn(call.Stdin)
-	root.SetOut(showing{call.Stdout})
-	root.SetErr(showing{call.Stderr})
+	root.SetOut(term.Escaper{Writer: call.Stdout})
+	root.SetErr(term.Escaper{Writer: call.Stderr})
 	err := root.ExecuteContext(ctx)
 	a.noteDamage(err)
 	if err != nil && !a.entered {
@@ -144,7 +145,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			a.entered = true
 			a.bounds.standard = standards[cmd.Name()]
-			a.ui.json = a.ui.json || a.ui.lines
+			a.ui.JSON = a.ui.JSON || a.ui.Lines
 			if a.wait != 0 {
 				cmd.SetContext(state.WithWait(cmd.Context(), a.wait))
 			}
@@ -159,7 +160,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
+	root.PersistentFlags().BoolVar(&a.ui.JSON, "json", false, "print one JSON document to stdout")
 	root.PersistentFlags().
 		StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
 	root.PersistentFlags().

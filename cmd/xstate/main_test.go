@@ -22,6 +22,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/runner/sandbox"
@@ -250,7 +251,7 @@ func verbHex(ts *testscript.TestScript, _ bool, args []string) {
 
 // TestHelp holds the help text of every verb.
 func TestHelp(t *testing.T) {
-	a := &app{ui: newUI(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
 	root := a.root()
 	var verbs [][]string
 	var walk func(*cobra.Command, []string)
@@ -276,7 +277,7 @@ func TestHelp(t *testing.T) {
 
 // TestVerbsHaveExamples: a verb without an example is not done.
 func TestVerbsHaveExamples(t *testing.T) {
-	a := &app{ui: newUI(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
 	for _, c := range a.root().Commands() {
 		if c.Example == "" || c.Long == "" {
 			t.Errorf("xstate %s has example %q and long help %q, want both", c.Name(), c.Example, c.Long)
@@ -325,7 +326,7 @@ func TestExitCodes(t *testing.T) {
 // TestProgressLine: the line says which block runs, how long it has, and how long it took last time.
 func TestProgressLine(t *testing.T) {
 	var out, errOut bytes.Buffer
-	u := newUI(caller{}.env, 0, &out, &errOut)
+	u := term.New(caller{}.env, 0, &out, &errOut)
 	p := newProgress(u)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p.now = func() time.Time { return start }
@@ -341,8 +342,8 @@ func TestProgressLine(t *testing.T) {
 	if got, want := p.lineLocked(), "xstate: [2/2] clean runs, 1.2 s"; got != want {
 		t.Errorf("line without a recorded time = %q, want %q", got, want)
 	}
-	u.progress("one")
-	u.write("result\n")
+	u.Progress("one")
+	u.Write("result\n")
 	if got, want := errOut.String(), "one\r\x1b[K"; got != want {
 		t.Errorf("stderr = %q, want the line taken away before a result: %q", got, want)
 	}
@@ -351,7 +352,7 @@ func TestProgressLine(t *testing.T) {
 // TestVerified: the first difference is shown as a diff, and the exit code is 4; what is explained is only told.
 func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
-	a := &app{ui: newUI(caller{}.env, 0, &out, &errOut)}
+	a := &app{ui: term.New(caller{}.env, 0, &out, &errOut)}
 	v := &api.Verified{Blocks: 3,
 		Differences: []replay.Difference{
 			{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"},
@@ -404,7 +405,7 @@ func TestRich(t *testing.T) {
 func TestSeconds(t *testing.T) {
 	for s, want := range map[float64]string{0: "<1 ms", 0.0123: "12 ms", 0.0996: "0.10 s", 0.414: "0.41 s",
 		9.996: "10.0 s", 59.94: "59.9 s", 61: "1m1s", 7200: "2h0m0s"} {
-		if got := seconds(s); got != want {
+		if got := term.Seconds(s); got != want {
 			t.Errorf("seconds(%v) = %q, want %q", s, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/xstate-engine/xstate/internal/term"
 )
 
 // TestManPages: each verb has a page with its help, and what is text is no request to the formatter.
@@ -43,7 +44,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	walk((&app{ui: newUI(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}).root())
+	walk((&app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}).root())
 	if pages < 30 {
 		t.Errorf("%d pages, want one of each verb", pages)
 	}

@@ -35,7 +35,7 @@ end with it. docs/mcp.md shows how hosts are set up.`,
 }
 
 func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
-	if a.ui.json {
+	if a.ui.JSON {
 		return &usageError{
 			err:  errors.New("--json is not for xstate mcp: its output is the protocol"),
 			hint: "leave it out",

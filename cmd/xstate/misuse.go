@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -109,7 +110,7 @@ func (c caller) fileAlone(cmd *cobra.Command, args []string) error {
 	if !needsBlock[cmd.Name()] || len(args) != 1 || !c.isProgram(args[0]) {
 		return nil
 	}
-	file := quoted(args[0])
+	file := term.Quoted(args[0])
 	return &usageError{
 		err:  fmt.Errorf("%s is a program, and %s needs a BLOCK of it", args[0], cmd.CommandPath()),
 		hint: fmt.Sprintf("`xstate %s %s BLOCK`; `xstate show %s` lists its blocks", cmd.Name(), file, file),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
@@ -259,7 +260,7 @@ func (c caller) sessionOf(ctx context.Context, store *xstate.Store, called strin
 			return held, err
 		}
 		if c.isProgram(called) {
-			e.Message, e.Hint = called+" has no session yet", "`xstate run "+quoted(called)+"` makes it"
+			e.Message, e.Hint = called+" has no session yet", "`xstate run "+term.Quoted(called)+"` makes it"
 			return called, e
 		}
 	}

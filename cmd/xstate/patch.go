@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -189,7 +190,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		a.repeats(&d)
 		return a.printPatch(&d)
 	}
-	if !a.ui.json {
+	if !a.ui.JSON {
 		if err := a.printPatch(&d); err != nil {
 			return err
 		}
@@ -204,7 +205,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 			return slices.ContainsFunc(edits, func(s xstate.Step) bool { return s.Block == id })
 		}})
 	a.repeats(&d)
-	if a.ui.json && d.Run != nil {
+	if a.ui.JSON && d.Run != nil {
 		if err := a.printPatch(&d); err != nil {
 			return err
 		}
@@ -283,37 +284,37 @@ func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Pat
 }
 
 func (a *app) printPatch(d *api.Patch) error {
-	if a.ui.json {
-		return a.ui.document(d)
+	if a.ui.JSON {
+		return a.ui.Document(d)
 	}
 	for _, x := range d.Places {
-		a.ui.talk("%s", placementText(x))
+		a.ui.Talk("%s", placementText(x))
 	}
 	for _, n := range d.Notices {
-		a.ui.talk("%s", n)
+		a.ui.Talk("%s", n)
 	}
 	for _, e := range d.Edits {
-		a.ui.print("block %s %s\n", a.ui.bold(string(e.Block)), done[e.Kind])
-		a.ui.write(e.Diff)
+		a.ui.Print("block %s %s\n", a.ui.Bold(string(e.Block)), done[e.Kind])
+		a.ui.Write(e.Diff)
 	}
 	for _, t := range d.Texts {
-		a.ui.print("%s cell %s %s\n", t.Type, a.ui.bold(t.Cell), done[t.Kind])
-		a.ui.write(t.Diff)
+		a.ui.Print("%s cell %s %s\n", t.Type, a.ui.Bold(t.Cell), done[t.Kind])
+		a.ui.Write(t.Diff)
 	}
 	edits := len(d.Edits) + len(d.Texts)
 	switch {
 	case d.DryRun:
 		a.planText(d.Plan, "")
-		a.ui.talk("nothing was recorded: %s would be", plural(edits, "edit"))
+		a.ui.Talk("nothing was recorded: %s would be", term.Plural(edits, "edit"))
 	case edits == 0 && d.File != "":
-		a.ui.talk("no code changes")
+		a.ui.Talk("no code changes")
 	case edits == 0:
-		a.ui.talk("the program has this already: nothing changes")
+		a.ui.Talk("the program has this already: nothing changes")
 	default:
-		a.ui.talk("step %d: %s recorded", d.Step, plural(edits, "edit"))
+		a.ui.Talk("step %d: %s recorded", d.Step, term.Plural(edits, "edit"))
 	}
 	if d.File != "" {
-		a.ui.talk("wrote %s", d.File)
+		a.ui.Talk("wrote %s", d.File)
 	}
 	return nil
 }
@@ -352,8 +353,8 @@ func (a *app) repeats(d *api.Patch) {
 				}
 			}
 		}
-		if !a.ui.json {
-			a.ui.talk("%s", repeatText(r))
+		if !a.ui.JSON {
+			a.ui.Talk("%s", repeatText(r))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -159,7 +160,7 @@ func (p *places) cite(line string) string {
 	p.place(&f, xstate.BlockID(m[1]))
 	switch {
 	case f.Line > 0 && f.Block != "":
-		return fmt.Sprintf("%s:%d: %s", shown(f.File), f.Line, line[len(m[0]):])
+		return fmt.Sprintf("%s:%d: %s", term.Escape(f.File), f.Line, line[len(m[0]):])
 	case f.Block != "":
 		return fmt.Sprintf("%s %s, line %d: %s",
 			strings.ToLower(query.Called(p.file)), f.Block, f.BlockLine, line[len(m[0]):])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
@@ -225,8 +226,8 @@ func declared(d *api.Plan, src *source, blocks []patch.Block) error {
 }
 
 func (a *app) printPlan(d *api.Plan, note string) error {
-	if a.ui.json {
-		return a.ui.document(d)
+	if a.ui.JSON {
+		return a.ui.Document(d)
 	}
 	a.planText(d, note)
 	return nil
@@ -238,7 +239,7 @@ func partRows(b *api.PlanBlock) (rows [][]string) {
 		if n.Part != "" && n.Action != runner.ActReuse && n.Action != runner.ActBlock && n.Action != runner.ActSkip {
 			took := "?"
 			if n.Seconds > 0 {
-				took = seconds(n.Seconds)
+				took = term.Seconds(n.Seconds)
 			}
 			rows = append(rows, []string{"", "  " + n.Part, string(n.Action), took, reasonText(n.Reason)})
 		}
@@ -252,7 +253,7 @@ func partRows(b *api.PlanBlock) (rows [][]string) {
 func (a *app) planText(d *api.Plan, note string) {
 	if d.Saved > 0 || d.Reuse > 0 { // of a new program everything is new
 		for _, e := range d.Edits {
-			a.ui.print("%s %s: %s\n", e.Kind, a.ui.bold(string(e.Block)), textEffect(e.Kind, e.EditSummary))
+			a.ui.Print("%s %s: %s\n", e.Kind, a.ui.Bold(string(e.Block)), textEffect(e.Kind, e.EditSummary))
 		}
 	}
 	var rows [][]string
@@ -262,7 +263,7 @@ func (a *app) planText(d *api.Plan, note string) {
 		}
 		took := "?"
 		if b.Seconds > 0 {
-			took = seconds(b.Seconds)
+			took = term.Seconds(b.Seconds)
 		}
 		reason := reasonText(b.Reason)
 		switch b.Action {
@@ -274,34 +275,34 @@ func (a *app) planText(d *api.Plan, note string) {
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reason})
 		rows = append(rows, partRows(&b)...)
 	}
-	a.ui.table(rows)
-	a.ui.write(effectText(d.Impact))
+	a.ui.Table(rows)
+	a.ui.Write(effectText(d.Impact))
 	for _, f := range d.Edited {
-		a.ui.talk("%s was edited after block %s wrote it: run needs --restore-files to overwrite it", f.Name, f.By)
+		a.ui.Talk("%s was edited after block %s wrote it: run needs --restore-files to overwrite it", f.Name, f.By)
 	}
 	a.printStaleCalls(d.Stale)
 	for _, b := range d.Blocks {
 		if b.Error != nil && b.Action != runner.ActFail {
-			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
+			a.ui.Print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
 		}
 	}
 	for _, m := range d.Manifest {
 		if len(m.Missing) > 0 {
-			a.ui.talk("used, and not in the manifest: %s %s", m.What, strings.Join(m.Missing, ", "))
+			a.ui.Talk("used, and not in the manifest: %s %s", m.What, strings.Join(m.Missing, ", "))
 		}
 		if len(m.Unneeded) > 0 {
-			a.ui.talk("in the manifest, and not used: %s %s", m.What, strings.Join(m.Unneeded, ", "))
+			a.ui.Talk("in the manifest, and not used: %s %s", m.What, strings.Join(m.Unneeded, ", "))
 		}
 	}
 	for _, l := range d.Loops {
-		a.ui.talk("%s", l.Advice)
+		a.ui.Talk("%s", l.Advice)
 	}
 	if note != "" {
-		a.ui.talk("%s: every block would run", note)
+		a.ui.Talk("%s: every block would run", note)
 	}
-	text := fmt.Sprintf("would run %s, reuse %d", plural(d.Run, "block"), d.Reuse)
+	text := fmt.Sprintf("would run %s, reuse %d", term.Plural(d.Run, "block"), d.Reuse)
 	if d.Maybe > 0 {
-		text = fmt.Sprintf("would run %s, maybe %d more, reuse %d", plural(d.Run, "block"), d.Maybe, d.Reuse)
+		text = fmt.Sprintf("would run %s, maybe %d more, reuse %d", term.Plural(d.Run, "block"), d.Maybe, d.Reuse)
 	}
 	if d.Fail > 0 {
 		text += fmt.Sprintf(", fail %d as before", d.Fail)
@@ -313,15 +314,15 @@ func (a *app) planText(d *api.Plan, note string) {
 		text += fmt.Sprintf(", not reach %d", d.Skip)
 	}
 	if d.Seconds > d.Prepare {
-		text += ", at most " + seconds(d.Seconds-d.Prepare) + " by recorded times"
+		text += ", at most " + term.Seconds(d.Seconds-d.Prepare) + " by recorded times"
 	}
 	if d.Prepare > 0 {
-		text += ", and " + seconds(d.Prepare) + " for a cold start"
+		text += ", and " + term.Seconds(d.Prepare) + " for a cold start"
 	}
 	if d.Saved > 0 {
-		text += " (" + seconds(d.Saved) + " saved)"
+		text += " (" + term.Seconds(d.Saved) + " saved)"
 	}
-	a.ui.talk("%s", text)
+	a.ui.Talk("%s", text)
 }
 
 func planDocumentOf(

@@ -103,8 +103,8 @@ func sameFile(a, b string) bool {
 }
 
 func (a *app) printPolicy(p *policy.Policy, folder string) error {
-	if a.ui.json {
-		return a.ui.document(policyDocument(p, folder))
+	if a.ui.JSON {
+		return a.ui.Document(policyDocument(p, folder))
 	}
 	rows := [][]string{{"level", string(p.Level), a.shortPlace(p.LevelFrom)}}
 	if p.Level == policy.Off && p.LevelFrom == "default" {
@@ -124,12 +124,12 @@ func (a *app) printPolicy(p *policy.Policy, folder string) error {
 		}
 		rows = append(rows, []string{s.Field, s.Value, place})
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 	for _, l := range p.Lacks {
-		a.ui.print("not enforced: %s\n", l)
+		a.ui.Print("not enforced: %s\n", l)
 	}
 	if d := p.Digest(); d != "" {
-		a.ui.print("digest %s\n", d[:16])
+		a.ui.Print("digest %s\n", d[:16])
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (a *app) trustFolder(ctx context.Context, folder string) error {
 		return err
 	}
 	if already {
-		a.ui.talk("%s is trusted already", folder)
+		a.ui.Talk("%s is trusted already", folder)
 		return nil
 	}
 	grants, err := policy.Check(name, false, o)
@@ -204,9 +204,9 @@ func (a *app) trustFolder(ctx context.Context, folder string) error {
 		return &usageError{err: fmt.Errorf("there is no terminal to ask at, so %s is not trusted", folder),
 			hint: fmt.Sprintf("run it at a terminal, or write [sandbox] trust = [%q] into %s", folder, o.User)}
 	}
-	a.ui.say(fmt.Sprintf("trust what %s grants? yes, or nothing: ", a.fromHere(name)))
+	a.ui.Say(fmt.Sprintf("trust what %s grants? yes, or nothing: ", a.fromHere(name)))
 	if answer, err := readLine(ctx, a.call.Stdin); answer != "yes" || err != nil {
-		a.ui.talk("%s is not trusted", folder)
+		a.ui.Talk("%s is not trusted", folder)
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(o.User), 0o700); err != nil {
@@ -215,6 +215,6 @@ func (a *app) trustFolder(ctx context.Context, folder string) error {
 	if err := writeFile(o.User, text); err != nil {
 		return err
 	}
-	a.ui.talk("%s is trusted: %s says so", folder, a.shortPlace(o.User+":1:1"))
+	a.ui.Talk("%s is trusted: %s says so", folder, a.shortPlace(o.User+":1:1"))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
@@ -89,8 +90,8 @@ func (a *app) preflight(ctx context.Context, name, interpreter string) error {
 	for i := range r.Findings {
 		r.Findings[i].Hint = a.door.Hint(r.Findings[i].Hint)
 	}
-	if a.ui.json {
-		err = a.ui.document(api.Preflight{Version: api.Version, Session: p.name(), Report: r})
+	if a.ui.JSON {
+		err = a.ui.Document(api.Preflight{Version: api.Version, Session: p.name(), Report: r})
 	} else {
 		a.printPreflight(r)
 	}
@@ -326,9 +327,9 @@ func (a *app) printPreflight(r *preflight.Report) {
 		if f.Block != "" {
 			at = fmt.Sprintf("block %s, line %d: ", f.Block, f.Line)
 		}
-		a.ui.print("%s: %s%s\n", word, at, f.Message)
+		a.ui.Print("%s: %s%s\n", word, at, f.Message)
 		if f.Hint != "" && f.Verdict != preflight.Ready {
-			a.ui.print("    %s\n", f.Hint)
+			a.ui.Print("    %s\n", f.Hint)
 		}
 	}
 	var rows [][]string
@@ -344,7 +345,7 @@ func (a *app) printPreflight(r *preflight.Report) {
 			rows = append(rows, []string{list.what, strings.Join(list.names, ", ")})
 		}
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 	for _, c := range r.Calls {
 		if c.Class != string(journal.Irreversible) || c.Kind != journal.KindTool {
 			continue
@@ -356,15 +357,15 @@ func (a *app) printPreflight(r *preflight.Report) {
 		if c.Checkpoint != nil {
 			before += fmt.Sprintf("; kept until block %s, line %d", c.Checkpoint.Block, c.Checkpoint.Line)
 		}
-		a.ui.print("%s in block %s, line %d: %s\n", c.Name, c.Block, c.Line, before)
+		a.ui.Print("%s in block %s, line %d: %s\n", c.Name, c.Block, c.Line, before)
 	}
 	f := r.Forecast
 	text := "by recorded runs "
-	if text += seconds(f.Seconds); f.Calls > 0 {
-		text += fmt.Sprintf(", %s, %d tokens, %.4g USD", plural(int(f.Calls), "call"), f.Tokens, f.USD)
+	if text += term.Seconds(f.Seconds); f.Calls > 0 {
+		text += fmt.Sprintf(", %s, %d tokens, %.4g USD", term.Plural(int(f.Calls), "call"), f.Tokens, f.USD)
 	}
 	if len(f.Unknown) > 0 {
-		text += fmt.Sprintf(", and %s without a record", plural(len(f.Unknown), "block"))
+		text += fmt.Sprintf(", and %s without a record", term.Plural(len(f.Unknown), "block"))
 	}
-	a.ui.talk("%s: %s", r.Verdict, text)
+	a.ui.Talk("%s: %s", r.Verdict, text)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
@@ -59,19 +60,19 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 			Version: api.Version, Session: name, From: made.Session.From, Step: made.Session.Head, File: file,
 			Folder: made.Folder, Copied: made.Files, Bytes: made.Bytes,
 		}
-		if a.ui.json {
-			return a.ui.document(d)
+		if a.ui.JSON {
+			return a.ui.Document(d)
 		}
-		a.ui.talk("session %s begins after step %d of %s", name, n, o.session.Name())
+		a.ui.Talk("session %s begins after step %d of %s", name, n, o.session.Name())
 		if shares := ""; made.Bytes >= manyBytes {
 			if made.Shared {
 				shares = ", which share their blocks with the original"
 			}
-			a.ui.talk("copied %s, %s%s", plural(made.Files, "file"), bytesText(made.Bytes), shares)
+			a.ui.Talk("copied %s, %s%s", term.Plural(made.Files, "file"), bytesText(made.Bytes), shares)
 		}
-		a.ui.talk("its folder is %s", a.fromHere(made.Folder))
+		a.ui.Talk("its folder is %s", a.fromHere(made.Folder))
 		if file != "" {
-			a.ui.talk("its program is %s; xstate run --session %s runs it", a.fromHere(file), quoted(name))
+			a.ui.Talk("its program is %s; xstate run --session %s runs it", a.fromHere(file), term.Quoted(name))
 		}
 		return nil
 	})
@@ -150,15 +151,15 @@ func (a *app) diffFiles(cmd *cobra.Command, args []string) error {
 			Version: api.Version, Session: v.Session, Folder: v.Folder, Original: v.Original,
 			Files: filesOf(v, c, true), Behind: c.Behind,
 		}
-		if a.ui.json {
-			return a.ui.document(d)
+		if a.ui.JSON {
+			return a.ui.Document(d)
 		}
-		a.ui.talk("%s in %s", plural(len(d.Files), "difference"), a.fromHere(v.Folder))
+		a.ui.Talk("%s in %s", term.Plural(len(d.Files), "difference"), a.fromHere(v.Folder))
 		for i := range d.Files {
 			a.printFile(&d.Files[i])
 		}
 		if n := len(d.Behind); n > 0 {
-			a.ui.talk("changed in the original alone: %s", listed10(d.Behind))
+			a.ui.Talk("changed in the original alone: %s", listed10(d.Behind))
 		}
 		return nil
 	})
@@ -183,7 +184,7 @@ func filesOf(v *private.View, c *private.Comparison, diffs bool) []api.FileChang
 }
 
 func (a *app) printFile(f *api.FileChange) {
-	head := a.ui.bold(f.Path)
+	head := a.ui.Bold(f.Path)
 	if f.Kind == "folder" {
 		head += "/"
 	}
@@ -192,12 +193,12 @@ func (a *app) printFile(f *api.FileChange) {
 		head += ", permissions " + f.Mode
 	}
 	if f.Conflict != "" {
-		head += ", " + a.ui.red("in conflict") + ": " + string(f.Conflict) + " in the original, too"
+		head += ", " + a.ui.Red("in conflict") + ": " + string(f.Conflict) + " in the original, too"
 	} else if f.Diff == "" && f.Mode == "" && f.Kind == "file" && f.Change != private.Removed {
 		head += ", " + bytesText(f.Bytes)
 	}
-	a.ui.print("%s\n", head)
-	a.ui.write(f.Diff)
+	a.ui.Print("%s\n", head)
+	a.ui.Write(f.Diff)
 }
 
 func (a *app) applyVerb() *cobra.Command {
@@ -265,17 +266,18 @@ func (a *app) apply(ctx context.Context, paths []string, origin xstate.Origin) e
 		if d.Step, err = c.Apply(ctx, origin); err != nil {
 			return err
 		}
-		if a.ui.json {
-			return a.ui.document(d)
+		if a.ui.JSON {
+			return a.ui.Document(d)
 		}
 		for _, f := range d.Files {
-			a.ui.print("%s %s\n", a.ui.bold(f.Path), f.Change)
+			a.ui.Print("%s %s\n", a.ui.Bold(f.Path), f.Change)
 		}
 		if d.Step == 0 {
-			a.ui.talk("there is nothing to apply")
+			a.ui.Talk("there is nothing to apply")
 			return nil
 		}
-		a.ui.talk("step %d of %s: applied %s of %s", d.Step, v.Parent, plural(len(d.Files), "difference"), v.Session)
+		a.ui.Talk("step %d of %s: applied %s of %s", d.Step, v.Parent,
+			term.Plural(len(d.Files), "difference"), v.Session)
 		return nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -14,7 +15,7 @@ import (
 // progress follows a run: on a terminal it keeps a line on stderr that says what runs, and lets output through as it
 // comes.
 type progress struct {
-	ui     *ui
+	ui     *term.UI
 	blocks *places // in the file
 	places map[xstate.BlockID]int
 	names  map[xstate.BlockID]string
@@ -36,17 +37,17 @@ type progress struct {
 
 const tick = 100 * time.Millisecond
 
-func newProgress(u *ui) *progress {
+func newProgress(u *term.UI) *progress {
 	return &progress{ui: u, places: map[xstate.BlockID]int{}, names: map[xstate.BlockID]string{}, now: time.Now,
 		ran: map[xstate.BlockID]bool{}, streamed: map[xstate.BlockID]*state.Screen{},
 		failures: map[xstate.BlockID]string{}, ended: true, done: make(chan struct{})}
 }
 
 // live says that output is shown as it comes.
-func (p *progress) live() bool { return p.ui.outTerminal && !p.ui.json }
+func (p *progress) live() bool { return p.ui.OutTerminal && !p.ui.JSON }
 
 // lines says that the progress line is shown.
-func (p *progress) lines() bool { return p.ui.errTerminal && !p.ui.json && !p.ui.quiet }
+func (p *progress) lines() bool { return p.ui.ErrTerminal && !p.ui.JSON && !p.ui.Quiet }
 
 func (p *progress) start() {
 	if !p.lines() {
@@ -60,7 +61,7 @@ func (p *progress) start() {
 		for {
 			select {
 			case <-p.done:
-				p.ui.progress("")
+				p.ui.Progress("")
 				return
 			case <-t.C:
 				p.draw()
@@ -83,7 +84,7 @@ func (p *progress) stop() {
 func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ui.progress(p.lineLocked())
+	p.ui.Progress(p.lineLocked())
 }
 
 // showLocked shows text on a line of its own.
@@ -92,7 +93,7 @@ func (p *progress) showLocked(text string) {
 		text = "\n" + text
 	}
 	if text != "" {
-		p.ui.verbatim(text)
+		p.ui.Verbatim(text)
 		p.ended = text[len(text)-1] == '\n'
 	}
 }
@@ -128,14 +129,14 @@ func (p *progress) event(e runner.Event) {
 		if text := p.blocks.outputOn(p.ui, e.Output, 0); p.live() && text != "" {
 			p.headLocked(e.Block)
 			p.streamed[e.Block].Add(e.Output)
-			p.ui.verbatim(text)
+			p.ui.Verbatim(text)
 			p.ended = text[len(text)-1] == '\n'
 		}
 	case "failed":
 		p.blocks.fail(e.Block)
 		if p.live() {
 			p.headLocked(e.Block)
-			p.failures[e.Block] = shown(p.blocks.errorText(e.Failure))
+			p.failures[e.Block] = term.Escape(p.blocks.errorText(e.Failure))
 			p.showLocked(p.failures[e.Block])
 		}
 	}
@@ -144,7 +145,7 @@ func (p *progress) event(e runner.Event) {
 // headLocked names a block before the first of its output.
 func (p *progress) headLocked(id xstate.BlockID) {
 	if p.streamed[id] == nil {
-		p.showLocked(shownStyled(title(p.ui, p.places[id], id, p.names[id]) + "\n"))
+		p.showLocked(term.EscapeUnstyled(title(p.ui, p.places[id], id, p.names[id]) + "\n"))
 		p.streamed[id] = &state.Screen{}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -15,8 +16,8 @@ import (
 // the end. The progress line shares no line with output.
 func TestFailureAtOnce(t *testing.T) {
 	var screen bytes.Buffer
-	u := newUI(caller{}.env, 0, &screen, &screen)
-	u.outTerminal, u.errTerminal = true, true
+	u := term.New(caller{}.env, 0, &screen, &screen)
+	u.OutTerminal, u.ErrTerminal = true, true
 	p := newProgress(u)
 	p.places["a"], p.places["b"] = 0, 1
 	a := &app{ui: u}

@@ -247,7 +247,7 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limit int) error {
 	if limit == noLimit {
 		limit = 0
-		if !a.ui.json {
+		if !a.ui.JSON {
 			limit = listed
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -61,7 +62,7 @@ func countsCalls(k xstate.Key) bool {
 // calledText returns the id of a call that was read, and the call with its result.
 func calledText(r query.AccessView) (id, text string) {
 	if r.Value == nil {
-		return short(r.Key.Name()), "its record is lost"
+		return term.Short(r.Key.Name()), "its record is lost"
 	}
 	id, text, _ = strings.Cut(r.Value.Repr, ": ")
 	return id, text
@@ -162,5 +163,5 @@ func valueOr(v *state.ValueInfo, d xstate.Digest) string {
 	if text := valueText(v); text != "" {
 		return text
 	}
-	return short(string(d))
+	return term.Short(string(d))
 }

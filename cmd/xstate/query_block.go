@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -21,9 +22,9 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, f 
 		return err
 	}
 	a.placesIn(o, snap)
-	if a.ui.json {
+	if a.ui.JSON {
 		b.Error = a.places.explain(b.Error)
-		return a.ui.document(
+		return a.ui.Document(
 			api.QueryBlock{
 				Version: api.Version,
 				Session: snap.Session,
@@ -51,17 +52,17 @@ func (a *app) placesIn(o *opened, s *query.Snapshot) {
 }
 
 func (a *app) printSnapshot(o *opened, snap *query.Snapshot) error {
-	if a.ui.json {
+	if a.ui.JSON {
 		a.placesIn(o, snap)
 		for i := range snap.Blocks {
 			snap.Blocks[i].Error = a.places.explain(snap.Blocks[i].Error)
 		}
-		return a.ui.document(api.Query{Version: api.Version, Snapshot: snap})
+		return a.ui.Document(api.Query{Version: api.Version, Snapshot: snap})
 	}
 	a.stepHead(snap)
 	a.printBlocks(snap.Blocks)
 	if more := snap.Total - len(snap.Blocks); more > 0 {
-		a.ui.talk("%s more; --limit 0 lists all", plural(more, "block"))
+		a.ui.Talk("%s more; --limit 0 lists all", term.Plural(more, "block"))
 	}
 	return nil
 }
@@ -72,7 +73,7 @@ func (a *app) printBlocks(blocks []query.BlockView) {
 	for _, b := range blocks {
 		took := ""
 		if b.Seconds > 0 {
-			took = seconds(b.Seconds)
+			took = term.Seconds(b.Seconds)
 		}
 		status := b.Status
 		if t := b.Trust(); t.Tier != state.TierOwn {
@@ -81,19 +82,19 @@ func (a *app) printBlocks(blocks []query.BlockView) {
 		if b.Lost() {
 			status += ", record gone"
 		}
-		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), short(string(b.Version)),
+		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), term.Short(string(b.Version)),
 			fmt.Sprintf("step %d", b.Edited), status, took, summary(b.Outputs, b.Error)})
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 }
 
 // stepHead says which step a snapshot belongs to.
 func (a *app) stepHead(s *query.Snapshot) {
 	if s.Step.Number == 0 {
-		a.ui.print("session %s before its first step\n", s.Session)
+		a.ui.Print("session %s before its first step\n", s.Session)
 		return
 	}
-	a.ui.print("%s\n", a.ui.bold(strings.Join(a.entryRow(s.Step), "  ")))
+	a.ui.Print("%s\n", a.ui.Bold(strings.Join(a.entryRow(s.Step), "  ")))
 	if s.Step.Kind == state.KindRun || !s.Step.Kind.Changes() {
 		return
 	}
@@ -102,9 +103,9 @@ func (a *app) stepHead(s *query.Snapshot) {
 		what = "a " + string(s.Step.Kind)
 	}
 	if s.NextRun > 0 {
-		a.ui.talk("step %d is %s; the next run is step %d", s.Step.Number, what, s.NextRun)
+		a.ui.Talk("step %d is %s; the next run is step %d", s.Step.Number, what, s.NextRun)
 	} else if s.NotRun {
-		a.ui.talk("step %d is %s, and has not run yet", s.Step.Number, what)
+		a.ui.Talk("step %d is %s, and has not run yet", s.Step.Number, what)
 	}
 }
 
@@ -119,9 +120,9 @@ func summary(list []state.Output, e *state.ExecError) string {
 		text = strings.TrimSpace((*places)(nil).outputs(list, nil))
 	}
 	first, rest, more := strings.Cut(text, "\n")
-	first = cut(first, summaryWidth)
+	first = term.Cut(first, summaryWidth)
 	if more {
-		first += fmt.Sprintf(" (+%s)", plural(strings.Count(rest, "\n")+1, "line"))
+		first += fmt.Sprintf(" (+%s)", term.Plural(strings.Count(rest, "\n")+1, "line"))
 	}
 	return first
 }
@@ -131,22 +132,22 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	head := fmt.Sprintf(
 		"%s  version %s of step %d, %s",
 		title(u, b.Index, b.ID, b.Title),
-		short(string(b.Version)),
+		term.Short(string(b.Version)),
 		b.Edited,
 		b.EditedAt.In(a.zone()).Format(timeFormat),
 	)
 	if by := originText(b.Origin); by != "" {
 		head += ", by " + by
 	}
-	u.print("%s\n", head)
-	u.write(indent(b.Source, "    "))
+	u.Print("%s\n", head)
+	u.Write(term.Indent(b.Source, "    "))
 	if b.RanAt == 0 {
-		u.print("not run in this version\n")
+		u.Print("not run in this version\n")
 		return
 	}
 	state := fmt.Sprintf("%s in step %d", b.Status, b.RanAt)
 	if b.Seconds > 0 {
-		state += ", " + seconds(b.Seconds)
+		state += ", " + term.Seconds(b.Seconds)
 	}
 	if b.Lost() {
 		state += ", record gone"
@@ -157,18 +158,18 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	if len(b.Marks) > 0 {
 		state += ", volatile (" + strings.Join(b.Marks, ", ") + ")"
 	}
-	u.print("%s\n", state)
+	u.Print("%s\n", state)
 	if of := trustText(b.Trust()); of != "" {
-		u.print("the result is %s\n", of)
+		u.Print("the result is %s\n", of)
 	}
 	rows, builtins := accessRows(b.Nodes, whole)
-	u.table(shortCells(rows))
+	u.Table(shortCells(rows))
 	if len(builtins) > 0 {
-		u.print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
+		u.Print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
 	}
 	if text := a.places.outputsOn(u, b.Outputs, b.Error, len("    ")); text != "" {
-		u.print("output:\n")
-		u.verbatim(indent(text, "    "))
+		u.Print("output:\n")
+		u.Verbatim(term.Indent(text, "    "))
 	}
 }
 
@@ -176,7 +177,7 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 func shortCells(rows [][]string) [][]string {
 	for _, row := range rows {
 		for i, c := range row {
-			row[i] = cut(c, summaryWidth)
+			row[i] = term.Cut(c, summaryWidth)
 		}
 	}
 	return rows

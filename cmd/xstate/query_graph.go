@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -13,42 +14,42 @@ func (a *app) queryPath(d *query.Dependencies, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.QueryPath{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Path: nodes},
 		)
 	}
 	if len(nodes) == 0 {
-		a.ui.talk("%s does not depend on %s", to, from)
+		a.ui.Talk("%s does not depend on %s", to, from)
 		return nil
 	}
-	a.ui.print("%s\n", strings.Join(nodes, " -> "))
+	a.ui.Print("%s\n", strings.Join(nodes, " -> "))
 	return nil
 }
 
 func (a *app) queryAffected(d *query.Dependencies, what string) error {
 	found, err := d.Affected(what)
-	if err != nil || a.ui.json {
+	if err != nil || a.ui.JSON {
 		return a.orDocument(err, d, what, found)
 	}
 	a.printDependents(found)
-	a.ui.talk(
+	a.ui.Talk(
 		"if %s changes, at most %s of %d must re-run, %s by recorded times",
 		what,
-		plural(len(found), "block"),
+		term.Plural(len(found), "block"),
 		len(d.Snapshot.Blocks),
-		seconds(total(found)),
+		term.Seconds(total(found)),
 	)
 	return nil
 }
 
 func (a *app) queryReaders(d *query.Dependencies, what string) error {
 	found, err := d.Readers(what)
-	if err != nil || a.ui.json {
+	if err != nil || a.ui.JSON {
 		return a.orDocument(err, d, what, found)
 	}
 	a.printDependents(found)
-	a.ui.talk("%s read %s directly", plural(len(found), "block"), what)
+	a.ui.Talk("%s read %s directly", term.Plural(len(found), "block"), what)
 	return nil
 }
 
@@ -65,7 +66,7 @@ func (a *app) orDocument(err error, d *query.Dependencies, what string, found []
 	if err != nil {
 		return err
 	}
-	return a.ui.document(
+	return a.ui.Document(
 		api.QueryDependents{
 			Answer:  api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number),
 			Of:      what,
@@ -83,13 +84,13 @@ func (a *app) printDependents(found []query.Dependent) {
 			[]string{
 				fmt.Sprintf("[%d]", b.Index+1),
 				string(b.Block),
-				seconds(b.Seconds),
+				term.Seconds(b.Seconds),
 				b.Evidence,
 				viaText(b.Through),
 			},
 		)
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 }
 
 const viaShown = 4
@@ -115,27 +116,28 @@ func (a *app) querySymbol(d *query.Dependencies, name string) error {
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.QuerySymbol{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Symbol: s},
 		)
 	}
 	var rows [][]string
 	add := func(what string, uses []query.SymbolUse) {
 		for _, use := range uses {
-			rows = append(rows, []string{what, use.Node, use.Evidence, short(string(use.Digest)), valueText(use.Value)})
+			rows = append(rows,
+				[]string{what, use.Node, use.Evidence, term.Short(string(use.Digest)), valueText(use.Value)})
 		}
 	}
 	add("written by", s.Writers)
 	add("read by", s.Readers)
-	a.ui.table(shortCells(rows))
+	a.ui.Table(shortCells(rows))
 	return nil
 }
 
 func (a *app) queryVolatile(d *query.Dependencies) error {
 	found := d.Volatile()
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.QueryVolatile{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Blocks: found},
 		)
 	}
@@ -147,7 +149,7 @@ func (a *app) queryVolatile(d *query.Dependencies) error {
 		}
 		rows = append(rows, []string{fmt.Sprintf("[%d]", v.Index+1), string(v.Block), text})
 	}
-	a.ui.table(rows)
-	a.ui.talk("%s of %d may differ from run to run", plural(len(found), "block"), len(d.Snapshot.Blocks))
+	a.ui.Table(rows)
+	a.ui.Talk("%s of %d may differ from run to run", term.Plural(len(found), "block"), len(d.Snapshot.Blocks))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
@@ -24,11 +25,11 @@ func (a *app) ofBlocks(
 			return err
 		}
 		found := snap.Select(keep)
-		if a.ui.json {
-			return a.ui.document(api.QueryBlocks{Answer: api.AnswerAt(snap.Session, n), Blocks: found})
+		if a.ui.JSON {
+			return a.ui.Document(api.QueryBlocks{Answer: api.AnswerAt(snap.Session, n), Blocks: found})
 		}
 		a.printBlocks(found)
-		a.ui.talk("%s of %d %s", plural(len(found), "block"), len(snap.Blocks), told)
+		a.ui.Talk("%s of %d %s", term.Plural(len(found), "block"), len(snap.Blocks), told)
 		return nil
 	}
 }
@@ -44,16 +45,16 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 		return err
 	}
 	found := snap.Select((*query.BlockView).Unverified)
-	if a.ui.json {
-		return a.ui.document(
+	if a.ui.JSON {
+		return a.ui.Document(
 			api.QueryUnverified{Answer: api.AnswerAt(snap.Session, n), Blocks: found, Unchecked: unchecked},
 		)
 	}
 	a.printBlocks(found)
-	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
+	a.ui.Talk("%s of %d were not confirmed by a run from scratch", term.Plural(len(found), "block"), len(snap.Blocks))
 	if len(unchecked) == len(snap.Blocks) &&
 		!slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
-		a.ui.talk("no check exercised any of them in its present version")
+		a.ui.Talk("no check exercised any of them in its present version")
 		return nil
 	}
 	a.evidenceList("covered by checks that passed", func(add func(...string)) {
@@ -73,27 +74,27 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(api.QueryWhere{Answer: api.AnswerAt(o.session.Name(), n), Found: found})
+	if a.ui.JSON {
+		return a.ui.Document(api.QueryWhere{Answer: api.AnswerAt(o.session.Name(), n), Found: found})
 	}
 	a.printBlocks(found.Blocks)
 	var rows [][]string
 	for _, t := range found.Traces {
 		rows = append(
 			rows,
-			[]string{t.Name, t.Status, seconds(t.Seconds), reasonText(t.Reason), short(string(t.Trace))},
+			[]string{t.Name, t.Status, term.Seconds(t.Seconds), reasonText(t.Reason), term.Short(string(t.Trace))},
 		)
 	}
 	for _, e := range found.Steps {
 		rows = append(rows, a.entryRow(e))
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 	count := len(found.Blocks) + len(found.Traces) + len(found.Steps)
-	told := plural(count, strings.TrimSuffix(string(found.Subject), "s"))
+	told := term.Plural(count, strings.TrimSuffix(string(found.Subject), "s"))
 	if found.Next != "" {
 		told += ", and there are more: --after " + found.Next
 	}
-	a.ui.talk("%s", told)
+	a.ui.Talk("%s", told)
 	return nil
 }
 
@@ -102,15 +103,15 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
+	if a.ui.JSON {
+		return a.ui.Document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
 	}
-	a.ui.text(v.Text)
+	a.ui.Text(v.Text)
 	if v.Stale {
-		a.ui.talk("%s is stale: what it was made of has changed, and %s has not run since", v.Name, v.By)
+		a.ui.Talk("%s is stale: what it was made of has changed, and %s has not run since", v.Name, v.By)
 	}
 	if v.Trust == state.TierForeign {
-		a.ui.talk("the value is foreign: it came with an archive, and nobody here has computed it")
+		a.ui.Talk("the value is foreign: it came with an archive, and nobody here has computed it")
 	}
 	return nil
 }
@@ -120,12 +121,12 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(api.QueryVersion{Version: api.Version, Session: o.session.Name(), Versions: found})
+	if a.ui.JSON {
+		return a.ui.Document(api.QueryVersion{Version: api.Version, Session: o.session.Name(), Versions: found})
 	}
 	for _, v := range found {
-		a.ui.print("block %s  version %s\n", a.ui.bold(string(v.Block)), short(string(v.Version)))
-		a.ui.write(indent(v.Source, "    "))
+		a.ui.Print("block %s  version %s\n", a.ui.Bold(string(v.Block)), term.Short(string(v.Version)))
+		a.ui.Write(term.Indent(v.Source, "    "))
 		var rows [][]string
 		for _, s := range v.Spans {
 			until := fmt.Sprintf("steps %d to %d", s.First.Number, s.Last)
@@ -134,7 +135,7 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 			}
 			rows = append(rows, append([]string{until}, a.entryRow(s.First)[1:]...))
 		}
-		a.ui.table(rows)
+		a.ui.Table(rows)
 	}
 	return nil
 }
@@ -144,25 +145,25 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		return a.ui.document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
+	if a.ui.JSON {
+		return a.ui.Document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
 	}
 	for _, p := range found {
-		a.ui.table([][]string{a.entryRow(p.Step)})
-		a.ui.text(originMore(p.Step.Origin))
-		a.ui.write(p.Diff)
-		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.EditSummary))
+		a.ui.Table([][]string{a.entryRow(p.Step)})
+		a.ui.Text(originMore(p.Step.Origin))
+		a.ui.Write(p.Diff)
+		a.ui.Print("%s\n", textEffect(string(p.Step.Kind), p.EditSummary))
 		if p.NextRun == 0 {
-			a.ui.print("no run followed it\n")
+			a.ui.Print("no run followed it\n")
 			continue
 		}
-		a.ui.print("then ran, in step %d: %s\n", p.NextRun, plural(len(p.Ran), "block"))
+		a.ui.Print("then ran, in step %d: %s\n", p.NextRun, term.Plural(len(p.Ran), "block"))
 		var rows [][]string
 		for _, r := range p.Ran {
 			rows = append(rows, []string{"  " + string(r.Block), r.Status, reasonText(r.Reason)})
 		}
-		a.ui.table(rows)
-		a.ui.write(effectText(&p.After.Impact))
+		a.ui.Table(rows)
+		a.ui.Write(effectText(&p.After.Impact))
 	}
 	return nil
 }

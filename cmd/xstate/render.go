@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -26,7 +27,7 @@ func (p *places) outputText(o state.Output) string {
 	var rich []string
 	for _, media := range slices.Sorted(maps.Keys(o.Data)) {
 		if strings.HasPrefix(media, "image/") || text == "" && media != "text/plain" {
-			rich = append(rich, fmt.Sprintf("<%s %s>", media, size(mediaSize(media, o.Data[media]))))
+			rich = append(rich, fmt.Sprintf("<%s %s>", media, term.Size(mediaSize(media, o.Data[media]))))
 		}
 	}
 	if len(rich) > 0 {
@@ -45,20 +46,20 @@ func mediaSize(media, data string) int64 {
 
 // outputOn is outputText for a terminal: it draws pictures if it can, and cuts data frames that do not fit beside
 // a margin.
-func (p *places) outputOn(u *ui, o state.Output, margin int) string {
-	if picture := u.picture(o); picture != "" {
+func (p *places) outputOn(u *term.UI, o state.Output, margin int) string {
+	if picture := u.Picture(o); picture != "" {
 		return picture + "\n"
 	}
 	text := p.outputText(o)
-	if _, frame := o.Data["text/html"]; frame && u.outTerminal {
-		text = cutLines(text, widthOf(u.out)-margin)
+	if _, frame := o.Data["text/html"]; frame && u.OutTerminal {
+		text = term.CutLines(text, term.WidthOf(u.Out)-margin)
 	}
 	return text
 }
 
 // outputs renders all that a block put out, and its error.
 func (p *places) outputs(list []state.Output, e *state.ExecError) string {
-	text := p.outputsOn(&ui{}, list, nil, 0)
+	text := p.outputsOn(&term.UI{}, list, nil, 0)
 	if e != nil {
 		text += p.errorText(e)
 	}
@@ -66,7 +67,7 @@ func (p *places) outputs(list []state.Output, e *state.ExecError) string {
 }
 
 // outputsOn renders the same for a terminal, for lines that begin with a margin. It is printed by verbatim.
-func (p *places) outputsOn(u *ui, list []state.Output, e *state.ExecError, margin int) string {
+func (p *places) outputsOn(u *term.UI, list []state.Output, e *state.ExecError, margin int) string {
 	var b strings.Builder
 	for _, o := range list {
 		b.WriteString(p.outputOn(u, o, margin))
@@ -77,7 +78,7 @@ func (p *places) outputsOn(u *ui, list []state.Output, e *state.ExecError, margi
 	endLine(&b)
 	b.WriteString(notes(list))
 	if e != nil {
-		b.WriteString(shown(p.errorText(e)))
+		b.WriteString(term.Escape(p.errorText(e)))
 	}
 	return b.String()
 }
@@ -117,10 +118,10 @@ func reasonText(r state.Reason) string {
 }
 
 // title renders a block's place and name: [3] clean.
-func title(u *ui, index int, id xstate.BlockID, title string) string {
-	text := fmt.Sprintf("[%d] %s", index+1, u.bold(string(id)))
+func title(u *term.UI, index int, id xstate.BlockID, title string) string {
+	text := fmt.Sprintf("[%d] %s", index+1, u.Bold(string(id)))
 	if title != "" && strings.ReplaceAll(strings.ToLower(title), " ", "-") != strings.ToLower(string(id)) {
-		text += u.faint(" " + title)
+		text += u.Faint(" " + title)
 	}
 	return text
 }
@@ -199,7 +200,7 @@ func countsText(r *state.RunSummary) string {
 	c := r.Blocks
 	var parts []string
 	if c.Ran > 0 {
-		parts = append(parts, "ran "+plural(c.Ran, "block"))
+		parts = append(parts, "ran "+term.Plural(c.Ran, "block"))
 	}
 	for _, p := range []struct {
 		n    int
@@ -227,7 +228,7 @@ func endText(r *state.RunSummary) (parts []string) {
 		text += fmt.Sprintf(" with exit code %d", r.Ended.Code)
 	}
 	if parts = []string{text}; r.Blocks.NotReached > 0 {
-		parts = append(parts, plural(r.Blocks.NotReached, "block")+" not reached")
+		parts = append(parts, term.Plural(r.Blocks.NotReached, "block")+" not reached")
 	}
 	return parts
 }
@@ -241,7 +242,7 @@ func conflictText(list []patch.Conflict) string {
 			fmt.Fprintf(&b, "  line %d\n", x.Line)
 			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours},
 				{"wanted", x.Theirs}} {
-				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
+				fmt.Fprintf(&b, "  %s:\n%s", side.name, term.Indent(side.text, "    "))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -129,12 +130,12 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	if f.o.Block, err = o.named(ctx, f.block); err != nil {
 		return err
 	}
-	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
+	if a.ui.ErrTerminal && !a.ui.Quiet && !a.ui.JSON {
 		n := 0
 		f.o.OnRun = func(run *replay.RunReport, of int) {
 			n++
-			a.ui.progress(
-				fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, plural(of, "run"), run.Step, run.Result),
+			a.ui.Progress(
+				fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, term.Plural(of, "run"), run.Step, run.Result),
 			)
 		}
 	}
@@ -154,8 +155,8 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 			return err
 		}
 	}
-	if a.ui.json {
-		err = a.ui.document(api.Replay{Version: api.Version, Report: found})
+	if a.ui.JSON {
+		err = a.ui.Document(api.Replay{Version: api.Version, Report: found})
 	} else {
 		a.printReplay(found)
 	}
@@ -189,23 +190,23 @@ func (c caller) writeReport(ctx context.Context, name string, h *query.History, 
 }
 
 func (a *app) printReplay(x *replay.Report) {
-	a.ui.table(replayRows(x))
+	a.ui.Table(replayRows(x))
 	for _, run := range x.Runs {
 		for i := range run.Divergences {
 			d := &run.Divergences[i]
-			a.ui.print("%s", divergenceText(d, i == 0))
+			a.ui.Print("%s", divergenceText(d, i == 0))
 		}
 	}
 	for _, m := range x.Missing {
-		a.ui.talk("%s", missingText(m))
+		a.ui.Talk("%s", missingText(m))
 	}
 	for _, s := range servedTexts(x) {
-		a.ui.talk("%s", s)
+		a.ui.Talk("%s", s)
 	}
 	if others := otherInterpreters(x); len(others) > 0 {
-		a.ui.talk("recorded with %s, replayed with %s", strings.Join(others, ", "), x.Interpreter)
+		a.ui.Talk("recorded with %s, replayed with %s", strings.Join(others, ", "), x.Interpreter)
 	}
-	a.ui.talk("%s", replayedText(x))
+	a.ui.Talk("%s", replayedText(x))
 }
 
 func divergenceText(d *replay.Divergence, first bool) string {

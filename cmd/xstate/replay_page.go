@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -144,7 +145,7 @@ func pageBlockOf(run *replay.RunReport, b *query.BlockView) pageBlock {
 
 // versionText says which version of a block it is, who wrote it, and why.
 func versionText(b *query.BlockView) string {
-	text := fmt.Sprintf("Version %s of step %d, %s", short(string(b.Version)), b.Edited,
+	text := fmt.Sprintf("Version %s of step %d, %s", term.Short(string(b.Version)), b.Edited,
 		b.EditedAt.UTC().Format(time.RFC3339))
 	if by := originText(b.Origin); by != "" {
 		text += ", by " + by
@@ -163,7 +164,7 @@ func readRows(b *query.BlockView) [][]string {
 			if r.Digest == "" || r.By == "" && r.Key.Space() == "conf" {
 				continue
 			}
-			rows = append(rows, []string{string(r.Key), valueText(r.Value), short(string(r.Digest)), fromText(r)})
+			rows = append(rows, []string{string(r.Key), valueText(r.Value), term.Short(string(r.Digest)), fromText(r)})
 		}
 	}
 	return tableOrNone(rows)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -174,19 +175,20 @@ func replayedText(x *replay.Report) string {
 		executed += run.Executed
 		served += len(run.Served)
 	}
-	text := plural(len(x.Runs), "run") + " replayed"
+	text := term.Plural(len(x.Runs), "run") + " replayed"
 	if x.Cached {
-		text = plural(len(x.Runs), "run") + " verified, nothing executed"
+		text = term.Plural(len(x.Runs), "run") + " verified, nothing executed"
 	}
 	text += ": " + x.Result
 	if x.First != nil {
 		text += fmt.Sprintf(", first at step %d, %s (%s)", x.First.Step, x.First.Node, x.First.Cause)
 	}
 	if !x.Cached {
-		text += fmt.Sprintf("; %s executed, %s, with %s", plural(executed, "node"), seconds(x.Seconds), x.Interpreter)
+		text += fmt.Sprintf("; %s executed, %s, with %s", term.Plural(executed, "node"), term.Seconds(x.Seconds),
+			x.Interpreter)
 	}
 	if c := x.Calls; c != nil && c.Made+c.Served > 0 {
-		text += fmt.Sprintf("; %s made again, %d served", plural(c.Made, "call"), c.Served)
+		text += fmt.Sprintf("; %s made again, %d served", term.Plural(c.Made, "call"), c.Served)
 		if usd := c.Spent.Dollars(); usd != "" {
 			text += ", " + usd
 		}

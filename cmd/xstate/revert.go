@@ -64,8 +64,8 @@ func (a *app) revert(ctx context.Context, ids []state.CallID, origin xstate.Orig
 			e := a.errorDocument(failed)
 			d.Failure = &e
 		}
-		if a.ui.json {
-			if err := a.ui.document(d); err != nil {
+		if a.ui.JSON {
+			if err := a.ui.Document(d); err != nil {
 				return err
 			}
 		} else {
@@ -92,7 +92,7 @@ func (o *opened) revert(ctx context.Context, ids []state.CallID, origin xstate.O
 
 func (a *app) printReverted(done []api.Reverted) {
 	for _, r := range done {
-		a.ui.print("call %d: taken back by call %d of %s\n", r.Call, r.By, r.Tool)
+		a.ui.Print("call %d: taken back by call %d of %s\n", r.Call, r.By, r.Tool)
 	}
 }
 
@@ -102,11 +102,11 @@ func (a *app) notReverted(left []state.CallID, failed error) error {
 		return nil
 	}
 	e := a.errorDocument(failed)
-	a.ui.say(fmt.Sprintf("xstate: call %d is not taken back: %s\n", left[0], e.Message))
+	a.ui.Say(fmt.Sprintf("xstate: call %d is not taken back: %s\n", left[0], e.Message))
 	if e.Hint != "" {
-		a.ui.say("hint: " + e.Hint + "\n")
+		a.ui.Say("hint: " + e.Hint + "\n")
 	}
-	a.ui.talk("left: %s", revertCommand(left))
+	a.ui.Talk("left: %s", revertCommand(left))
 	return outcome(exitCode(e.Code))
 }
 
@@ -146,14 +146,14 @@ func (a *app) printEffects(d *api.Effects) {
 	}
 	for i := range d.Permanent {
 		c := &d.Permanent[i]
-		a.ui.talk("call %d of %s %s happened, and no tool takes it back", c.Call, c.Tool, shortJSON(c.Arguments))
+		a.ui.Talk("call %d of %s %s happened, and no tool takes it back", c.Call, c.Tool, shortJSON(c.Arguments))
 	}
 	a.printReverted(d.Reverted)
 	if len(ids) > 0 && len(d.Reverted) == 0 {
 		for i := range d.Revertible {
 			c := &d.Revertible[i]
-			a.ui.talk("call %d of %s %s happened", c.Call, c.Tool, shortJSON(c.Arguments))
+			a.ui.Talk("call %d of %s %s happened", c.Call, c.Tool, shortJSON(c.Arguments))
 		}
-		a.ui.talk("to take back what happened: %s", revertCommand(ids))
+		a.ui.Talk("to take back what happened: %s", revertCommand(ids))
 	}
 }

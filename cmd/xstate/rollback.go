@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -88,17 +89,17 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 			}
 			d.Reverted, left, failed = o.revert(ctx, left, f.origin)
 		}
-		if a.ui.json {
-			if err := a.ui.document(d); err != nil {
+		if a.ui.JSON {
+			if err := a.ui.Document(d); err != nil {
 				return err
 			}
 			return a.notReverted(left, failed)
 		}
-		a.ui.talk("step %d: restored the program of step %d", step.Number, step.To)
+		a.ui.Talk("step %d: restored the program of step %d", step.Number, step.To)
 		if path != "" {
-			a.ui.talk("wrote %s", a.fromHere(path))
+			a.ui.Talk("wrote %s", a.fromHere(path))
 		} else {
-			a.ui.talk("no file was written")
+			a.ui.Talk("no file was written")
 		}
 		if failed == nil || len(d.Reverted) > 0 {
 			a.printEffects(&d.Effects)
@@ -153,7 +154,7 @@ func unrecorded(file string, edits int, err error) error {
 	e := &state.Error{
 		Code:    xstate.CodeUnrecorded,
 		Hint:    "`xstate run` records them first; `--keep-file` leaves the file as it is; or restore the file",
-		Message: fmt.Sprintf("%s has %s that are not recorded", file, plural(edits, "edit")),
+		Message: fmt.Sprintf("%s has %s that are not recorded", file, term.Plural(edits, "edit")),
 	}
 	if edits == 1 {
 		e.Message = file + " has an edit that is not recorded"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -130,7 +131,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 	a.mayBegin["run"] = func(args []string) error { return a.runMayBegin(args[0], &f) }
 	a.originFlags(cmd, &f.origin)
 	a.linesFlag(cmd)
-	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
+	flags.BoolVar(&a.ui.Quiet, "quiet", false, "print results and errors only")
 	return cmd
 }
 
@@ -259,7 +260,7 @@ func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, 
 
 func (a *app) notices(store *xstate.Store) {
 	for _, n := range a.noticesOf(store) {
-		a.ui.talk("%s", n)
+		a.ui.Talk("%s", n)
 	}
 }
 
@@ -275,7 +276,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		return err
 	}
 	defer end()
-	if f.usual() && !a.ui.json {
+	if f.usual() && !a.ui.JSON {
 		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
 			if err == nil {
 				a.printSettled(done)
@@ -298,8 +299,8 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 			return bad
 		}
 	}
-	if d != nil && a.ui.json {
-		if bad := a.ui.document(d); bad != nil {
+	if d != nil && a.ui.JSON {
+		if bad := a.ui.Document(d); bad != nil {
 			return bad
 		}
 	}
@@ -319,8 +320,8 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 	}
 	defer end()
 	d, err := a.executeAsking(ctx, o.store, o.session, o.file, nil, f)
-	if d != nil && a.ui.json {
-		if bad := a.ui.document(d); bad != nil {
+	if d != nil && a.ui.JSON {
+		if bad := a.ui.Document(d); bad != nil {
 			return bad
 		}
 	}
@@ -374,11 +375,11 @@ func (a *app) execute(
 	p.start()
 	following, run := a.beginRun(ctx, session, "run", f.origin)
 	o.OnEvent = func(e runner.Event) {
-		a.ui.event(runEvent(e))
+		a.ui.Event(runEvent(e))
 		p.event(e)
 		run.Event(e)
 	}
-	a.ui.event(api.Event{Event: "started", Run: run.id})
+	a.ui.Event(api.Event{Event: "started", Run: run.id})
 	out, step, err := session.Run(following, o, f.origin)
 	run.end(out, step, err)
 	a.places.python = session.Python()
@@ -387,7 +388,7 @@ func (a *app) execute(
 		a.places.follow(out)
 	}
 	if err != nil {
-		if out != nil && !a.ui.json {
+		if out != nil && !a.ui.JSON {
 			a.printRun(out, step, p, f.all) // it ran, but could not be recorded
 		}
 		return nil, a.unrecorded(err, len(edits), len(p.ran))
@@ -396,7 +397,7 @@ func (a *app) execute(
 	if err != nil {
 		return nil, err
 	}
-	if !a.ui.json {
+	if !a.ui.JSON {
 		a.printRun(out, step, p, f.all)
 		a.noneRefreshed(&f, calls)
 		a.printCallsSummary(calls)
@@ -436,7 +437,7 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 	if err != nil || bytes.Equal(text, src.data) {
 		return edits, err
 	}
-	a.ui.talk("%s also contains what others have edited since step %d", src.name, f.expect.n)
+	a.ui.Talk("%s also contains what others have edited since step %d", src.name, f.expect.n)
 	src.data, src.program = text, nil
 	return edits, writeFile(src.path, text)
 }
@@ -448,14 +449,14 @@ func (a *app) unrecorded(err error, edits, ran int) error {
 	if state.CodeOf(err) == state.CodeNoStore {
 		kept = "nothing is recorded"
 	} else if edits > 0 {
-		kept = fmt.Sprintf("recorded %s of the program", plural(edits, "edit"))
+		kept = fmt.Sprintf("recorded %s of the program", term.Plural(edits, "edit"))
 	}
 	if ran > 0 {
-		did = plural(ran, "block") + " ran, which is not recorded"
+		did = term.Plural(ran, "block") + " ran, which is not recorded"
 	}
 	canceled := errors.Is(err, context.Canceled)
 	if edits+ran > 0 {
-		a.ui.talk("%s; %s", kept, did)
+		a.ui.Talk("%s; %s", kept, did)
 	}
 	if bad := (*state.Error)(nil); a.call.Door != wording.CommandLine && edits > 0 &&
 		errors.As(err, &bad) { // the answer alone is read there

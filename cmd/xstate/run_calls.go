@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -46,20 +47,20 @@ func (a *app) printCallsSummary(d *api.CallsSummary) {
 		case x.Changed:
 			what = "has another result"
 		}
-		a.ui.talk("call %d, %s, %s", x.Call, x.Text, what)
+		a.ui.Talk("call %d, %s, %s", x.Call, x.Text, what)
 	}
 	a.printStaleCalls(d.Stale)
 	var parts []string
 	if d.Made > 0 {
-		parts = append(parts, strings.TrimSuffix(plural(d.Made, "call")+" made, "+
+		parts = append(parts, strings.TrimSuffix(term.Plural(d.Made, "call")+" made, "+
 			query.CallSum{Spent: d.Spent}.SpentText(), ", "))
 	}
 	if d.Served > 0 {
-		parts = append(parts, strings.TrimSuffix(plural(d.Served, "call")+" served, "+
+		parts = append(parts, strings.TrimSuffix(term.Plural(d.Served, "call")+" served, "+
 			query.CallSum{Saved: d.Saved}.SpentText(), ", "))
 	}
 	if len(parts) > 0 {
-		a.ui.talk("%s", strings.Join(parts, "; "))
+		a.ui.Talk("%s", strings.Join(parts, "; "))
 	}
 }
 
@@ -70,18 +71,18 @@ const mostStale = 5
 func (a *app) printStaleCalls(stale []query.StaleCall) {
 	for i, c := range stale {
 		if i == mostStale {
-			a.ui.talk("%d more results of calls are stale", len(stale)-i)
+			a.ui.Talk("%d more results of calls are stale", len(stale)-i)
 			break
 		}
 		var blocks []string
 		for _, id := range c.Blocks {
 			blocks = append(blocks, string(id))
 		}
-		a.ui.talk("%s uses a stale result: %s is %s old, and good for %s", strings.Join(blocks, ", "), c.Text,
-			seconds(c.Age), seconds(c.Lifetime))
+		a.ui.Talk("%s uses a stale result: %s is %s old, and good for %s", strings.Join(blocks, ", "), c.Text,
+			term.Seconds(c.Age), term.Seconds(c.Lifetime))
 	}
 	if len(stale) > 0 {
-		a.ui.talk("run --refresh calls again what is stale")
+		a.ui.Talk("run --refresh calls again what is stale")
 	}
 }
 
@@ -108,8 +109,8 @@ func (a *app) noneRefreshed(f *runFlags, d *api.CallsSummary) {
 	switch {
 	case !f.refresh || d != nil && len(d.Refreshed) > 0:
 	case f.tool != "":
-		a.ui.talk("no result depends on a call of %s", f.tool)
+		a.ui.Talk("no result depends on a call of %s", f.tool)
 	default:
-		a.ui.talk("no result is stale")
+		a.ui.Talk("no result is stale")
 	}
 }

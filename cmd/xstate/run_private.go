@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
@@ -33,11 +34,11 @@ func (a *app) runPrivate(ctx context.Context, store *xstate.Store, src *source, 
 	tried, err := a.runTrial(ctx, store, v, &trial, f)
 	if err != nil {
 		if tried != nil {
-			a.ui.talk("%s is as it was; what the run left is in %s: xstate diff --files %s",
-				a.fromHere(v.Original), a.fromHere(v.Folder), quoted(v.Session))
+			a.ui.Talk("%s is as it was; what the run left is in %s: xstate diff --files %s",
+				a.fromHere(v.Original), a.fromHere(v.Folder), term.Quoted(v.Session))
 			tried.Private = &api.PrivateRun{Session: v.Session, Folder: v.Folder, Step: tried.Step}
-			if a.ui.json {
-				err = errors.Join(err, a.ui.document(tried))
+			if a.ui.JSON {
+				err = errors.Join(err, a.ui.Document(tried))
 			}
 		}
 		return err
@@ -54,7 +55,7 @@ func (a *app) trial(
 	} else if v != nil {
 		return nil, &usageError{
 			err:  errors.New("the session " + name + " has a private folder already"),
-			hint: "leave out `--private`; `xstate apply " + quoted(name) + "` moves its files into the original",
+			hint: "leave out `--private`; `xstate apply " + term.Quoted(name) + "` moves its files into the original",
 		}
 	}
 	session, err := a.runSession(ctx, store, src, f)
@@ -157,13 +158,13 @@ func (a *app) runTried(
 	if err := a.writeResults(ctx, session, src, f, &d); err != nil {
 		return err
 	}
-	if a.ui.json {
-		if err := a.ui.document(&d); err != nil {
+	if a.ui.JSON {
+		if err := a.ui.Document(&d); err != nil {
 			return err
 		}
 		return runExitCode(out, nil)
 	}
-	a.ui.talk("in %s: step %d of %s: %s", a.fromHere(session.Folder()), step.Number, filepath.ToSlash(name),
+	a.ui.Talk("in %s: step %d of %s: %s", a.fromHere(session.Folder()), step.Number, filepath.ToSlash(name),
 		countsText(step.Run))
 	return runExitCode(out, nil)
 }

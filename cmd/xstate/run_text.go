@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
@@ -27,7 +28,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			continue
 		}
 		if slices.Contains(b.Marks, state.MarkPinned) {
-			a.ui.talk(
+			a.ui.Talk(
 				"block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run",
 				b.ID,
 				reasonText(b.Reason),
@@ -35,7 +36,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			continue
 		}
 		if ranAny(b) {
-			a.ui.talk(
+			a.ui.Talk(
 				"block %s is volatile (%s): another run may give another result",
 				b.ID,
 				strings.Join(slices.DeleteFunc(slices.Clone(b.Marks), isDenied), ", "),
@@ -46,24 +47,24 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	}
 	a.printStale(stale)
 	for _, name := range out.Overwritten {
-		a.ui.talk("%s was edited since the last run; the program wrote to it again", name)
+		a.ui.Talk("%s was edited since the last run; the program wrote to it again", name)
 	}
 	a.printFigureHint(figure)
 	if step.Run == nil {
 		return
 	}
 	if out.Recomputed > 0 {
-		a.ui.talk("recomputed %s whose values were not stored", plural(out.Recomputed, "node"))
+		a.ui.Talk("recomputed %s whose values were not stored", term.Plural(out.Recomputed, "node"))
 	}
 	for _, w := range out.Warnings {
-		a.ui.talk("%s", w)
+		a.ui.Talk("%s", w)
 	}
 	if state.CodeOf(out.Stopped) == journal.CodeBudget {
-		a.ui.talk("%v: step %d keeps what was finished", out.Stopped, step.Number)
+		a.ui.Talk("%v: step %d keeps what was finished", out.Stopped, step.Number)
 		return
 	}
 	if out.Stopped != nil {
-		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
+		a.ui.Talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
 		return
 	}
 	a.printCounts(step, out.Seconds, out.Engine, out.Saved)
@@ -75,14 +76,14 @@ func isDenied(mark string) bool { return mark == "denied" }
 // printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.
 func (a *app) printDenied(b *runner.BlockOutcome) {
 	if len(b.Denied) > 0 && b.Err == nil && ranAny(b) {
-		a.ui.talk("block %s: %s", b.ID, a.deniedHint(b.Denied))
+		a.ui.Talk("block %s: %s", b.ID, a.deniedHint(b.Denied))
 	}
 }
 
 // printStale names blocks whose results were reused, though another run may give others.
 func (a *app) printStale(blocks []string) {
 	if len(blocks) > 0 {
-		a.ui.talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
+		a.ui.Talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
 	}
 }
 
@@ -90,14 +91,14 @@ func (a *app) printStale(blocks []string) {
 func (a *app) printCounts(step xstate.Step, took, engine, saved float64) {
 	text := countsText(step.Run)
 	if step.Run.Blocks.Ran+step.Run.Blocks.Failed+step.Run.Blocks.Waiting > 0 {
-		text += ", " + seconds(took) + ", engine " + seconds(engine)
+		text += ", " + term.Seconds(took) + ", engine " + term.Seconds(engine)
 	}
 	if saved >= 0.0005 {
-		text += " (" + seconds(saved) + " saved)"
+		text += " (" + term.Seconds(saved) + " saved)"
 	} else if saved <= -0.0005 {
-		text += " (" + seconds(-saved) + " lost)"
+		text += " (" + term.Seconds(-saved) + " lost)"
 	}
-	a.ui.talk("step %d: %s", step.Number, text)
+	a.ui.Talk("step %d: %s", step.Number, text)
 }
 
 // printSettled is printRun of a run that had nothing to do.
@@ -143,23 +144,23 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	status := state.StatusWith(b.Status, b.Err)
 	switch b.Status {
 	case state.StatusFailed, state.StatusBlocked:
-		head += a.ui.red(status)
+		head += a.ui.Red(status)
 	default:
 		head += status
 	}
 	if b.Seconds > 0 {
-		head += " " + seconds(b.Seconds)
+		head += " " + term.Seconds(b.Seconds)
 	}
 	if reasonText(b.Reason) != status {
-		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
+		head += a.ui.Faint("  (" + reasonText(b.Reason) + ")")
 	}
 	body := a.places.outputsOn(a.ui, b.Outputs, nil, 0)
 	if p.showed(b) {
 		body = notes(b.Outputs)
 	}
 	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
-		body += p.unshown(b.ID, shown(a.places.errorText(b.Err)))
+		body += p.unshown(b.ID, term.Escape(a.places.errorText(b.Err)))
 	}
-	a.ui.text(head)
-	a.ui.verbatim(lineEnded(body))
+	a.ui.Text(head)
+	a.ui.Verbatim(term.LineEnded(body))
 }

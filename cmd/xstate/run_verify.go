@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -20,8 +21,8 @@ func (a *app) verify(
 	have *xstate.Outcome,
 	f runFlags,
 ) (*api.Verified, error) {
-	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
-		a.ui.progress("xstate: runs everything from scratch, to verify")
+	if a.ui.ErrTerminal && !a.ui.Quiet && !a.ui.JSON {
+		a.ui.Progress("xstate: runs everything from scratch, to verify")
 	}
 	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.timeout})
 	if ctx.Err() != nil {
@@ -59,7 +60,7 @@ func (a *app) verify(
 		return nil, err
 	}
 	v.Step = said.Number
-	if !a.ui.json {
+	if !a.ui.JSON {
 		a.printVerified(v)
 	}
 	return v, nil
@@ -67,7 +68,7 @@ func (a *app) verify(
 
 func (a *app) printVerified(v *api.Verified) {
 	for _, d := range v.Explained {
-		a.ui.talk(
+		a.ui.Talk(
 			"block %s, %s: differs from a run from scratch, as a volatile block may (%s)",
 			d.Block,
 			d.What,
@@ -82,9 +83,9 @@ func (a *app) printVerified(v *api.Verified) {
 		if len(v.Explained) > 0 {
 			text += " but for what is volatile"
 		}
-		a.ui.talk("verified: %s (%s)", text, plural(v.Blocks, "block"))
+		a.ui.Talk("verified: %s (%s)", text, term.Plural(v.Blocks, "block"))
 		if v.Alone.Script && !v.Alone.Compared {
-			a.ui.talk("not compared with the interpreter alone: %s", v.Alone.Why)
+			a.ui.Talk("not compared with the interpreter alone: %s", v.Alone.Why)
 		}
 		return
 	}
@@ -97,12 +98,12 @@ func (a *app) printVerified(v *api.Verified) {
 	if d.Alone {
 		than = "the interpreter alone"
 	}
-	a.ui.say("xstate: not equal to " + than + ": " + where + "\n")
-	a.ui.write(differenceText(d))
+	a.ui.Say("xstate: not equal to " + than + ": " + where + "\n")
+	a.ui.Write(differenceText(d))
 	if n := len(v.Differences) - 1; n > 0 {
-		a.ui.say("xstate: and " + plural(n, "more difference") + " (--json has them all)\n")
+		a.ui.Say("xstate: and " + term.Plural(n, "more difference") + " (--json has them all)\n")
 	}
-	a.ui.say("hint: --fresh runs everything again; unless a child process showed time or chance, please report it\n")
+	a.ui.Say("hint: --fresh runs everything again; unless a child process showed time or chance, please report it\n")
 }
 
 // differenceText renders a difference as a unified diff from the run from scratch to the incremental one.

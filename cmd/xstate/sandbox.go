@@ -85,7 +85,7 @@ func (a *app) bounded(ctx context.Context, store *xstate.Store, name string, so 
 		return err
 	}
 	for _, remark := range so.Policy.Remarks() {
-		a.ui.talk("%s", remark)
+		a.ui.Talk("%s", remark)
 	}
 	return nil
 }

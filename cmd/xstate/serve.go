@@ -14,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -69,7 +70,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) error {
 		return err
 	case a.server != nil && f.stop:
 		defer a.server.Stop()
-		if !a.ui.json {
+		if !a.ui.JSON {
 			return nil // the client says so when it has ended
 		}
 		return a.printServer(a.serverDocument())
@@ -119,8 +120,8 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 			Hint:    fmt.Sprintf("wait, or kill it: kill -9 %d loses nothing that was reported", client.Info.PID),
 		}
 	}
-	if err == nil && f.stop && !a.ui.json {
-		a.ui.print("process %d has stopped serving %s\n", client.Info.PID, a.fromHere(dir))
+	if err == nil && f.stop && !a.ui.JSON {
+		a.ui.Print("process %d has stopped serving %s\n", client.Info.PID, a.fromHere(dir))
 	}
 	return err
 }
@@ -161,10 +162,10 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 
 // tellServer says which process serves a store.
 func (a *app) tellServer(dir string, info serve.Info, already string) error {
-	if a.ui.json {
-		return a.ui.document(infoDocument(dir, info))
+	if a.ui.JSON {
+		return a.ui.Document(infoDocument(dir, info))
 	}
-	a.ui.talk("process %d serves %s%s", info.PID, a.fromHere(dir), already)
+	a.ui.Talk("process %d serves %s%s", info.PID, a.fromHere(dir), already)
 	a.tellHTTP(info)
 	return nil
 }
@@ -188,7 +189,7 @@ func (a *app) serveHere(ctx context.Context, dir string, f serveFlags) error {
 		return err
 	}
 	if !waits {
-		a.ui.talk("serves %s; an interrupt ends it", a.fromHere(dir))
+		a.ui.Talk("serves %s; an interrupt ends it", a.fromHere(dir))
 		a.tellHTTP(server.Info)
 	}
 	return server.Serve(ctx, a.doer(server))
@@ -203,7 +204,7 @@ func becomeServer() {
 
 func (a *app) tellHTTP(info serve.Info) {
 	if info.HTTP != "" {
-		a.ui.talk("answers HTTP at %s for who shows the token in the store", info.HTTP)
+		a.ui.Talk("answers HTTP at %s for who shows the token in the store", info.HTTP)
 	}
 }
 
@@ -222,17 +223,17 @@ func (a *app) serverDocument() api.Server {
 }
 
 func (a *app) printServer(d api.Server) error {
-	if a.ui.json {
-		return a.ui.document(d)
+	if a.ui.JSON {
+		return a.ui.Document(d)
 	}
 	if !d.Running {
-		a.ui.talk("no server serves %s", a.fromHere(d.Store))
+		a.ui.Talk("no server serves %s", a.fromHere(d.Store))
 		return nil
 	}
-	a.ui.print("process %d serves %s, and ends after %s without a call\n", d.PID, a.fromHere(d.Store),
+	a.ui.Print("process %d serves %s, and ends after %s without a call\n", d.PID, a.fromHere(d.Store),
 		time.Duration(d.Idle*float64(time.Second)))
 	if d.HTTP != "" {
-		a.ui.print("HTTP: %s\n", d.HTTP)
+		a.ui.Print("HTTP: %s\n", d.HTTP)
 	}
 	var rows [][]string
 	for _, s := range d.Sessions {
@@ -240,13 +241,13 @@ func (a *app) printServer(d api.Server) error {
 		if s.Busy {
 			what = "in use"
 		}
-		rows = append(rows, []string{s.Session, what, size(s.Bytes)})
+		rows = append(rows, []string{s.Session, what, term.Size(s.Bytes)})
 	}
 	for _, r := range d.Runs {
 		rows = append(rows, []string{"run " + r.Run, r.Verb + " of " + r.Session, "since " +
 			r.Since.In(a.zone()).Format(timeFormat)})
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 	return nil
 }
 
@@ -257,6 +258,6 @@ type serverLog struct{ a *app }
 
 // Write implements io.Writer.
 func (l *serverLog) Write(p []byte) (int, error) {
-	l.a.ui.say(time.Now().UTC().Format(time.RFC3339) + " xstate: " + string(p))
+	l.a.ui.Say(time.Now().UTC().Format(time.RFC3339) + " xstate: " + string(p))
 	return len(p), nil
 }

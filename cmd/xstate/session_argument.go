@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/xstate-engine/xstate/internal/term"
 )
 
 // The rule: a verb that is about a session takes it as its first argument, or with --session. A session is named by its
@@ -76,9 +77,9 @@ func (a *app) named(cmd *cobra.Command, flag string) {
 		a.naming = func(session string) string {
 			words := []string{cmd.Root().Name()}
 			for i, arg := range a.args {
-				words = append(words, quoted(arg))
+				words = append(words, term.Quoted(arg))
 				if arg == cmd.Name() {
-					words = append(words, strings.Fields(flag+" "+quoted(session))...)
+					words = append(words, strings.Fields(flag+" "+term.Quoted(session))...)
 					words = append(words, quotedAll(a.args[i+1:])...)
 					break
 				}
@@ -91,7 +92,7 @@ func (a *app) named(cmd *cobra.Command, flag string) {
 
 func quotedAll(args []string) (all []string) {
 	for _, arg := range args {
-		all = append(all, quoted(arg))
+		all = append(all, term.Quoted(arg))
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -58,7 +59,7 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) error {
 		if err != nil {
 			return err
 		}
-		if a.ui.json {
+		if a.ui.JSON {
 			return a.printSnapshot(o, snap)
 		}
 		a.placesIn(o, snap)
@@ -73,7 +74,7 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) error {
 func (a *app) showBlock(b *query.BlockView) {
 	head := "\n" + title(a.ui, b.Index, b.ID, b.Title) + "  " + b.Status
 	if b.Seconds > 0 {
-		head += " " + seconds(b.Seconds)
+		head += " " + term.Seconds(b.Seconds)
 	}
 	if t := b.Trust(); t.Tier != state.TierOwn {
 		head += "  (" + t.Tier.String() + ")"
@@ -81,10 +82,10 @@ func (a *app) showBlock(b *query.BlockView) {
 	if b.Lost() {
 		head += ", record gone"
 	}
-	a.ui.print("%s\n", head)
-	a.ui.write(indent(b.Source, "    "))
+	a.ui.Print("%s\n", head)
+	a.ui.Write(term.Indent(b.Source, "    "))
 	if text := a.places.outputsOn(a.ui, b.Outputs, b.Error, len("    ")); text != "" {
-		a.ui.print("output:\n")
-		a.ui.verbatim(indent(text, "    "))
+		a.ui.Print("output:\n")
+		a.ui.Verbatim(term.Indent(text, "    "))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -33,8 +34,8 @@ func (a *app) status(ctx context.Context) error {
 		}
 	}
 	d.Next = nextCommands(d.Sessions, folder)
-	if a.ui.json {
-		return a.ui.document(d)
+	if a.ui.JSON {
+		return a.ui.Document(d)
 	}
 	a.printStatus(&d)
 	return nil
@@ -115,17 +116,17 @@ func nextCommands(sessions []api.SessionStatus, folder string) []string {
 	if len(sessions) == 0 {
 		file := "FILE"
 		if found := programs(folder); len(found) > 0 {
-			file = quoted(found[0])
+			file = term.Quoted(found[0])
 			if i := slices.IndexFunc(found, func(n string) bool { return filepath.Ext(n) == ".py" }); i >= 0 {
-				file = quoted(found[i])
+				file = term.Quoted(found[i])
 			}
 		}
 		return []string{"xstate run " + file, "xstate init --example", "xstate --help"}
 	}
 	s := sessions[0]
-	name, run := quoted(s.Session), "xstate run "+quoted(s.File)
+	name, run := term.Quoted(s.Session), "xstate run "+term.Quoted(s.File)
 	if s.File != "" {
-		name = quoted(s.File)
+		name = term.Quoted(s.File)
 	}
 	if s.File == "" {
 		run = "xstate run FILE --session " + name
@@ -136,7 +137,7 @@ func nextCommands(sessions []api.SessionStatus, folder string) []string {
 	case len(s.Waiting) > 0 && s.Edits == 0:
 		return []string{"xstate calls --waiting " + name, "xstate approve CALL", run}
 	case len(s.Failed) > 0 && s.Edits == 0:
-		return []string{"xstate show " + name + " " + quoted(string(s.Failed[0])), run, "xstate log " + name}
+		return []string{"xstate show " + name + " " + term.Quoted(string(s.Failed[0])), run, "xstate log " + name}
 	case s.Edits > 0 || s.NotRun > 0:
 		return []string{"xstate plan " + strings.TrimPrefix(run, "xstate run "), run, "xstate log " + name}
 	}
@@ -145,34 +146,34 @@ func nextCommands(sessions []api.SessionStatus, folder string) []string {
 
 func (a *app) printStatus(d *api.Status) {
 	if d.Store == "" {
-		a.ui.print("xstate runs a Python program block by block, and after an edit only what is affected.\n")
-		a.ui.print("There is no store here yet. To begin:\n")
+		a.ui.Print("xstate runs a Python program block by block, and after an edit only what is affected.\n")
+		a.ui.Print("There is no store here yet. To begin:\n")
 	} else if len(d.Sessions) == 0 {
-		a.ui.print("The store %s has no session yet. To begin:\n", a.fromHere(d.Store))
+		a.ui.Print("The store %s has no session yet. To begin:\n", a.fromHere(d.Store))
 	}
 	var rows [][]string
 	for _, s := range d.Sessions[:min(10, len(d.Sessions))] {
-		rows = append(rows, []string{a.ui.bold(s.Session), stateText(&s), fmt.Sprintf("step %d", s.Last.Number),
+		rows = append(rows, []string{a.ui.Bold(s.Session), stateText(&s), fmt.Sprintf("step %d", s.Last.Number),
 			s.Last.Time.In(a.zone()).Format(timeFormat)})
 	}
-	a.ui.write(columns(rows))
+	a.ui.Write(term.Columns(rows))
 	if more := len(d.Sessions) - 10; more > 0 {
-		a.ui.print("and %d more\n", more)
+		a.ui.Print("and %d more\n", more)
 	}
 	if len(d.Sessions) > 0 {
-		a.ui.print("next:\n")
+		a.ui.Print("next:\n")
 	}
 	for _, command := range d.Next {
-		a.ui.print("  %s\n", command)
+		a.ui.Print("  %s\n", command)
 	}
 	if len(d.Sessions) == 0 {
-		a.ui.print("Documentation: %s\n", manual)
+		a.ui.Print("Documentation: %s\n", manual)
 	}
 }
 
 // stateText is the state of a session in a few words.
 func stateText(s *api.SessionStatus) string {
-	parts := []string{plural(s.Blocks, "block")}
+	parts := []string{term.Plural(s.Blocks, "block")}
 	if n := len(s.Failed); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", n))
 	}
@@ -183,7 +184,7 @@ func stateText(s *api.SessionStatus) string {
 		parts = append(parts, fmt.Sprintf("%d not run", s.NotRun))
 	}
 	if s.Edits > 0 {
-		parts = append(parts, plural(s.Edits, "edit")+" of the file since")
+		parts = append(parts, term.Plural(s.Edits, "edit")+" of the file since")
 	}
 	if s.Session == testSession && s.Blocks == 0 {
 		return "tests of the folder"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -27,7 +28,7 @@ func entryText(e query.Entry) string {
 	case e.Run != nil:
 		text := countsText(e.Run)
 		if e.Run.Blocks.Ran+e.Run.Blocks.Failed > 0 {
-			text += ", " + seconds(e.Run.Seconds)
+			text += ", " + term.Seconds(e.Run.Seconds)
 		}
 		if e.Run.Sandbox != "" {
 			text += ", sandbox " + e.Run.Sandbox
@@ -38,7 +39,7 @@ func entryText(e query.Entry) string {
 	case e.Tested != nil:
 		return testedText(e.Tested)
 	case e.Applied != nil:
-		return fmt.Sprintf("applied %s of %s after its step %d", plural(e.Applied.Count, "file"), e.Applied.From,
+		return fmt.Sprintf("applied %s of %s after its step %d", term.Plural(e.Applied.Count, "file"), e.Applied.From,
 			e.Applied.Step)
 	case e.Repeated != nil && len(e.Repeated.Differs) > 0:
 		return fmt.Sprintf(
@@ -84,23 +85,23 @@ func artifactText(e query.Entry) string {
 }
 
 func testedText(t *state.Testing) string {
-	text := "ran " + plural(t.Ran, "test")
+	text := "ran " + term.Plural(t.Ran, "test")
 	if t.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", t.Failed)
 	}
 	if t.Ran > 0 {
-		text += ", " + seconds(t.Seconds)
+		text += ", " + term.Seconds(t.Seconds)
 	}
 	if t.Reused > 0 {
-		text += fmt.Sprintf("; reused %d (%s saved)", t.Reused, seconds(t.SavedSeconds))
+		text += fmt.Sprintf("; reused %d (%s saved)", t.Reused, term.Seconds(t.SavedSeconds))
 	}
 	return text
 }
 
 func verifiedText(v *state.Verification) string {
-	text := fmt.Sprintf("step %d verified: %s equal to a run from scratch", v.Of, plural(v.Blocks, "block"))
+	text := fmt.Sprintf("step %d verified: %s equal to a run from scratch", v.Of, term.Plural(v.Blocks, "block"))
 	if v.Differences > 0 {
-		text += ", " + plural(v.Differences, "difference")
+		text += ", " + term.Plural(v.Differences, "difference")
 	}
 	if v.Explained > 0 {
 		text += fmt.Sprintf(", %d explained", v.Explained)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -91,7 +92,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		Lines:   f.lines,
 		Plan:    f.plan,
 		Timeout: f.timeout,
-		OnTalk:  func(text string) { a.ui.talk("%s", text) },
+		OnTalk:  func(text string) { a.ui.Talk("%s", text) },
 	}
 	if f.keyword != "" {
 		to.Choose = append(to.Choose, "-k", f.keyword)
@@ -105,15 +106,15 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 	count := 0
 	to.OnTest = func(t *xstate.TestResult) {
 		count++
-		if a.ui.errTerminal && !a.ui.json && !a.ui.quiet {
-			a.ui.progress(fmt.Sprintf("%d  %s  %s", count, t.Outcome, t.ID))
+		if a.ui.ErrTerminal && !a.ui.JSON && !a.ui.Quiet {
+			a.ui.Progress(fmt.Sprintf("%d  %s  %s", count, t.Outcome, t.ID))
 		}
 	}
 	found, err := o.session.Test(ctx, to, f.origin)
 	if err != nil {
 		return err
 	}
-	a.ui.progress("")
+	a.ui.Progress("")
 	if len(found.Tests) == 0 && found.Stopped == nil {
 		return &state.Error{
 			Code:    suite.CodeNoTests,
@@ -121,8 +122,8 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 			Hint:    "name a file or folder: `xstate test PATH`",
 		}
 	}
-	if a.ui.json {
-		err = a.ui.document(api.Test{Version: api.Version, Session: o.session.Name(), Plan: f.plan, TestReport: found})
+	if a.ui.JSON {
+		err = a.ui.Document(api.Test{Version: api.Version, Session: o.session.Name(), Plan: f.plan, TestReport: found})
 	} else {
 		a.printTests(found, f)
 	}
@@ -161,7 +162,7 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 		return nil, err
 	}
 	if !found {
-		a.ui.talk("keeps the results of the tests of this folder in %s", a.fromHere(dir))
+		a.ui.Talk("keeps the results of the tests of this folder in %s", a.fromHere(dir))
 	}
 	store, err := a.openStore(ctx, dir, state.Options{})
 	if err != nil {
@@ -237,7 +238,7 @@ var notPython = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", "
 func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 	for _, t := range found.Tests {
 		if t.Text != "" {
-			a.ui.print("%s\n%s", a.ui.bold(a.ui.red(t.ID)), indent(t.Text, "    "))
+			a.ui.Print("%s\n%s", a.ui.Bold(a.ui.Red(t.ID)), term.Indent(t.Text, "    "))
 		}
 	}
 	var rows [][]string
@@ -248,21 +249,22 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 				what = "run"
 			}
 			if t.Outcome.Bad() {
-				what = a.ui.red(what)
+				what = a.ui.Red(what)
 			}
-			rows = append(rows, []string{what, t.ID, seconds(t.Seconds), reasonText(t.Reason)})
+			rows = append(rows, []string{what, t.ID, term.Seconds(t.Seconds), reasonText(t.Reason)})
 		}
 	}
-	a.ui.table(rows)
+	a.ui.Table(rows)
 	text := ""
 	if found.Step > 0 {
 		text = fmt.Sprintf("step %d: ", found.Step)
 	}
 	if f.plan {
-		a.ui.talk("would run %s, reuse %d (%s saved)", plural(found.Ran, "test"), found.Reused, seconds(found.Saved))
+		a.ui.Talk("would run %s, reuse %d (%s saved)", term.Plural(found.Ran, "test"), found.Reused,
+			term.Seconds(found.Saved))
 		return
 	}
-	a.ui.talk(
+	a.ui.Talk(
 		"%s%s",
 		text,
 		testedText(
@@ -276,6 +278,6 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 		),
 	)
 	if found.Stopped != nil {
-		a.ui.talk("interrupted; what ended is kept")
+		a.ui.Talk("interrupted; what ended is kept")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -62,7 +63,7 @@ func shortTraceback(lines []string) []string {
 		default:
 			if len(left) > 0 {
 				margin := part.lines[0][:strings.Index(part.lines[0], "File ")]
-				text := plural(len(left), "frame")
+				text := term.Plural(len(left), "frame")
 				slices.Sort(left)
 				out = append(out, fmt.Sprintf("%s… %s of %s", margin, text, strings.Join(slices.Compact(left), ", ")))
 				left = nil

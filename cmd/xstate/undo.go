@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 )
 
 type undoFlags struct {
@@ -106,16 +107,16 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 				return err
 			}
 		}
-		if a.ui.json {
-			return a.ui.document(d)
+		if a.ui.JSON {
+			return a.ui.Document(d)
 		}
 		for _, c := range d.Changes {
-			a.ui.print("%s %s\n", c.Op, a.ui.bold(string(c.ID)))
-			a.ui.write(c.Diff)
+			a.ui.Print("%s %s\n", c.Op, a.ui.Bold(string(c.ID)))
+			a.ui.Write(c.Diff)
 		}
 		for _, s := range d.Steps {
 			if s.Artifact != "" {
-				a.ui.print("artifact %s as before step %d\n", a.ui.bold(s.Artifact), s.Undoes)
+				a.ui.Print("artifact %s as before step %d\n", a.ui.Bold(s.Artifact), s.Undoes)
 			}
 		}
 		a.told(d)
@@ -150,15 +151,15 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 }
 
 func (a *app) told(d api.Undo) {
-	what := plural(len(d.Undone), "edit")
+	what := term.Plural(len(d.Undone), "edit")
 	if d.DryRun {
-		a.ui.talk("would take back %s; nothing was changed", what)
+		a.ui.Talk("would take back %s; nothing was changed", what)
 		return
 	}
-	a.ui.talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
+	a.ui.Talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
 	if d.File != "" {
-		a.ui.talk("wrote %s", a.fromHere(d.File))
+		a.ui.Talk("wrote %s", a.fromHere(d.File))
 	} else {
-		a.ui.talk("no file was written")
+		a.ui.Talk("no file was written")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -76,8 +77,8 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
-		err = a.ui.document(api.Verify{Version: api.Version, Session: o.session.Name(), Stability: found})
+	if a.ui.JSON {
+		err = a.ui.Document(api.Verify{Version: api.Version, Session: o.session.Name(), Stability: found})
 	} else {
 		a.printStability(found)
 	}
@@ -93,12 +94,12 @@ func (a *app) printStability(x *replay.Stability) {
 		if v.Follows {
 			text += ", for what it reads differs"
 		}
-		a.ui.print("%s\n", text)
+		a.ui.Print("%s\n", text)
 		for _, value := range v.Values {
-			a.ui.print("    %s\n", oneLine(value))
+			a.ui.Print("    %s\n", oneLine(value))
 		}
 	}
-	text := fmt.Sprintf("step %d: block %s executed %d times, %s: ", x.Step, x.Block, x.Times, seconds(x.Seconds))
+	text := fmt.Sprintf("step %d: block %s executed %d times, %s: ", x.Step, x.Block, x.Times, term.Seconds(x.Seconds))
 	switch {
 	case x.Stable && len(x.Marks) > 0:
 		text += "the same each time, though it is marked " + strings.Join(x.Marks, ", ")
@@ -107,5 +108,5 @@ func (a *app) printStability(x *replay.Stability) {
 	default:
 		text += "not the same; it counts as volatile until it is edited"
 	}
-	a.ui.talk("%s", text)
+	a.ui.Talk("%s", text)
 }

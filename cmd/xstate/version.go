@@ -22,10 +22,10 @@ func (a *app) versionVerb() *cobra.Command {
 
 func (a *app) version() error {
 	v := buildVersion()
-	if a.ui.json {
-		return a.ui.document(api.About{Version: api.Version, XState: v, Go: runtime.Version()})
+	if a.ui.JSON {
+		return a.ui.Document(api.About{Version: api.Version, XState: v, Go: runtime.Version()})
 	}
-	a.ui.print("xstate %s (%s)\n", v, runtime.Version())
+	a.ui.Print("xstate %s (%s)\n", v, runtime.Version())
 	return nil
 }
 

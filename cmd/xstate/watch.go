@@ -21,7 +21,7 @@ const saving = 30 * time.Millisecond
 // look: the text decides, so a save while the program runs is not lost. The end of a watch is no failure, even in the
 // middle of a run.
 func (a *app) watch(ctx context.Context, name string) error {
-	if a.ui.json {
+	if a.ui.JSON {
 		return &usageError{err: errors.New("--watch and --json exclude each other: a document is of one run"),
 			hint: "`xstate run FILE --json` after each edit"}
 	}
@@ -49,7 +49,7 @@ func (a *app) watch(ctx context.Context, name string) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			a.ui.talk("watching %s; Ctrl-C ends it", name)
+			a.ui.Talk("watching %s; Ctrl-C ends it", name)
 			continue // it may have been saved meanwhile
 		}
 		if err := nextSave(ctx, w, path); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -84,32 +85,32 @@ func (a *app) why(ctx context.Context, block, python string) error {
 		return err
 	}
 	a.places = a.placesOf(o.session, o.file, program)
-	if x.Error = a.places.explain(x.Error); a.ui.json {
-		return a.ui.document(api.Why{Version: api.Version, Session: o.session.Name(), Explanation: x})
+	if x.Error = a.places.explain(x.Error); a.ui.JSON {
+		return a.ui.Document(api.Why{Version: api.Version, Session: o.session.Name(), Explanation: x})
 	}
 	a.printWhy(x)
 	if planned != nil {
-		a.ui.talk("cannot plan the next run: %s", a.errorDocument(planned).Message)
+		a.ui.Talk("cannot plan the next run: %s", a.errorDocument(planned).Message)
 	}
 	return nil
 }
 
 func (a *app) printWhy(x *xstate.Explanation) {
-	a.ui.print("%s\n", whyHead(a.ui, x))
+	a.ui.Print("%s\n", whyHead(a.ui, x))
 	for _, n := range x.Nodes {
 		a.printReason(n, "  ")
 	}
 	if x.Error != nil {
-		a.ui.print("  %s: %s\n", x.Error.Type, x.Error.Message)
+		a.ui.Print("  %s: %s\n", x.Error.Type, x.Error.Message)
 		if x.Error.Hint != "" {
-			a.ui.print("  hint: %s\n", x.Error.Hint)
+			a.ui.Print("  hint: %s\n", x.Error.Hint)
 		}
 	}
 	if x.RanAt > 0 && len(x.Nodes) == 0 && x.Error == nil {
-		a.ui.print("  it has no statement\n")
+		a.ui.Print("  it has no statement\n")
 	}
 	if x.Pending != "" {
-		a.ui.print("the file has it %s since; xstate run will record that\n", x.Pending)
+		a.ui.Print("the file has it %s since; xstate run will record that\n", x.Pending)
 	}
 	if len(x.Next) == 0 {
 		return
@@ -120,12 +121,12 @@ func (a *app) printWhy(x *xstate.Explanation) {
 	}
 	switch {
 	case !stale:
-		a.ui.print("now: up to date, the next run would reuse it\n")
+		a.ui.Print("now: up to date, the next run would reuse it\n")
 		return
 	case x.Next[0].Action == "skip":
-		a.ui.print("now: not reached\n")
+		a.ui.Print("now: not reached\n")
 	default:
-		a.ui.print("now: stale\n")
+		a.ui.Print("now: stale\n")
 	}
 	for _, n := range x.Next {
 		if n.Action != "reuse" {
@@ -134,8 +135,8 @@ func (a *app) printWhy(x *xstate.Explanation) {
 	}
 }
 
-func whyHead(u *ui, x *xstate.Explanation) string {
-	text := fmt.Sprintf("block %s: version of step %d", u.bold(string(x.Block)), x.Edited)
+func whyHead(u *term.UI, x *xstate.Explanation) string {
+	text := fmt.Sprintf("block %s: version of step %d", u.Bold(string(x.Block)), x.Edited)
 	if by := originText(x.Origin); by != "" {
 		text += " by " + by
 	}
@@ -160,11 +161,11 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 	}
 	took := ""
 	if n.Seconds > 0 {
-		took = ", " + seconds(n.Seconds)
+		took = ", " + term.Seconds(n.Seconds)
 	}
-	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
+	a.ui.Print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
 	if of := trustText(state.Trust{Tier: n.Trust, Signer: n.Signer}); of != "" {
-		a.ui.print("%s  the result is %s\n", margin, of)
+		a.ui.Print("%s  the result is %s\n", margin, of)
 	}
 	if k := n.Reason.Key.Space(); k == "" || k == "call" { // the sentence says all of a call
 		return
@@ -183,7 +184,7 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 		by = "no block: it comes from the workspace or is built in"
 	}
 	rows = append(rows, []string{margin + "  written by", by, ""})
-	a.ui.table(rows)
+	a.ui.Table(rows)
 }
 
 // trustText says on whose word the store has a result; "" for its own.
@@ -192,7 +193,7 @@ func trustText(t state.Trust) string {
 	case t.Tier == state.TierForeign:
 		return "foreign: it came with an archive, and nobody here has executed it"
 	case t.Signer != "":
-		return "of another store, signed by the key " + short(t.Signer)
+		return "of another store, signed by the key " + term.Short(t.Signer)
 	case t.Tier == state.TierTrusted:
 		return "of another store, which you trust"
 	}
@@ -203,5 +204,5 @@ func digestText(d state.Digest) string {
 	if d == state.Absent {
 		return "absent"
 	}
-	return short(string(d))
+	return term.Short(string(d))
 }

@@ -80,7 +80,7 @@ func (a *app) sessionOptions(
 	case asked == "" && a.keepsFolder(store.State().Dir(), begun.Workspace, src.path):
 		o.Workspace = begun.Workspace
 		if name := a.foundOnlyHere(arguments, o.Workspace); name != "" {
-			a.ui.talk("the program runs in %s, where there is no %s; --workdir . --session NAME runs it here",
+			a.ui.Talk("the program runs in %s, where there is no %s; --workdir . --session NAME runs it here",
 				a.fromHere(o.Workspace), name)
 		}
 	case asked == "":

@@ -72,7 +72,7 @@ func (a *app) writeResults(ctx context.Context, s *xstate.Session, src *source, 
 	if d != nil {
 		d.File = src.name
 	}
-	a.ui.talk("wrote %s", src.name)
+	a.ui.Talk("wrote %s", src.name)
 	return nil
 }
 

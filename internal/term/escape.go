@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"crypto/rand"
@@ -12,13 +12,13 @@ import (
 
 // Titles, names, paths, agents, reasons, source and messages of errors are text of others. A terminal acts on some
 // characters: it could be made to change its title, to answer as if the user typed, or to show another text than there
-// is. So all that is written passes shown, which writes such characters as they are written in source. What a program
-// put out is the exception, because programs colour: it alone is written by verbatim.
+// is. So all that is written passes Escape, which writes such characters as they are written in source. What a program
+// put out is the exception, because programs colour: Verbatim alone writes it.
 
-// shown returns a text in which nothing is left that a terminal would act on, except the ends of lines and tabs: C0 and
-// C1 controls, DEL, characters that change the direction of text, and bytes that are no UTF-8.
-func shown(text string) string {
-	if strings.IndexFunc(text, acts) < 0 && utf8.ValidString(text) {
+// Escape returns a text in which nothing is left that a terminal would act on, except the ends of lines and tabs: C0
+// and C1 controls, DEL, characters that change the direction of text, and bytes that are not UTF-8.
+func Escape(text string) string {
+	if strings.IndexFunc(text, IsControl) < 0 && utf8.ValidString(text) {
 		return text
 	}
 	var b strings.Builder
@@ -28,7 +28,7 @@ func shown(text string) string {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case r == '\r' && strings.HasPrefix(text[i:], "\r\n"): // the end of a line elsewhere
-		case !acts(r):
+		case !IsControl(r):
 			b.WriteRune(r)
 		case r < 0x100:
 			fmt.Fprintf(&b, `\x%02x`, r)
@@ -39,8 +39,8 @@ func shown(text string) string {
 	return b.String()
 }
 
-// acts reports whether a terminal acts on a character.
-func acts(r rune) bool {
+// IsControl reports whether a terminal acts on a character.
+func IsControl(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
@@ -63,29 +63,29 @@ var ownStyles = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\x1b\\[([0-9]+);" + ownMark() + "m")
 })
 
-// styled begins a style, or ends all (0), until a text passes shownStyled.
+// styled begins a style, or ends all (0), until a text passes EscapeUnstyled.
 func styled(code string) string { return "\x1b[" + code + ";" + ownMark() + "m" }
 
-// shownStyled is shown for a text with styles of this process.
-func shownStyled(text string) string {
+// EscapeUnstyled is Escape for a text that has styles of this process, which stay.
+func EscapeUnstyled(text string) string {
 	if !strings.Contains(text, "\x1b") {
-		return shown(text)
+		return Escape(text)
 	}
 	var b strings.Builder
 	last := 0
 	for _, at := range ownStyles().FindAllStringSubmatchIndex(text, -1) {
-		b.WriteString(shown(text[last:at[0]]) + "\x1b[" + text[at[2]:at[3]] + "m")
+		b.WriteString(Escape(text[last:at[0]]) + "\x1b[" + text[at[2]:at[3]] + "m")
 		last = at[1]
 	}
-	b.WriteString(shown(text[last:]))
+	b.WriteString(Escape(text[last:]))
 	return b.String()
 }
 
-// showing passes on what is written to it as shown does. What tears a character is no text of people.
-type showing struct{ io.Writer }
+// Escaper passes on what is written to it, escaped. A write must not end within a character.
+type Escaper struct{ io.Writer }
 
-func (w showing) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(w.Writer, shown(string(p))); err != nil {
+func (w Escaper) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, Escape(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

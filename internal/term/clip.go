@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 // A text that is longer than its budget keeps its head and its tail. A line between them says how much is left out. So
 // a reader sees how an output begins, and the error that mostly ends it.
 
-// clip returns a text of at most budget bytes, the line between head and tail aside. missing describes that line for a
+// Clip returns a text of at most budget bytes, the line between head and tail aside. missing describes that line for a
 // number of bytes that are left out.
-func clip(text string, budget int, missing func(bytes int) string) (short string, clipped bool) {
+func Clip(text string, budget int, missing func(bytes int) string) (short string, clipped bool) {
 	if len(text) <= budget {
 		return text, false
 	}
@@ -93,52 +93,52 @@ func escapeLength(text string) int {
 	return 0
 }
 
-// clipper lets a text through while it comes, as clip would show it: the head at once, the rest when the text has
+// Clipper lets a text through while it comes, as clip would show it: the head at once, the rest when the text has
 // ended.
-type clipper struct {
-	budget int
-	show   func(text string)
+type Clipper struct {
+	Budget int
+	Show   func(text string)
 	head   strings.Builder // shown
 	rest   strings.Builder
 	held   bool
 }
 
-func (c *clipper) add(text string) {
-	if !c.held && c.head.Len()+len(text) <= c.budget/2 {
+func (c *Clipper) Add(text string) {
+	if !c.held && c.head.Len()+len(text) <= c.Budget/2 {
 		c.head.WriteString(text)
-		c.show(text)
+		c.Show(text)
 		return
 	}
 	if !c.held {
 		c.held = true
-		if room := c.budget/2 - c.head.Len(); room > 0 {
+		if room := c.Budget/2 - c.head.Len(); room > 0 {
 			end := headEnd(text, room)
 			c.head.WriteString(text[:end])
-			c.show(text[:end])
+			c.Show(text[:end])
 			text = text[end:]
 		}
 	}
 	c.rest.WriteString(text)
 }
 
-// text returns all of it.
-func (c *clipper) text() string { return c.head.String() + c.rest.String() }
+// Text returns all of it.
+func (c *Clipper) Text() string { return c.head.String() + c.rest.String() }
 
-// end shows what was held back, and reports whether some of it was left out.
-func (c *clipper) end(missing func(bytes int) string) (clipped bool) {
+// End shows what was held back, and reports whether some of it was left out.
+func (c *Clipper) End(missing func(bytes int) string) (clipped bool) {
 	rest := c.rest.String()
-	if c.head.Len()+len(rest) <= c.budget {
-		c.show(rest)
+	if c.head.Len()+len(rest) <= c.Budget {
+		c.Show(rest)
 		return false
 	}
-	tail := tailStart(rest, len(rest)-(c.budget-c.budget/2))
-	c.show(gap(c.head.String(), missing(tail)) + rest[tail:])
+	tail := tailStart(rest, len(rest)-(c.Budget-c.Budget/2))
+	c.Show(gap(c.head.String(), missing(tail)) + rest[tail:])
 	return true
 }
 
-// leftOut is the line in the place of what is left out of a text; whole says where all of it is.
-func leftOut(whole string) func(int) string {
+// LeftOut is the line in the place of what is left out of a text; whole says where all of it is.
+func LeftOut(whole string) func(int) string {
 	return func(bytes int) string {
-		return fmt.Sprintf("[xstate: %s left out here; %s]", size(int64(bytes)), whole)
+		return fmt.Sprintf("[xstate: %s left out here; %s]", Size(int64(bytes)), whole)
 	}
 }

@@ -9,31 +9,8 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/term"
 )
-
-func TestShown(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain ä→🙂\n\t":      "plain ä→🙂\n\t",
-		"\x1b]0;x\x07":       `\x1b]0;x\x07`,
-		"a\rb\r\nc\x00":      `a\x0db` + "\n" + `c\x00`,
-		"\u009b31m\x7f":      `\x9b31m\x7f`,
-		"\x9b\xff\ufffd":     `\x9b\xff` + "\ufffd",
-		"\u202eevil\u2066":   `\u202eevil\u2066`,
-		"\x1b[31m" + "red":   `\x1b[31mred`,
-		"\x1b[31;9000000mr ": `\x1b[31;9000000mr `,
-	} {
-		if got := shownStyled(text); got != want {
-			t.Errorf("shownStyled(%q) = %q, want %q", text, got, want)
-		}
-	}
-	u := &ui{colour: true}
-	if got, want := shownStyled(u.bold("a\x1b[2m")+u.red("b")), "\x1b[1ma\\x1b[2m\x1b[0m\x1b[31mb\x1b[0m"; got != want {
-		t.Errorf("styles of this process = %q, want %q", got, want)
-	}
-	if got, want := shownStyled(cut(u.bold("long text"), 5)), "\x1b[1mlong…\x1b[0m"; got != want {
-		t.Errorf("a style that is cut = %q, want %q", got, want)
-	}
-}
 
 // evil is what a terminal acts on: it sets the title, asks a question that the terminal answers, colours, moves back,
 // and turns the direction of text.
@@ -126,7 +103,7 @@ func TestNothingForTheTerminal(t *testing.T) {
 		"":     {{}},
 	}
 	order := []string{"run", "exec", "patch"}
-	for _, cmd := range (&app{ui: &ui{}}).root().Commands() {
+	for _, cmd := range (&app{ui: &term.UI{}}).root().Commands() {
 		if name := cmd.Name(); name != "run" && name != "exec" && name != "patch" {
 			order = append(order, name)
 		}
@@ -141,7 +118,7 @@ func TestNothingForTheTerminal(t *testing.T) {
 			text := verb(args...)
 			printed = printed || name == "run" && strings.Contains(text, coloured+"\n")
 			rest := strings.ReplaceAll(text, coloured, "")
-			if i := strings.IndexFunc(rest, acts); i >= 0 {
+			if i := strings.IndexFunc(rest, term.IsControl); i >= 0 {
 				t.Errorf("%q writes %q", args, rest[max(0, i-60):min(len(rest), i+40)])
 			}
 			if testing.Verbose() {

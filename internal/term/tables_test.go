@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestCut(t *testing.T) {
 		{"日本語", 4, "日…"},
 		{"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"},
 	} {
-		if got := cut(c.line, c.width); got != c.want {
+		if got := Cut(c.line, c.width); got != c.want {
 			t.Errorf("cut(%q, %d) = %q, want %q", c.line, c.width, got, c.want)
 		}
 	}
@@ -36,17 +36,17 @@ func TestNarrowed(t *testing.T) {
 		{"  note"},
 	}
 	for _, width := range []int{30, 40, 60} {
-		for line := range strings.Lines(columns(narrowed(rows, width))) {
+		for line := range strings.Lines(Columns(narrowed(rows, width))) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("a line of %d columns, want at most %d: %q", n, width, line)
 			}
 		}
-		text := columns(narrowed(rows, width))
+		text := Columns(narrowed(rows, width))
 		if !strings.Contains(text, "…  12 ms\n") || !strings.Contains(text, "[2]  report  none") {
 			t.Errorf("narrowed to %d:\n%s", width, text)
 		}
 	}
-	if got, want := columns(narrowed(rows, 100)), columns(rows); got != want {
+	if got, want := Columns(narrowed(rows, 100)), Columns(rows); got != want {
 		t.Errorf("a table that fits was changed:\n%s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bytes"
@@ -17,16 +17,16 @@ import (
 func TestProtocolOf(t *testing.T) {
 	for _, c := range []struct {
 		env  map[string]string
-		want protocol
+		want pictureProtocol
 	}{
-		{map[string]string{"TERM": "xterm-256color"}, noPictures},
+		{map[string]string{"TERM": "xterm-256color"}, NoPictures},
 		{map[string]string{"TERM": "xterm-kitty"}, kittyPictures},
 		{map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, itermPictures},
 		{map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, itermPictures},
 		{map[string]string{"TERM": "foot"}, sixelPictures},
-		{map[string]string{"TERM": "screen-256color", "KITTY_WINDOW_ID": "1"}, noPictures},
-		{map[string]string{"TERM": "xterm-kitty", "TMUX": "x"}, noPictures},
-		{map[string]string{"TERM": "dumb", "TERM_PROGRAM": "WezTerm"}, noPictures},
+		{map[string]string{"TERM": "screen-256color", "KITTY_WINDOW_ID": "1"}, NoPictures},
+		{map[string]string{"TERM": "xterm-kitty", "TMUX": "x"}, NoPictures},
+		{map[string]string{"TERM": "dumb", "TERM_PROGRAM": "WezTerm"}, NoPictures},
 	} {
 		if got := protocolOf(func(name string) string { return c.env[name] }); got != c.want {
 			t.Errorf("protocolOf(%v) = %d, want %d", c.env, got, c.want)
@@ -55,9 +55,9 @@ func drawing(t *testing.T) (image.Image, state.Output) {
 func TestPictures(t *testing.T) {
 	pixels, o := drawing(t)
 	chunk := regexp.MustCompile("\x1b_G([^;]*);([^\x1b]*)\x1b\\\\")
-	u := &ui{pictures: kittyPictures, outTerminal: true}
+	u := &UI{Pictures: kittyPictures, OutTerminal: true}
 	var text strings.Builder
-	chunks := chunk.FindAllStringSubmatch(u.picture(o), -1)
+	chunks := chunk.FindAllStringSubmatch(u.Picture(o), -1)
 	for i, m := range chunks {
 		if last := i == len(chunks)-1; len(m[2]) > 4096 || strings.Contains(m[1], "m=0") != last {
 			t.Errorf("chunk %d of %d has %q and %d characters", i, len(chunks), m[1], len(m[2]))
@@ -68,26 +68,25 @@ func TestPictures(t *testing.T) {
 		t.Errorf("%d chunks hold %d characters, want several with %d", len(chunks), text.Len(),
 			len(o.Data["image/png"]))
 	}
-	u.pictures = itermPictures
-	if got := u.picture(o); !strings.HasPrefix(got, "\x1b]1337;File=inline=1;size=") ||
+	u.Pictures = itermPictures
+	if got := u.Picture(o); !strings.HasPrefix(got, "\x1b]1337;File=inline=1;size=") ||
 		!strings.HasSuffix(got, ":"+o.Data["image/png"]+"\a") {
 		t.Errorf("picture for iTerm2 = %.60q…", got)
 	}
-	u.pictures = sixelPictures
-	got := u.picture(o)
+	u.Pictures = sixelPictures
+	got := u.Picture(o)
 	if columns := sixelColumns(t, got); len(columns) != 12 || columns[0] != pixels.Bounds().Dx() {
 		t.Errorf("bands of a Sixel picture have %v columns, want 12 of 90", columns)
 	}
-	for _, p := range []protocol{kittyPictures, itermPictures, sixelPictures} {
-		if u.pictures = p; strings.Contains(u.picture(o), "\n") {
+	for _, p := range []pictureProtocol{kittyPictures, itermPictures, sixelPictures} {
+		if u.Pictures = p; strings.Contains(u.Picture(o), "\n") {
 			t.Errorf("protocol %d takes more than one line", p)
 		}
-		if got := u.picture(state.Output{Kind: "stdout", Text: "x"}); got != "" {
+		if got := u.Picture(state.Output{Kind: "stdout", Text: "x"}); got != "" {
 			t.Errorf("a text is drawn: %q", got)
 		}
-		if got := (*places)(nil).outputOn(u, state.Output{Data: map[string]string{"image/svg+xml": "<svg/>"}}, 0); got !=
-			"<image/svg+xml 6 B>\n" {
-			t.Errorf("an SVG is shown as %q", got)
+		if got := u.Picture(state.Output{Data: map[string]string{"image/svg+xml": "<svg/>"}}); got != "" {
+			t.Errorf("an SVG is drawn: %q", got)
 		}
 	}
 }

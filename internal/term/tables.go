@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"regexp"
@@ -11,14 +11,14 @@ import (
 // leastColumn is the width below which a column of a table is not narrowed.
 const leastColumn = 8
 
-// table prints rows under each other. On a terminal the widest columns are narrowed until the table fits.
-func (u *ui) table(rows [][]string) {
-	if !u.outTerminal {
-		u.write(columns(rows))
+// Table prints rows under each other. On a terminal the widest columns are narrowed until the table fits.
+func (u *UI) Table(rows [][]string) {
+	if !u.OutTerminal {
+		u.Write(Columns(rows))
 		return
 	}
-	width := widthOf(u.out)
-	u.write(cutLines(columns(narrowed(rows, width)), width))
+	width := WidthOf(u.Out)
+	u.Write(CutLines(Columns(narrowed(rows, width)), width))
 }
 
 // narrowed cuts the cells of the widest columns until rows fit a width, if that is possible.
@@ -48,18 +48,18 @@ func narrowed(rows [][]string, width int) [][]string {
 	for _, row := range rows {
 		fit := make([]string, len(row))
 		for i, cell := range row {
-			fit[i] = cut(cell, widths[i])
+			fit[i] = Cut(cell, widths[i])
 		}
 		out = append(out, fit)
 	}
 	return out
 }
 
-// cutLines cuts every line of a text at a width.
-func cutLines(text string, width int) string {
+// CutLines cuts every line of a text at a width.
+func CutLines(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = cut(line, width)
+		lines[i] = Cut(line, width)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -67,8 +67,8 @@ func cutLines(text string, width int) string {
 // styles match what changes the style of a terminal and takes no place on it.
 var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// cut cuts a line at a width, with a mark. Styles in it are kept.
-func cut(line string, width int) string {
+// Cut cuts a line at a width, with a mark. Styles in it are kept.
+func Cut(line string, width int) string {
 	if visible(line) <= width {
 		return line
 	}
@@ -128,8 +128,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// columns lays rows out under each other; the last column is as it is.
-func columns(rows [][]string) string {
+// Columns lays rows out under each other; the last column is as it is.
+func Columns(rows [][]string) string {
 	var widths []int
 	for _, row := range rows {
 		for i, cell := range row {

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bytes"
@@ -17,25 +17,25 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-// picture returns what draws a picture on the terminal, in one line; "" if the terminal cannot show it.
-func (u *ui) picture(o state.Output) string {
+// Picture returns what draws a picture on the terminal, in one line; "" if the terminal cannot show it.
+func (u *UI) Picture(o state.Output) string {
 	figures := provenance.Figures("", []state.Output{o})
-	if u.pictures == noPictures || len(figures) == 0 {
+	if u.Pictures == NoPictures || len(figures) == 0 {
 		return ""
 	}
 	f := figures[0]
 	switch {
-	case u.pictures == itermPictures && f.Media != "image/svg+xml":
+	case u.Pictures == itermPictures && f.Media != "image/svg+xml":
 		text := base64.StdEncoding.EncodeToString(f.Data)
 		return fmt.Sprintf("\x1b]1337;File=inline=1;size=%d:%s\a", len(f.Data), text)
-	case u.pictures == kittyPictures && f.Media == "image/png":
+	case u.Pictures == kittyPictures && f.Media == "image/png":
 		return kitty(f.Data)
 	}
 	pixels, _, err := image.Decode(bytes.NewReader(f.Data))
 	if err != nil {
 		return ""
 	}
-	if u.pictures == kittyPictures {
+	if u.Pictures == kittyPictures {
 		var out bytes.Buffer
 		if png.Encode(&out, pixels) != nil {
 			return ""

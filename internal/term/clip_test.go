@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func TestClip(t *testing.T) {
 			whole.WriteString(pieces[r.IntN(len(pieces))])
 		}
 		text, budget := whole.String(), 40+r.IntN(400)
-		short, clipped := clip(text, budget, func(n int) string { return fmt.Sprintf("<%d>", n) })
+		short, clipped := Clip(text, budget, func(n int) string { return fmt.Sprintf("<%d>", n) })
 		if !clipped {
 			if short != text || len(text) > budget {
 				t.Fatalf("a text of %d bytes with a budget of %d is clipped wrongly", len(text), budget)
@@ -46,17 +46,17 @@ func TestClip(t *testing.T) {
 			t.Fatalf("clip tears %q", short)
 		}
 		var shown strings.Builder
-		c := &clipper{budget: budget, show: func(s string) { shown.WriteString(s) }}
+		c := &Clipper{Budget: budget, Show: func(s string) { shown.WriteString(s) }}
 		for rest := text; rest != ""; {
 			n := min(len(rest), 1+r.IntN(60))
 			for n < len(rest) && !utf8.RuneStart(rest[n]) {
 				n++
 			}
-			c.add(rest[:n])
+			c.Add(rest[:n])
 			rest = rest[n:]
 		}
-		c.end(func(n int) string { return fmt.Sprintf("<%d>", n) })
-		if c.text() != text || !utf8.ValidString(shown.String()) || shown.Len() > budget+40 {
+		c.End(func(n int) string { return fmt.Sprintf("<%d>", n) })
+		if c.Text() != text || !utf8.ValidString(shown.String()) || shown.Len() > budget+40 {
 			t.Fatalf("in parts, %q is %q", text, shown.String())
 		}
 	}
