@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate/bench"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -145,7 +146,7 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	a.ui.Progress("")
 	if ctx.Err() != nil {
 		return &state.Error{
-			Code: codeInterrupted,
+			Code: api.CodeInterrupted,
 			Message: fmt.Sprintf(
 				"interrupted; the results of %d of %s are kept in %s",
 				len(results),

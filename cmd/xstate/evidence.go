@@ -181,7 +181,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 	}
 	if _, err := os.Lstat(path); err == nil && !f.force {
 		return &state.Error{
-			Code:    codeFileExists,
+			Code:    api.CodeFileExists,
 			Message: fmt.Sprintf("the file %s exists already", f.out),
 			Hint:    "choose another name, or overwrite it with `--force`",
 		}
@@ -232,7 +232,7 @@ func (c caller) readKey(path string) ([]byte, error) {
 	text, err := c.readFile(path)
 	if err != nil {
 		return nil, &state.Error{
-			Code:    codeUnreadable,
+			Code:    api.CodeUnreadable,
 			Message: fmt.Sprintf("the key %s cannot be read: %v", path, errors.Unwrap(err)),
 			Hint:    "check the name after `--key`",
 		}

@@ -60,12 +60,12 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	data, err := a.readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &state.Error{
-			Code:    codeNoFile,
+			Code:    api.CodeNoFile,
 			Message: fmt.Sprintf("there is no file %s", path),
 			Hint:    "check the name of the statement",
 		}
 	} else if err != nil {
-		return &state.Error{Code: codeUnreadable, Message: err.Error(), Hint: "check the name of the statement"}
+		return &state.Error{Code: api.CodeUnreadable, Message: err.Error(), Hint: "check the name of the statement"}
 	}
 	st, err := provenance.VerifyStatement(data, key)
 	if err != nil {

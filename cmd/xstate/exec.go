@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -214,7 +215,7 @@ func (a *app) execCode(in io.Reader, args []string, f execFlags) (string, error)
 		return a.readPatch("-", in)
 	}
 	code, err := a.readPatch(args[0], in)
-	if state.CodeOf(err) == codeNoFile && likeCode(args[0]) {
+	if state.CodeOf(err) == api.CodeNoFile && likeCode(args[0]) {
 		return "", &usageError{err: fmt.Errorf("there is no file %q", args[0]),
 			hint: "`xstate exec -c CODE` runs code that is an argument"}
 	}
@@ -293,7 +294,7 @@ func (x *execution) target(ctx context.Context, f execFlags) (t xstate.Target, e
 		return t, nil
 	}
 	src, err := x.readSource(x.fromHere(x.o.file))
-	if state.CodeOf(err) == codeNoFile {
+	if state.CodeOf(err) == api.CodeNoFile {
 		return t, nil
 	}
 	if err != nil {

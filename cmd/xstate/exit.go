@@ -9,153 +9,33 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
-	"github.com/xstate-engine/xstate/runner/journal"
-	"github.com/xstate-engine/xstate/runner/journal/rule"
-	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
-	"github.com/xstate-engine/xstate/runner/private"
-	"github.com/xstate-engine/xstate/runner/replay"
-	"github.com/xstate-engine/xstate/runner/sandbox/policy"
-	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/artifact"
-	"github.com/xstate-engine/xstate/state/provenance"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 // The exit codes, as scripts know them.
 const (
 	exitDone     = 0
 	exitFailed   = 1 // a block failed, or the run was interrupted
-	exitUsage    = 2 // the command, its file or its environment is not as it must be
+	exitUsage    = 2 // a bad command line, file or environment
 	exitRefused  = 3 // by policy or conflict: another has the store, it may not be written; or a call waits
 	exitDiverged = 4 // an incremental run differs from one from scratch, or the store is damaged
 	exitInternal = 5
 )
 
-// Codes of errors of this package.
-const (
-	codeUsage       state.Code = "usage"
-	codeNoFile      state.Code = "no-file"
-	codeNotAFile    state.Code = "not-a-file"
-	codeUnreadable  state.Code = "unreadable"
-	codeFileExists  state.Code = "file-exists" // a file that exists and is not to be overwritten
-	codeWhich       state.Code = "which-session"
-	codeNoFigure    state.Code = "no-figure"
-	codeNoViewer    state.Code = "no-viewer" // no program to show a picture with
-	codeInterrupted state.Code = "interrupted"
-	codeInternal    state.Code = "internal"
-)
-
-// exitCodes is the one table. What is not in it is internal.
-var exitCodes = map[state.Code]int{
-	codeInterrupted: exitFailed,
-
-	codeUsage:                         exitUsage,
-	codeNoFile:                        exitUsage,
-	codeNotAFile:                      exitUsage,
-	codeUnreadable:                    exitUsage,
-	codeWhich:                         exitUsage,
-	codeFileExists:                    exitUsage,
-	codeNoFigure:                      exitUsage,
-	codeNoViewer:                      exitUsage,
-	bench.CodeNothing:                 exitUsage,
-	bench.CodeNoWorkload:              exitUsage,
-	bench.CodeNoStrategy:              exitUsage,
-	query.CodeNoBlock:                 exitUsage,
-	artifact.CodeNoArtifact:           exitUsage,
-	state.CodeArtifactCycle:           exitUsage,
-	provenance.CodeKey:                exitUsage,
-	provenance.CodeStatement:          exitUsage,
-	query.CodeNoVersion:               exitUsage,
-	xstate.CodeNothing:                exitUsage,
-	replay.CodeUnchanged:              exitUsage,
-	replay.CodeNoRun:                  exitUsage,
-	query.CodeNotExecuted:             exitUsage,
-	query.CodeNoValue:                 exitUsage,
-	query.CodeExpression:              exitUsage,
-	suite.CodeNoTests:                 exitUsage,
-	private.CodeNotPrivate:            exitUsage,
-	private.CodeUnchanged:             exitUsage,
-	runner.CodeNotKept:                exitUsage,
-	runner.CodeForeignValue:           exitUsage,
-	runner.CodeNoStdin:                exitUsage,
-	kernel.CodeUnknownLanguage:        exitUsage,
-	python.CodeNotFound:               exitUsage,
-	python.CodeTooOld:                 exitUsage,
-	python.CodeBroken:                 exitUsage,
-	kernel.CodeChanged:                exitUsage,
-	state.CodeNoStore:                 exitUsage,
-	serve.CodeNoServer:                exitUsage,
-	state.CodeNoSession:               exitUsage,
-	state.CodeNoWorkspace:             exitUsage,
-	state.CodeSessionExists:           exitUsage,
-	state.CodeNoStep:                  exitUsage,
-	state.CodeInvalid:                 exitUsage,
-	state.Code(patch.CodeBinary):      exitUsage,
-	state.Code(patch.CodeEmpty):       exitUsage,
-	state.Code(patch.CodeEncoding):    exitUsage,
-	state.Code(patch.CodeNotebook):    exitUsage,
-	state.Code(patch.CodeLanguage):    exitUsage,
-	state.Code(patch.CodeUnsupported): exitUsage,
-	state.Code(patch.CodeUnwritable):  exitUsage,
-
-	state.CodeBusy:         exitRefused,
-	state.CodeReadOnly:     exitRefused,
-	state.CodeNewer:        exitRefused,
-	state.CodeConflict:     exitRefused,
-	xstate.CodeUnrecorded:  exitRefused,
-	serve.CodeServed:       exitRefused,
-	serve.CodeTooSlow:      exitRefused,
-	serve.CodeServerSilent: exitRefused,
-	runner.CodeFileEdited:  exitRefused,
-	runner.CodeBehindLink:  exitRefused,
-	private.CodeConflict:   exitRefused,
-
-	state.Code(patch.CodePatch):     exitUsage,
-	state.Code(patch.CodeAbsent):    exitRefused,
-	state.Code(patch.CodeAmbiguous): exitRefused,
-	state.Code(patch.CodeOverlap):   exitRefused,
-	state.Code(patch.CodeNoText):    exitRefused,
-	state.Code(patch.CodeExists):    exitRefused,
-
-	state.CodeNoCall:          exitUsage,
-	journal.CodeNoChoice:      exitUsage,
-	journal.CodeNoTool:        exitUsage,
-	journal.CodeArguments:     exitUsage,
-	journal.CodeResult:        exitUsage,
-	journal.CodeEffects:       exitUsage,
-	journal.CodeRefused:       exitFailed,
-	journal.CodeLost:          exitFailed,
-	journal.CodeNotWaiting:    exitRefused,
-	journal.CodeNotRevertible: exitRefused,
-	journal.CodeDenied:        exitRefused,
-	journal.CodeBudget:        exitRefused,
-	journal.CodeWaiting:       exitRefused,
-	journal.CodeUnrecorded:    exitRefused,
-
-	state.CodeDamaged:           exitDiverged,
-	state.CodeArchiveDamaged:    exitDiverged,
-	state.CodeNoSource:          exitDiverged,
-	provenance.CodeSignature:    exitDiverged,
-	provenance.CodeArchiveLarge: exitDiverged,
-
-	state.CodeDiskFull:   exitInternal,
-	state.CodeIO:         exitInternal,
-	state.CodeClosed:     exitInternal,
-	serve.CodeServerGone: exitInternal,
-	codeInternal:         exitInternal,
-
-	rule.CodeInvalid:         exitUsage,
-	rule.CodeDenied:          exitRefused,
-	policy.CodeInvalid:       exitUsage,
-	policy.CodeUnenforceable: exitRefused,
-	state.CodeRootFolder:     exitRefused,
+// exitCodes are those of the classes of errors.
+var exitCodes = map[api.Class]int{
+	api.ClassInternal: exitInternal,
+	api.ClassFailed:   exitFailed,
+	api.ClassUsage:    exitUsage,
+	api.ClassNotFound: exitUsage,
+	api.ClassRefused:  exitRefused,
+	api.ClassConflict: exitRefused,
+	api.ClassBusy:     exitRefused,
+	api.ClassDamaged:  exitDiverged,
 }
 
 // usageError is a command line that cannot be understood.
@@ -184,7 +64,7 @@ func (c caller) errorDocument(err error) api.Error { return worded(c.door, found
 
 func worded(d wording.Door, e api.Error) api.Error {
 	e.Message, e.Hint = d.Text(e.Message), d.Remedy(string(e.Code), e.Hint)
-	if e.Code == codeUsage {
+	if e.Code == api.CodeUsage {
 		e.Message = d.Misuse(e.Message)
 	}
 	return e
@@ -209,7 +89,7 @@ func foundIn(err error) api.Error {
 			Candidates: unfit.Candidates,
 		}
 	case errors.As(err, &cmd):
-		return api.Error{Code: codeUsage, Message: cmd.Error(), Hint: cmd.hint}
+		return api.Error{Code: api.CodeUsage, Message: cmd.Error(), Hint: cmd.hint}
 	case errors.As(err, &bad):
 		return api.Error{Code: state.Code(bad.Code), Message: bad.Error(), Hint: bad.Hint}
 	case errors.As(err, &own):
@@ -220,7 +100,7 @@ func foundIn(err error) api.Error {
 		return e
 	case errors.Is(err, context.Canceled):
 		return api.Error{
-			Code:    codeInterrupted,
+			Code:    api.CodeInterrupted,
 			Message: "interrupted before anything was done",
 			Hint:    "run it again to continue",
 		}
@@ -229,7 +109,7 @@ func foundIn(err error) api.Error {
 		return api.Error{Code: full.Code, Message: full.Message, Hint: full.Hint}
 	}
 	return api.Error{
-		Code:    codeInternal,
+		Code:    api.CodeInternal,
 		Message: err.Error(),
 		Hint:    "this should not happen; please report it with the command and the program",
 	}
@@ -250,11 +130,13 @@ func sentence(e *state.Error) string {
 	return e.Message
 }
 
+// exitCode returns the exit code of an error with a code. The benchmarks have codes of their own.
 func exitCode(c state.Code) int {
-	if code, ok := exitCodes[c]; ok {
-		return code
+	switch c {
+	case bench.CodeNothing, bench.CodeNoWorkload, bench.CodeNoStrategy, bench.CodeNoPeer:
+		return exitUsage
 	}
-	return exitInternal
+	return exitCodes[api.ClassOf(c)]
 }
 
 // fail prints an error and returns the exit code for it; nil is success.

@@ -166,7 +166,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		if f.out != "" {
 			if _, err := os.Lstat(a.path(f.out)); !errors.Is(err, fs.ErrNotExist) && !f.force {
 				return &state.Error{
-					Code:    codeFileExists,
+					Code:    api.CodeFileExists,
 					Message: fmt.Sprintf("the file %s exists already", f.out),
 					Hint:    "choose another name, or overwrite it with `--force`",
 				}

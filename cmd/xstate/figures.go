@@ -46,7 +46,7 @@ func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) err
 		}
 		if len(d.Figures) == 0 {
 			return &state.Error{
-				Code:    codeNoFigure,
+				Code:    api.CodeNoFigure,
 				Message: "there is no picture in what the program put out",
 				Hint:    "`xstate show` lists what each block put out; name another block",
 			}
@@ -104,7 +104,7 @@ func (c caller) view(path string) error {
 	cmd := c.command(context.Background(), args[0], args[1:]...)
 	if err := cmd.Start(); err != nil {
 		return &state.Error{
-			Code:    codeNoViewer,
+			Code:    api.CodeNoViewer,
 			Message: fmt.Sprintf("%s cannot be started to show %s", args[0], path),
 			Hint:    "open the file with another program, or write it elsewhere: `xstate show BLOCK --images DIR`",
 			Err:     err,

@@ -97,7 +97,7 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string) ([]byte, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, &state.Error{
-			Code:    codeFileExists,
+			Code:    api.CodeFileExists,
 			Message: fmt.Sprintf("the file %s exists already", o.fromHere(path)),
 			Hint:    "choose another name, or move the file away",
 		}

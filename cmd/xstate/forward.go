@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -142,7 +143,7 @@ func (a *app) ensureServer(ctx context.Context, dir string) *serve.Client {
 		}
 	}
 	client, err := a.startServer(ctx, dir)
-	if state.CodeOf(err) == serve.CodeNoServer { // other errors are those of the store, which the verb reports
+	if state.CodeOf(err) == api.CodeNoServer { // other errors are those of the store, which the verb reports
 		a.ui.Talk("works without a server: %s", a.errorDocument(err).Message)
 	}
 	return client

@@ -66,7 +66,7 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 	file, err := os.Open(a.path(name))
 	if err != nil {
 		return &state.Error{
-			Code:    codeNoFile,
+			Code:    api.CodeNoFile,
 			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
 			Hint:    "name an archive, which `xstate export --out FILE.zip` makes",
 		}
@@ -78,7 +78,7 @@ func (a *app) importArchive(ctx context.Context, name string, f importFlags) (er
 	}
 	if !info.Mode().IsRegular() {
 		return &state.Error{
-			Code:    codeNotAFile,
+			Code:    api.CodeNotAFile,
 			Message: name + " is not a file",
 			Hint:    "name an archive, which `xstate export --out FILE.zip` makes",
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -29,7 +30,7 @@ func (c caller) layOut(folder string) (names []string, err error) {
 		path := filepath.Join(folder, f.Name())
 		if _, err := os.Lstat(c.path(path)); !errors.Is(err, fs.ErrNotExist) {
 			return nil, &state.Error{
-				Code:    codeFileExists,
+				Code:    api.CodeFileExists,
 				Message: fmt.Sprintf("the file %s exists already", path),
 				Hint:    "name another folder: `xstate init --example DIR`",
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -91,7 +92,7 @@ func (f *invocationFlags) invocation(c caller, own io.Reader) (in *runner.Invoca
 	}
 	if info, err := os.Stat(in.StdinFile); in.StdinFile != "" && (err != nil || !info.Mode().IsRegular()) {
 		return nil, done, &state.Error{
-			Code:    codeNoFile,
+			Code:    api.CodeNoFile,
 			Message: "there is no file " + f.stdin + " to read as standard input",
 			Hint:    "`xstate run FILE --stdin FILE`, or `--stdin -` for that of xstate",
 		}

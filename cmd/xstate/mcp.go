@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/serve/mcp"
 	"github.com/xstate-engine/xstate/state"
@@ -50,7 +51,7 @@ func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Write
 	}
 	if info, bad := a.stat(folder); bad != nil || !info.IsDir() {
 		return &state.Error{
-			Code:    codeNoFile,
+			Code:    api.CodeNoFile,
 			Message: "there is no folder " + folder,
 			Hint:    "name the folder in which the program is to run: `xstate mcp FOLDER`",
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/private"
@@ -229,7 +230,7 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 		}
 	}
 	e := &state.Error{
-		Code:    codeWhich,
+		Code:    api.CodeWhich,
 		Message: fmt.Sprintf("the store has %d sessions: %s", len(names), listed10(names)),
 		Hint:    "name one with `--session`",
 	}

@@ -142,7 +142,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	}
 	if slices.Contains(programKinds, filepath.Ext(o.file)) {
 		src, err := o.readSource(o.fromHere(o.file))
-		if err != nil && state.CodeOf(err) != codeNoFile {
+		if err != nil && state.CodeOf(err) != api.CodeNoFile {
 			return err
 		}
 		target.Name, target.Path = filepath.ToSlash(o.fromHere(o.file)), filepath.ToSlash(o.file)

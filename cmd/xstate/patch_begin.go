@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -60,7 +61,7 @@ func (c caller) appliesTo(p *patch.Patch, path, block string) error {
 		for i, id := range patch.Names(on.Blocks) {
 			on.Blocks[i].ID = id
 		}
-	case state.CodeOf(err) != codeNoFile:
+	case state.CodeOf(err) != api.CodeNoFile:
 		return err
 	}
 	_, err = patch.Revise(p, on)

@@ -175,7 +175,7 @@ func (a *app) trustFolder(ctx context.Context, folder string) error {
 	folder = realPath(folder)
 	name := filepath.Join(folder, policy.FileName)
 	if _, err := os.Stat(name); err != nil {
-		return &state.Error{Code: codeNoFile, Message: "there is no file " + a.fromHere(name),
+		return &state.Error{Code: api.CodeNoFile, Message: "there is no file " + a.fromHere(name),
 			Hint: "docs/sandbox.md says what it may hold"}
 	}
 	o, err := a.policyOptions(folder, "")

@@ -44,19 +44,20 @@ func (c caller) readSource(name string) (*source, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &state.Error{Code: codeNoFile, Message: "there is no file " + name, Hint: similar(path)}
+		return nil, &state.Error{Code: api.CodeNoFile, Message: "there is no file " + name, Hint: similar(path)}
 	case err != nil:
 		return nil, &state.Error{
-			Code:    codeUnreadable,
+			Code:    api.CodeUnreadable,
 			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
 			Hint:    "check the path and its permissions",
 			Err:     err,
 		}
 	case info.IsDir():
-		return nil, &state.Error{Code: codeNotAFile, Message: name + " is a directory", Hint: programsIn(path, name)}
+		return nil, &state.Error{Code: api.CodeNotAFile, Message: name + " is a directory",
+			Hint: programsIn(path, name)}
 	case !info.Mode().IsRegular() && (info.Mode()&fs.ModeNamedPipe == 0 || writtenInBounds(path) != ""):
 		return nil, &state.Error{
-			Code:    codeNotAFile,
+			Code:    api.CodeNotAFile,
 			Message: name + " is not a regular file",
 			Hint:    "name a program: a .py, .ipynb, .md, .js, .ts or .sh file",
 		}
@@ -64,7 +65,7 @@ func (c caller) readSource(name string) (*source, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &state.Error{
-			Code:    codeUnreadable,
+			Code:    api.CodeUnreadable,
 			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
 			Hint:    "check the permissions of the file",
 			Err:     err,

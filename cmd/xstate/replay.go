@@ -142,7 +142,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	found, err := replay.Run(ctx, o.session.Subject(), f.o)
 	if ctx.Err() != nil {
 		return &state.Error{
-			Code:    codeInterrupted,
+			Code:    api.CodeInterrupted,
 			Message: "interrupted; a replay leaves nothing behind",
 			Hint:    "use `--from` and `--to` to replay fewer runs",
 		}

@@ -135,7 +135,7 @@ func (o *opened) following(
 		return "", nil, nil // a session of no file
 	}
 	src, err := o.readSource(o.fromHere(path))
-	if state.CodeOf(err) == codeNoFile && file == "" {
+	if state.CodeOf(err) == api.CodeNoFile && file == "" {
 		data, err = text(path, nil)
 		return path, data, err
 	}

@@ -465,7 +465,8 @@ func (a *app) unrecorded(err error, edits, ran int) error {
 		err = &told
 	}
 	if canceled && edits+ran > 0 {
-		return &state.Error{Code: codeInterrupted, Message: "interrupted", Hint: "run it again to continue", Err: err}
+		return &state.Error{Code: api.CodeInterrupted, Message: "interrupted", Hint: "run it again to continue",
+			Err: err}
 	}
 	return err
 }

@@ -57,7 +57,7 @@ func stoppedBy(err error) string {
 	if code := state.CodeOf(err); code == journal.CodeBudget {
 		return string(code)
 	}
-	return string(codeInterrupted)
+	return string(api.CodeInterrupted)
 }
 
 // executed reports whether a node ran, rather than being reused or never reached.

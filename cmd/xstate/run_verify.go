@@ -27,7 +27,7 @@ func (a *app) verify(
 	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.timeout})
 	if ctx.Err() != nil {
 		return nil, &state.Error{
-			Code:    codeInterrupted,
+			Code:    api.CodeInterrupted,
 			Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step),
 			Hint:    "run it again with `--verify`",
 		}

@@ -115,7 +115,7 @@ func (a *app) askServer(ctx context.Context, dir string, found bool, f serveFlag
 	}
 	if err == nil && f.stop && !serve.WaitGone(ctx, dir, 30*time.Second) {
 		return &state.Error{
-			Code:    serve.CodeServed,
+			Code:    api.CodeServed,
 			Message: fmt.Sprintf("the server, process %d, has not ended yet", client.Info.PID),
 			Hint:    fmt.Sprintf("wait, or kill it: kill -9 %d loses nothing that was reported", client.Info.PID),
 		}
@@ -132,7 +132,7 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 			return a.tellServer(dir, client.Info, " already")
 		}
 		return &state.Error{
-			Code:    serve.CodeServed,
+			Code:    api.CodeServed,
 			Message: fmt.Sprintf("process %d serves the store %s already, as it was told then", client.Info.PID, dir),
 			Hint:    "`xstate serve --stop` ends it; then start one with these flags",
 		}

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
@@ -131,7 +132,7 @@ type answer struct {
 
 // lost reports whether a failure says that the server, or an interpreter that was starting, was killed.
 func lost(text []byte) bool {
-	return bytes.Contains(text, []byte(serve.CodeServerGone)) || bytes.Contains(text, []byte(python.CodeBroken))
+	return bytes.Contains(text, []byte(api.CodeServerGone)) || bytes.Contains(text, []byte(python.CodeBroken))
 }
 
 // exec has code executed by a command. It reports false if nothing was acknowledged: the client, or the server, was

@@ -142,7 +142,7 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	a.bounds.executes = true
 	o, err := a.openWith(ctx, state.Options{}, python)
 	switch code := state.CodeOf(err); {
-	case code == codeWhich && len(args) > 0 && !slices.ContainsFunc(args, a.isNoPath):
+	case code == api.CodeWhich && len(args) > 0 && !slices.ContainsFunc(args, a.isNoPath):
 		a.session = testSession
 		if o, err = a.openWith(ctx, state.Options{}, python); state.CodeOf(err) != state.CodeNoSession {
 			return o, err
@@ -206,7 +206,7 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 			continue
 		} else if err != nil {
 			return nil, nil, &state.Error{
-				Code: codeNoFile, Message: fmt.Sprintf("there is no file, folder or block %q", file),
+				Code: api.CodeNoFile, Message: fmt.Sprintf("there is no file, folder or block %q", file),
 				Hint: "`xstate show` lists the blocks",
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -79,8 +80,8 @@ func (c *Client) Do(ctx context.Context, call Call) int {
 	return exit
 }
 
-// Send carries out a call. Its error is a *RefusedError if the server did nothing, is ErrPipe, or has CodeServerGone or
-// CodeServerSilent.
+// Send carries out a call. Its error is a *RefusedError if the server did nothing, is ErrPipe, or has
+// api.CodeServerGone or api.CodeServerSilent.
 func (c *Client) Send(ctx context.Context, call Call) (exit int, err error) {
 	return c.send(ctx, call, surroundings())
 }
@@ -143,7 +144,7 @@ func (c *Client) converse(
 		return 0, c.Silent(err)
 	case err != nil:
 		return 0, &state.Error{
-			Code:    CodeServerGone,
+			Code:    api.CodeServerGone,
 			Message: "the server of the store ended before it answered",
 			Hint:    "run it again; if the code itself ends the server, take it back: `xstate log`, `xstate undo STEP`",
 			Err:     errors.Join(sent, err),
@@ -159,7 +160,7 @@ func (c *Client) converse(
 // Silent is the error of a server that does not answer.
 func (c *Client) Silent(err error) error {
 	return &state.Error{
-		Code:    CodeServerSilent,
+		Code:    api.CodeServerSilent,
 		Message: fmt.Sprintf("the server of the store, process %d, does not answer", c.Info.PID),
 		Hint:    fmt.Sprintf("wait, or end it: kill -9 %d loses nothing that was reported", c.Info.PID),
 		Err:     err,

@@ -13,14 +13,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/state"
 )
-
-// CodeTooSlow is for a question that was given up.
-const CodeTooSlow state.Code = "too-slow"
-
-// codeInternal is for a request whose handling panicked.
-const codeInternal state.Code = "internal"
 
 const exitRefused, exitInternal = 3, 5 // as the command line has them
 
@@ -55,7 +48,7 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 		defer func() {
 			if p := recover(); p != nil {
 				fmt.Fprintf(c.Log, "panic in %q: %v\n%s", call.Args, p, debug.Stack())
-				g.fail(call, asJSON, api.Error{Code: codeInternal, Message: fmt.Sprintf("internal error: %v", p),
+				g.fail(call, asJSON, api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("internal error: %v", p),
 					Hint: "this should not happen; please report it with the command and the program"})
 			}
 			done <- exit
@@ -78,7 +71,7 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 	case <-late:
 	}
 	fmt.Fprintf(c.Log, "gave up %q after %s\n", call.Args, limit)
-	g.fail(call, asJSON, api.Error{Code: CodeTooSlow, Message: fmt.Sprintf("no answer was found within %s", limit),
+	g.fail(call, asJSON, api.Error{Code: api.CodeTooSlow, Message: fmt.Sprintf("no answer was found within %s", limit),
 		Hint: "ask for less: one block, an earlier step, or with a limit"})
 	return exitRefused
 }
@@ -167,7 +160,7 @@ func (s *Server) recovering(next http.Handler) http.Handler {
 				panic(p) // the handler wants the connection to end
 			}
 			fmt.Fprintf(s.o.Log, "panic in %s %s: %v\n%s", r.Method, r.URL.Path, p, debug.Stack())
-			refuseHTTP(w, http.StatusInternalServerError, codeInternal, "The request made the server fail.",
+			refuseHTTP(w, http.StatusInternalServerError, api.CodeInternal, "The request made the server fail.",
 				"this should not happen; please report it with the request")
 		}()
 		next.ServeHTTP(w, r)

@@ -12,9 +12,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// codeForbidden is for requests over TCP that are not admitted.
-const codeForbidden state.Code = "forbidden"
-
 // guarded admits requests of TCP. Whoever can send one can execute code, and a page in a browser can send requests to
 // this machine. So each must
 //
@@ -32,14 +29,14 @@ func guard(next http.Handler, port, token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !hosts[r.Host]:
-			refuseHTTP(w, http.StatusForbidden, codeForbidden, "The request is for another host.",
+			refuseHTTP(w, http.StatusForbidden, api.CodeForbidden, "The request is for another host.",
 				"use http://127.0.0.1:"+port)
 		case origins.Check(r) != nil:
-			refuseHTTP(w, http.StatusForbidden, codeForbidden, "The request comes from a page of another origin.",
+			refuseHTTP(w, http.StatusForbidden, api.CodeForbidden, "The request comes from a page of another origin.",
 				"pages of other sites cannot use this server")
 		case !shows(r, token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuseHTTP(w, http.StatusUnauthorized, codeForbidden, "The token is missing or wrong.",
+			refuseHTTP(w, http.StatusUnauthorized, api.CodeForbidden, "The token is missing or wrong.",
 				"send Authorization: Bearer TOKEN; the token is in "+tokenFile+" of the store")
 		default:
 			next.ServeHTTP(w, r)

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/xstate-engine/xstate/state"
 )
 
 // Files of a server in its store.
@@ -35,14 +33,6 @@ type Info struct {
 	XState  string `json:"xstate"`         // version
 	Build   string `json:"build"`          // digest of the binary
 }
-
-// Codes of errors of this package.
-const (
-	CodeServed       state.Code = "server-running" // another server serves the store
-	CodeServerGone   state.Code = "server-gone"    // it ended before it answered
-	CodeServerSilent state.Code = "server-silent"  // it does not answer
-	CodeNoServer     state.Code = "no-server"      // there is none, and none can be started
-)
 
 // longestSocket is the length of a path that every system takes as the address of a socket.
 const longestSocket = 100

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -65,7 +66,7 @@ type Server struct {
 	calls  sync.WaitGroup
 }
 
-// Listen opens the store and begins to listen. Its error has CodeServed if another process serves the store.
+// Listen opens the store and begins to listen. Its error has api.CodeServed if another process serves the store.
 func Listen(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.Idle == 0 {
 		o.Idle = usualIdle
@@ -90,7 +91,7 @@ func Listen(ctx context.Context, o Options) (_ *Server, err error) {
 			who = fmt.Sprintf("process %d", info.PID)
 		}
 		return nil, &state.Error{
-			Code:    CodeServed,
+			Code:    api.CodeServed,
 			Message: fmt.Sprintf("%s serves the store %s already", who, s.dir),
 			Hint:    "`xstate serve --status` shows it, and `xstate serve --stop` ends it",
 		}
@@ -123,7 +124,7 @@ func Listen(ctx context.Context, o Options) (_ *Server, err error) {
 
 func noServer(dir string, err error) error {
 	return &state.Error{
-		Code:    CodeNoServer,
+		Code:    api.CodeNoServer,
 		Message: fmt.Sprintf("the store %s cannot be served: %v", dir, err),
 		Hint:    "commands work without a server, too; check the folder and its permissions",
 		Err:     err,

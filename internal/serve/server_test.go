@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -92,8 +93,8 @@ func TestSecondServer(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, err := Listen(t.Context(), Options{Dir: dir}); state.CodeOf(err) != CodeServed {
-				t.Errorf("Listen = %v, want %s", err, CodeServed)
+			if _, err := Listen(t.Context(), Options{Dir: dir}); state.CodeOf(err) != api.CodeServed {
+				t.Errorf("Listen = %v, want %s", err, api.CodeServed)
 			}
 		})
 	}
@@ -160,9 +161,9 @@ func TestDamagedInfo(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, infoFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(t.Context(), Options{Dir: s.dir}); state.CodeOf(err) != CodeServed ||
+	if _, err := Listen(t.Context(), Options{Dir: s.dir}); state.CodeOf(err) != api.CodeServed ||
 		strings.Contains(err.Error(), "process 0") {
-		t.Errorf("Listen = %v, want %s", err, CodeServed)
+		t.Errorf("Listen = %v, want %s", err, api.CodeServed)
 	}
 	s.look()
 	if again := Find(s.dir); again == nil || again.Info != c.Info {
@@ -419,8 +420,9 @@ func TestReadOnlyStore(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(t.Context(), Options{Dir: filepath.Join(file, ".xstate")}); state.CodeOf(err) != CodeNoServer {
-		t.Errorf("Listen = %v, want %s", err, CodeNoServer)
+	_, err := Listen(t.Context(), Options{Dir: filepath.Join(file, ".xstate")})
+	if state.CodeOf(err) != api.CodeNoServer {
+		t.Errorf("Listen = %v, want %s", err, api.CodeNoServer)
 	}
 }
 

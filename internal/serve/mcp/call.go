@@ -58,7 +58,7 @@ func (s *server) foreign(session string) *api.Error {
 	if serve.Within(s.options.Folder, path) {
 		return nil
 	}
-	return &api.Error{Code: codeForbidden, Hint: "name a session, or a program's file in that folder",
+	return &api.Error{Code: api.CodeForbidden, Hint: "name a session, or a program's file in that folder",
 		Message: fmt.Sprintf("the session %q is outside of the folder that is served, %s", session, s.options.Folder)}
 }
 
@@ -95,7 +95,7 @@ func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (jso
 		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
 	}
 	if document.over {
-		return nil, &api.Error{Code: codeTooLarge, Hint: "ask for less: one block, or with a limit",
+		return nil, &api.Error{Code: api.CodeTooLarge, Hint: "ask for less: one block, or with a limit",
 			Message: fmt.Sprintf("the answer has more than %d bytes", maxAnswer)}
 	}
 	return result(document.Bytes(), exit, remarks.String())
@@ -128,7 +128,7 @@ func result(printed []byte, exit int, remarks string) (json.RawMessage, *api.Err
 	}
 	if err := json.Unmarshal(printed, &d); err != nil {
 		return nil, &api.Error{
-			Code:    codeInternal,
+			Code:    api.CodeInternal,
 			Message: fmt.Sprintf("the verb printed no document (exit code %d): %s", exit, clip(remarks, 500)),
 		}
 	}
@@ -140,7 +140,8 @@ func result(printed []byte, exit int, remarks string) (json.RawMessage, *api.Err
 	case d.Error != nil && d.Session == nil:
 		return nil, d.Error
 	case d.Event != "":
-		return nil, &api.Error{Code: codeInternal, Message: "the events of the verb ended early: " + clip(remarks, 500)}
+		return nil, &api.Error{Code: api.CodeInternal,
+			Message: "the events of the verb ended early: " + clip(remarks, 500)}
 	}
 	return printed, nil
 }

@@ -4,15 +4,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/state"
-)
-
-// Codes of errors that this package makes itself.
-const (
-	codeUsage     state.Code = "usage"
-	codeInternal  state.Code = "internal"
-	codeTooLarge  state.Code = "too-large"
-	codeForbidden state.Code = "forbidden"
 )
 
 // failed is the result of a call that did nothing: code, sentence, hint, and the places that a patch may have meant.

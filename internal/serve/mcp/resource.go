@@ -49,7 +49,7 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	document, bad := s.answer(ctx, &request{args: args}, nil)
 	if bad != nil {
 		switch bad.Code {
-		case "no-store", "no-session", "no-step", "no-block", codeUsage:
+		case "no-store", "no-session", "no-step", "no-block", api.CodeUsage:
 			return nil, sdk.ResourceNotFoundError(uri)
 		}
 		return nil, errors.New(string(bad.Code) + ": " + bad.Message)

@@ -93,7 +93,8 @@ func (s *server) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (result *sdk.CallToolResult, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				result, err = failed(&api.Error{Code: codeInternal, Message: fmt.Sprintf("internal error: %v", p)}), nil
+				e := api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("internal error: %v", p)}
+				result, err = failed(&e), nil
 			}
 		}()
 		s.calls.Add(1)

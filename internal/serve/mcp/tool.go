@@ -82,7 +82,7 @@ func (t *tool) misused(format string, values ...any) *api.Error {
 		takes = append(takes, word+")")
 	}
 	return &api.Error{
-		Code:    codeUsage,
+		Code:    api.CodeUsage,
 		Message: fmt.Sprintf(format, values...),
 		Hint:    t.name + " takes " + strings.Join(takes, ", "),
 	}

@@ -351,7 +351,7 @@ func showRequest(in input) (request, *api.Error) {
 	args := append(verb("show", in), "--json")
 	switch {
 	case in.has("block") && in.has("step"):
-		return request{}, &api.Error{Code: codeUsage, Message: "block and step exclude each other",
+		return request{}, &api.Error{Code: api.CodeUsage, Message: "block and step exclude each other",
 			Hint: "query takes a block with at_step"}
 	case in.has("block"):
 		args := append(verb("query", in), withValue("block", in.text("block")), "--json")
@@ -370,7 +370,7 @@ func undoRequest(in input) (request, *api.Error) {
 	last, ranged := in["through"].(int)
 	switch {
 	case ranged && !given:
-		return request{}, &api.Error{Code: codeUsage, Message: "through needs step, the first of the range",
+		return request{}, &api.Error{Code: api.CodeUsage, Message: "through needs step, the first of the range",
 			Hint: "undo takes step 5 with through 9 for the edits of the steps 5 to 9"}
 	case ranged:
 		args = append(args, strconv.Itoa(first)+".."+strconv.Itoa(last))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/journal"
 )
 
@@ -36,7 +37,7 @@ func (l *lines) Write(p []byte) (int, error) {
 func (l *lines) take(p []byte) error {
 	for part := range bytes.Lines(p) {
 		if len(l.rest)+len(part) > maxAnswer {
-			return fail(codeTooLarge, "ask for less: one block, or with a limit",
+			return fail(api.CodeTooLarge, "ask for less: one block, or with a limit",
 				"the answer has more than %d bytes", maxAnswer)
 		}
 		l.rest = append(l.rest, part...)
@@ -119,7 +120,7 @@ func oneByOne(to func([]byte) error) func([]byte) error {
 
 // broken is the failure of a verb that did not answer as it must.
 func broken(exit int, remarks *tail) *failure {
-	f := fail(codeInternal, "this should not happen; please report it with the request",
+	f := fail(api.CodeInternal, "this should not happen; please report it with the request",
 		"the verb ended with %d without an answer, and said: %s", exit, bytes.TrimSpace(remarks.text))
 	f.exit = 5
 	return f

@@ -54,7 +54,7 @@ func (s *Service) e2b() http.Handler {
 		return known.restart(r.PathValue("id"))
 	})
 	handle("/", func(_ http.ResponseWriter, r *http.Request) error {
-		return fail(codeNoMethod, "docs/api.md lists the routes", "there is no route %s %q", r.Method, r.URL.Path)
+		return fail(api.CodeNoMethod, "docs/api.md lists the routes", "there is no route %s %q", r.Method, r.URL.Path)
 	})
 	return mux
 }

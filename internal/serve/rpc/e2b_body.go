@@ -44,7 +44,7 @@ func languageOf(named *string, otherwise string) (string, error) {
 		return otherwise, nil
 	}
 	if _, ok := api.Language(*named); !ok {
-		return "", fail(codeUsage, "say python, javascript, typescript or bash, or leave language out",
+		return "", fail(api.CodeUsage, "say python, javascript, typescript or bash, or leave language out",
 			"the language %.40q is not served", *named)
 	}
 	return *named, nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 )
 
@@ -67,7 +68,7 @@ func (c *contexts) find(id *string) (*e2bContext, error) {
 	defer c.mu.Unlock()
 	known := c.byID[name]
 	if known == nil {
-		return nil, fail(codeNoContext, "make one with POST /contexts; contexts end with the server",
+		return nil, fail(api.CodeNoContext, "make one with POST /contexts; contexts end with the server",
 			"there is no context %.80q", name)
 	}
 	found := *known
@@ -105,7 +106,7 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.byID) >= mostContexts {
-		return nil, fail(codeTooLarge, "remove some", "there are %d contexts already", mostContexts)
+		return nil, fail(api.CodeTooLarge, "remove some", "there are %d contexts already", mostContexts)
 	}
 	c.byID[name] = made
 	return made, nil
@@ -123,7 +124,7 @@ func (c *contexts) served(folder string) (string, error) {
 		return "", misused(fmt.Errorf("there is no folder %q", folder))
 	}
 	if !serve.Within(c.folder, folder) {
-		return "", fail(codeForbidden, "name the folder that is served, or one in it",
+		return "", fail(api.CodeForbidden, "name the folder that is served, or one in it",
 			"the folder %q is outside of %q", folder, c.folder)
 	}
 	return folder, nil

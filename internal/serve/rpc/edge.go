@@ -12,6 +12,8 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 // maxBody is the largest request.
@@ -34,7 +36,7 @@ func unreadable(r *http.Request) *failure {
 	m := methods()[r.URL.Path]
 	switch {
 	case m == nil:
-		return fail(codeNoMethod, "paths are /xstate.v1.SERVICE/METHOD; docs/api.md lists them",
+		return fail(api.CodeNoMethod, "paths are /xstate.v1.SERVICE/METHOD; docs/api.md lists them",
 			"there is no method %q", r.URL.Path)
 	case r.Method == http.MethodGet && reads(m):
 		if q := r.URL.Query(); !q.Has("encoding") || !q.Has("message") {
@@ -70,7 +72,7 @@ func kindsOf(m protoreflect.MethodDescriptor) []string {
 }
 
 func tooLarge() *failure {
-	return fail(codeTooLarge, "write large data into a file of the workspace",
+	return fail(api.CodeTooLarge, "write large data into a file of the workspace",
 		"the body has more than %d bytes", maxBody)
 }
 

@@ -15,17 +15,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Codes of errors of this package. Others are those of verbs.
-const (
-	codeUsage       state.Code = "usage" // as of the command line: the request cannot be understood
-	codeInternal    state.Code = "internal"
-	codeInterrupted state.Code = "interrupted"
-	codeTooLarge    state.Code = "too-large" // a body or an answer
-	codeNoMethod    state.Code = "no-method" // a path, a method or a type of content that is not served
-	codeNoContext   state.Code = "no-context"
-	codeForbidden   state.Code = "forbidden" // a folder that is not served
-)
-
 // failure is the document of a verb that failed, and its exit code.
 type failure struct {
 	what     api.Error
@@ -43,7 +32,7 @@ func fail(code state.Code, hint, format string, args ...any) *failure {
 // misused is the failure of a request that cannot be understood.
 func misused(err error) *failure {
 	message := strings.ReplaceAll(err.Error(), "\u00a0", " ") // protobuf writes one in places, so that nobody compares
-	return fail(codeUsage, "docs/api.md shows requests, api/xstate/v1 has all fields", "%s", message)
+	return fail(api.CodeUsage, "docs/api.md shows requests, api/xstate/v1 has all fields", "%s", message)
 }
 
 // failureIn returns the failure that a document is; nil if it is an answer.
@@ -78,36 +67,33 @@ func (f *failure) asError() *connect.Error {
 	return e
 }
 
-// kind is the code of Connect for a failure: by the exit code, and finer where one of ours says more.
+// kinds are the codes of Connect for the classes of errors.
+var kinds = map[api.Class]connect.Code{
+	api.ClassInternal: connect.CodeInternal,
+	api.ClassFailed:   connect.CodeInternal,
+	api.ClassUsage:    connect.CodeInvalidArgument,
+	api.ClassNotFound: connect.CodeNotFound,
+	api.ClassRefused:  connect.CodeFailedPrecondition,
+	api.ClassConflict: connect.CodeAborted,
+	api.ClassBusy:     connect.CodeUnavailable,
+	api.ClassDamaged:  connect.CodeDataLoss,
+}
+
+// kind is the code of Connect for a failure: by its class, and finer where that says more.
 func (f *failure) kind() connect.Code {
-	code := string(f.what.Code)
-	switch {
-	case f.what.Code == codeInterrupted:
+	switch f.what.Code {
+	case api.CodeInterrupted:
 		return connect.CodeCanceled
-	case f.what.Code == codeTooLarge, f.what.Code == state.CodeDiskFull:
+	case api.CodeTooLarge, state.CodeDiskFull:
 		return connect.CodeResourceExhausted
-	case f.what.Code == codeForbidden:
+	case api.CodeForbidden:
 		return connect.CodePermissionDenied
-	case f.what.Code == codeNoMethod:
+	case api.CodeNoMethod:
 		return connect.CodeUnimplemented
-	case f.what.Code == state.CodeBusy:
-		return connect.CodeUnavailable
-	case f.what.Code == state.CodeConflict:
-		return connect.CodeAborted
-	case strings.HasSuffix(code, "-exists"):
+	case api.CodeFileExists, state.CodeSessionExists, "patch-exists":
 		return connect.CodeAlreadyExists
-	case strings.HasPrefix(code, "no-") && f.exit == 2:
-		return connect.CodeNotFound
 	}
-	switch f.exit {
-	case 2:
-		return connect.CodeInvalidArgument
-	case 3:
-		return connect.CodeFailedPrecondition
-	case 4:
-		return connect.CodeDataLoss
-	}
-	return connect.CodeInternal
+	return kinds[f.what.Class()]
 }
 
 // status is the status of HTTP for a failure, where no protocol has another one.
@@ -140,7 +126,7 @@ func (f *failure) write(w http.ResponseWriter, status int) {
 func asFailure(err error) *failure {
 	var f *failure
 	if !errors.As(err, &f) {
-		f = fail(codeInternal, "try it again; if it stays, please report it", "%v", err)
+		f = fail(api.CodeInternal, "try it again; if it stays, please report it", "%v", err)
 		f.exit = 5
 	}
 	return f

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -66,7 +67,8 @@ func (s *Service) interrupt(run string) ([]byte, error) {
 }
 
 func noRuns() *failure {
-	return fail(codeNoMethod, "close the connection: that interrupts a run, too", "this server does not list its runs")
+	return fail(api.CodeNoMethod, "close the connection: that interrupts a run, too",
+		"this server does not list its runs")
 }
 
 func asJSON(m proto.Message) ([]byte, error) { return codec{json: true}.Marshal(m) }
