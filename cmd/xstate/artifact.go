@@ -90,7 +90,7 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 	return a.change(ctx, func(o *opened) error {
 		step, err := artifact.Declare(
 			ctx,
-			o.session.History(),
+			o.history,
 			artifact.Spec{
 				Name:    args[0],
 				Kind:    state.ArtifactKind(f.kind),
@@ -103,12 +103,12 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 		if err != nil {
 			return err
 		}
-		v, err := artifact.Get(ctx, o.session.History(), step.Number, args[0])
+		v, err := artifact.Get(ctx, o.history, step.Number, args[0])
 		if err != nil {
 			return err
 		}
 		if a.ui.JSON {
-			return a.ui.Document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Artifact: v})
+			return a.ui.Document(api.Artifact{Answer: api.AnswerAt(o.history.Name(), step.Number), Artifact: v})
 		}
 		a.printArtifact(v)
 		a.ui.Talk("step %d: declared %s", step.Number, v.Name)
@@ -137,7 +137,7 @@ func (a *app) artifactListVerb() *cobra.Command {
 }
 
 func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber) error {
-	found, err := artifact.List(ctx, o.session.History(), n)
+	found, err := artifact.List(ctx, o.history, n)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	}
 	if a.ui.JSON {
 		return a.ui.Document(
-			api.Artifacts{Answer: api.AnswerAt(o.session.Name(), n), Artifacts: found, Unrecorded: unrecorded},
+			api.Artifacts{Answer: api.AnswerAt(o.history.Name(), n), Artifacts: found, Unrecorded: unrecorded},
 		)
 	}
 	var rows [][]string
@@ -174,7 +174,7 @@ func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string,
 	if blocks == nil {
 		return ids, nil
 	}
-	edits, _, head, err := o.session.History().Compare(ctx, blocks)
+	edits, _, head, err := o.history.Compare(ctx, blocks)
 	if err != nil || n != head {
 		return ids, err
 	}
@@ -193,12 +193,12 @@ func (a *app) artifactShowVerb() *cobra.Command {
 		Args:    takes(1, 1, "the NAME of an artifact"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.lookAt(cmd.Context(), at, func(o *opened, n xstate.StepNumber) error {
-				v, err := artifact.Get(cmd.Context(), o.session.History(), n, args[0])
+				v, err := artifact.Get(cmd.Context(), o.history, n, args[0])
 				if err != nil {
 					return err
 				}
 				if a.ui.JSON {
-					return a.ui.Document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), n), Artifact: v})
+					return a.ui.Document(api.Artifact{Answer: api.AnswerAt(o.history.Name(), n), Artifact: v})
 				}
 				a.printArtifact(v)
 				return nil
@@ -268,13 +268,13 @@ fails if another artifact contains or needs it.`,
 		Args:    takes(1, 1, "the NAME of an artifact"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.change(cmd.Context(), func(o *opened) error {
-				step, err := artifact.Drop(cmd.Context(), o.session.History(), args[0], origin)
+				step, err := artifact.Drop(cmd.Context(), o.history, args[0], origin)
 				if err != nil {
 					return err
 				}
 				if a.ui.JSON {
 					return a.ui.Document(
-						api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Dropped: args[0]},
+						api.Artifact{Answer: api.AnswerAt(o.history.Name(), step.Number), Dropped: args[0]},
 					)
 				}
 				a.ui.Talk("step %d: dropped %s", step.Number, args[0])

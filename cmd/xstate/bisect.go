@@ -69,7 +69,7 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 		return err
 	}
 	if a.ui.JSON {
-		return a.ui.Document(api.Bisection{Version: api.Version, Session: o.session.Name(), Bisection: found})
+		return a.ui.Document(api.Bisection{Version: api.Version, Session: o.history.Name(), Bisection: found})
 	}
 	a.printBisection(found)
 	return nil

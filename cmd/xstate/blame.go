@@ -36,16 +36,16 @@ func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 		if err != nil {
 			return err
 		}
-		lines, err := o.session.History().Blame(ctx, n, id)
+		lines, err := o.history.Blame(ctx, n, id)
 		if err != nil {
 			return err
 		}
-		calls, err := o.session.History().CallsOfBlock(ctx, n, id)
+		calls, err := o.history.CallsOfBlock(ctx, n, id)
 		if err != nil {
 			return err
 		}
 		if a.ui.JSON {
-			return a.ui.Document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines,
+			return a.ui.Document(api.Blame{Answer: api.AnswerAt(o.history.Name(), n), Block: block, Lines: lines,
 				Calls: calls})
 		}
 		var rows [][]string

@@ -60,11 +60,11 @@ A call that is waiting needs a decision: xstate approve CALL.`,
 
 func (a *app) listCalls(ctx context.Context, f callsFlags) error {
 	return a.look(ctx, func(o *opened) error {
-		found, err := o.session.History().Calls(ctx, f.filter)
+		found, err := o.history.Calls(ctx, f.filter)
 		if err != nil {
 			return err
 		}
-		d := api.Calls{Version: api.Version, Session: o.session.Name(), Calls: []api.CallRow{}}
+		d := api.Calls{Version: api.Version, Session: o.history.Name(), Calls: []api.CallRow{}}
 		byTool := map[string]*api.CallTotal{}
 		for i := range found {
 			c := &found[i]

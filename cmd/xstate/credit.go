@@ -78,7 +78,7 @@ func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		c, err := o.session.History().Credit(ctx, n, by)
+		c, err := o.history.Credit(ctx, n, by)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 				rows = append(rows, creditOf(r))
 			}
 			return a.ui.Document(
-				api.Credit{Answer: api.AnswerAt(o.session.Name(), n), Rows: rows, Total: creditOf(c.Total)},
+				api.Credit{Answer: api.AnswerAt(o.history.Name(), n), Rows: rows, Total: creditOf(c.Total)},
 			)
 		}
 		rows := [][]string{{"", "edits", "broke", "fixed", "caused", "saved", "tokens", "cost"}}

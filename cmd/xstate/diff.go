@@ -53,7 +53,7 @@ added, changed and removed in the private one. A file that changed in the origin
 
 // side is one of the two programs that are compared.
 type side struct {
-	session *xstate.Session
+	history *query.History
 	step    xstate.StepNumber
 }
 
@@ -82,11 +82,11 @@ func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format p
 		if err != nil {
 			return err
 		}
-		before, err := old.session.History().At(ctx, old.step)
+		before, err := old.history.At(ctx, old.step)
 		if err != nil {
 			return err
 		}
-		after, err := now.session.History().At(ctx, now.step)
+		after, err := now.history.At(ctx, now.step)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (o *opened) sides(ctx context.Context, args []string) (old, now side, err e
 	if err != nil {
 		return old, now, err
 	}
-	old, now = side{o.session, 0}, side{o.session, head}
+	old, now = side{o.history, 0}, side{o.history, head}
 	if len(args) == 0 {
 		if now.step, err = o.before(ctx, head+1, state.Kind.Changes); err != nil {
 			return old, now, err
@@ -123,16 +123,16 @@ func (o *opened) sides(ctx context.Context, args []string) (old, now side, err e
 func (o *opened) side(ctx context.Context, text string) (side, error) {
 	if isNumber(text) {
 		n, err := parseStep(text)
-		return side{o.session, n}, err
+		return side{o.history, n}, err
 	}
 	name, step, given := strings.Cut(text, "@")
-	b := opened{caller: o.caller, store: o.store, session: o.session}
+	b := opened{caller: o.caller, store: o.store, history: o.history}
 	if name != "" {
 		found, err := o.sessionOf(ctx, o.store, name)
 		if err != nil {
 			return side{}, err
 		}
-		if b.session, err = o.store.Existing(ctx, found, xstate.SessionOptions{Environ: o.environ}); err != nil {
+		if b.history, err = query.Open(ctx, o.store.State(), found); err != nil {
 			return side{}, err
 		}
 	}
@@ -143,7 +143,7 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 		}
 	}
 	n, err := b.step(ctx, m)
-	return side{b.session, n}, err
+	return side{b.history, n}, err
 }
 
 // before returns the last step before n of a kind that is meant, or 0.
@@ -153,7 +153,7 @@ func (o *opened) before(
 	meant func(state.Kind) bool,
 ) (xstate.StepNumber, error) {
 	for n > 1 {
-		entries, err := o.session.History().Log(ctx, n, 64)
+		entries, err := o.history.Log(ctx, n, 64)
 		if err != nil {
 			return 0, err
 		}

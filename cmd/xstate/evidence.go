@@ -104,7 +104,7 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		e, err := provenance.EvidenceOf(ctx, o.session.History(), n, fileOrName(o, of))
+		e, err := provenance.EvidenceOf(ctx, o.history, n, fileOrName(o, of))
 		if err != nil {
 			return err
 		}
@@ -128,11 +128,11 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 
 // editedResults returns the files among the results of the last step that have another content in the workspace.
 func editedResults(ctx context.Context, o *opened, e *provenance.Evidence) ([]string, error) {
-	files, err := o.session.History().Files(ctx)
+	files, err := o.history.Files(ctx)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := beneath.Open(o.session.Folder())
+	folder, err := beneath.Open(o.history.Workspace())
 	if err != nil {
 		return nil, nil // it is gone: nothing in it was edited
 	}
@@ -160,7 +160,7 @@ func fileOrName(o *opened, of string) string {
 	if err != nil {
 		return of
 	}
-	if rel := parents.Below(o.session.Folder(), path); rel != "" {
+	if rel := parents.Below(o.history.Workspace(), path); rel != "" {
 		return filepath.ToSlash(rel)
 	}
 	return of
@@ -186,7 +186,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 			Hint:    "choose another name, or overwrite it with `--force`",
 		}
 	}
-	if err := writeText(o.session.Folder(), path, data); err != nil {
+	if err := writeText(o.history.Workspace(), path, data); err != nil {
 		return err
 	}
 	if a.ui.JSON {
@@ -208,7 +208,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 
 func evidenceBytes(ctx context.Context, o *opened, e *provenance.Evidence, f evidenceFlags) ([]byte, error) {
 	if f.format == evidencePROV {
-		return provenance.PROV(ctx, o.session.History(), e)
+		return provenance.PROV(ctx, o.history, e)
 	}
 	statement, err := e.Statement(buildVersion())
 	if err != nil {

@@ -280,7 +280,8 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 	if err != nil {
 		return nil, err
 	}
-	return &opened{caller: a.caller, app: a, store: store, session: session, file: file}, nil
+	return &opened{caller: a.caller, app: a, store: store, history: session.History(), session: session,
+		file: file}, nil
 }
 
 // target returns the file that a session belongs to, which is kept in step with the session: a later run of the file
@@ -319,7 +320,7 @@ func (x *execution) execute(ctx context.Context, code, dialect string, f execFla
 		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: follow}}
 	var before []byte // the document of the same submission
 	o.Recall = func(submission string) (known bool) {
-		before, known = x.o.store.State().Memo(submissionMemos, x.o.session.Name()+" "+submission)
+		before, known = x.o.store.State().Memo(submissionMemos, x.o.history.Name()+" "+submission)
 		return known
 	}
 	o.Record = func(r *xstate.Revision, record func() ([]xstate.Step, error)) ([]xstate.Step, error) {
@@ -385,7 +386,7 @@ func (x *execution) keepSubmitted(done *xstate.ExecResult) error {
 	if err != nil {
 		return err
 	}
-	return x.o.store.State().PutMemo(submissionMemos, x.o.session.Name()+" "+done.Submission, document)
+	return x.o.store.State().PutMemo(submissionMemos, x.o.history.Name()+" "+done.Submission, document)
 }
 
 // withoutFile returns an error whose hint says how a session is run that has no file.
@@ -395,6 +396,6 @@ func (x *execution) withoutFile(err error) error {
 		return err
 	}
 	named := *e
-	named.Hint = strings.ReplaceAll(e.Hint, "xstate run FILE", "xstate run --session "+term.Quoted(x.o.session.Name()))
+	named.Hint = strings.ReplaceAll(e.Hint, "xstate run FILE", "xstate run --session "+term.Quoted(x.o.history.Name()))
 	return &named
 }

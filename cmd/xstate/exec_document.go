@@ -40,7 +40,7 @@ type execution struct {
 func (x *execution) document(done *xstate.ExecResult) {
 	out := done.Outcome
 	x.places.follow(out)
-	x.d = api.Exec{Version: api.Version, Session: x.o.session.Name(), Step: done.Step.Number, File: x.wrote,
+	x.d = api.Exec{Version: api.Version, Session: x.o.history.Name(), Step: done.Step.Number, File: x.wrote,
 		Seconds: micro(out.Seconds), Engine: micro(out.Engine), Saved: micro(out.Saved),
 		ResultSeconds: micro(out.ResultSeconds),
 		SettleSeconds: micro(max(0, time.Since(x.started).Seconds()-out.ResultSeconds)),
@@ -353,11 +353,11 @@ func (x *execution) clipError(e *state.ExecError) *state.ExecError {
 // command says how to see all of a block's output.
 func (x *execution) command(block xstate.BlockID) string {
 	return x.door.Text(fmt.Sprintf("`xstate query --session %s --at-step %d --block %s` prints it",
-		term.Quoted(x.o.session.Name()), x.d.Step, term.Quoted(string(block))))
+		term.Quoted(x.o.history.Name()), x.d.Step, term.Quoted(string(block))))
 }
 
 func (x *execution) uri(block xstate.BlockID) string {
-	return fmt.Sprintf("xstate://session/%s/step/%d/block/%s", x.o.session.Name(), x.d.Step, block)
+	return fmt.Sprintf("xstate://session/%s/step/%d/block/%s", x.o.history.Name(), x.d.Step, block)
 }
 
 // figures returns the pictures among outputs, as files.

@@ -42,7 +42,7 @@ func (x *execution) decided(ctx context.Context, r *xstate.Revision) error {
 
 // decidedBefore notes which blocks the same submission became before.
 func (x *execution) decidedBefore(ctx context.Context, done *xstate.ExecResult) error {
-	program, _, err := x.o.session.History().Program(ctx)
+	program, _, err := x.o.history.Program(ctx)
 	x.blocks, x.places = done.Blocks, x.app.placesOf(x.o.session, x.o.file, program)
 	return err
 }
@@ -92,7 +92,7 @@ func (x *execution) ended() {
 func (x *execution) print(ctx context.Context, done *xstate.ExecResult) error {
 	x.places.python = x.o.session.Python()
 	x.document(done)
-	x.d.Loops = x.app.loopsOf(ctx, x.o.session.History(), x.calls != nil)
+	x.d.Loops = x.app.loopsOf(ctx, x.o.history, x.calls != nil)
 	if x.ui.JSON {
 		if err := x.ui.Document(&x.d); err != nil {
 			return err

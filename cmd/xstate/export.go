@@ -162,7 +162,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		doc := api.Export{Version: api.Version, Session: o.session.Name(), Step: n, Format: f.format}
+		doc := api.Export{Version: api.Version, Session: o.history.Name(), Step: n, Format: f.format}
 		if f.out != "" {
 			if _, err := os.Lstat(a.path(f.out)); !errors.Is(err, fs.ErrNotExist) && !f.force {
 				return &state.Error{
@@ -197,7 +197,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 	if src, err := o.readSource(o.file); err == nil {
 		options.Data = src.data
 		options.Program, _ = patch.Parse(src.name, src.data) // what cannot be read has no texts
-		options.Open = f.opener(o.caller, o.session.Folder(), filepath.Dir(src.path))
+		options.Open = f.opener(o.caller, o.history.Workspace(), filepath.Dir(src.path))
 	}
 	if provenance.Format(f.format) == provenance.FormatAgentTrace {
 		options.File = o.fromRoot(o.file)
@@ -207,7 +207,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		options.Images = &provenance.ImageFolder{Link: f.link(folder)}
 	}
 	if provenance.Format(f.format) == provenance.FormatScript {
-		s, err := o.session.History().At(ctx, doc.Step)
+		s, err := o.history.At(ctx, doc.Step)
 		if err == nil {
 			err = patch.CheckFile(f.out, query.SnapshotBlocks(s))
 		}
@@ -220,12 +220,12 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 			return err
 		}
 	}
-	data, err := provenance.Export(ctx, o.session.History(), doc.Step, provenance.Format(f.format), options)
+	data, err := provenance.Export(ctx, o.history, doc.Step, provenance.Format(f.format), options)
 	if err != nil {
 		return err
 	}
 	if options.Images != nil {
-		if err := writeImages(o.session.Folder(), a.path(folder), options.Images.Files); err != nil {
+		if err := writeImages(o.history.Workspace(), a.path(folder), options.Images.Files); err != nil {
 			return err
 		}
 	}
@@ -236,7 +236,7 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 	if doc.File, err = a.abs(f.out); err != nil {
 		return err
 	}
-	return writeText(o.session.Folder(), doc.File, data)
+	return writeText(o.history.Workspace(), doc.File, data)
 }
 
 // runs reports whether what is written can be run as the program.
@@ -247,7 +247,7 @@ func (f *exportFlags) runs() bool {
 
 // tellFailed says which blocks of the program failed, and which need these: that they are left out, or kept.
 func (a *app) tellFailed(ctx context.Context, o *opened, n xstate.StepNumber, kept bool) error {
-	s, err := o.session.History().At(ctx, n)
+	s, err := o.history.At(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -399,7 +399,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 	}
 	if f.out == "" {
 		var b bytes.Buffer
-		_, err := provenance.Archive(ctx, o.session.History(), &b, options)
+		_, err := provenance.Archive(ctx, o.history, &b, options)
 		if err == nil {
 			a.ui.File(b.String())
 		}
@@ -411,9 +411,9 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 	}
 	var info *provenance.ArchiveInfo
 	bytes := counting{}
-	err = writeOut(o.session.Folder(), path, func(w io.Writer) (err error) {
+	err = writeOut(o.history.Workspace(), path, func(w io.Writer) (err error) {
 		bytes.Writer = w
-		info, err = provenance.Archive(ctx, o.session.History(), &bytes, options)
+		info, err = provenance.Archive(ctx, o.history, &bytes, options)
 		return err
 	}, true) // it holds what the store does
 	if err != nil {

@@ -22,7 +22,7 @@ type showFlags struct {
 // them.
 func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) error {
 	return a.lookAt(ctx, stepFlags{}, func(o *opened, head xstate.StepNumber) error {
-		snap, err := o.session.History().At(ctx, head)
+		snap, err := o.history.At(ctx, head)
 		if err != nil {
 			return err
 		}

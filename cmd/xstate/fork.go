@@ -79,7 +79,7 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 				api.Fork{Version: api.Version, Session: made.Name, From: made.From, Step: made.Head, File: path},
 			)
 		}
-		a.ui.Talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
+		a.ui.Talk("session %s begins after step %d of %s", made.Name, n, o.history.Name())
 		switch {
 		case path != "":
 			a.ui.Talk("its program is in %s", a.fromHere(path))
@@ -106,5 +106,5 @@ func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string)
 	if src, err := o.readSource(o.file); err == nil && filepath.Ext(o.file) == filepath.Ext(path) {
 		data = src.data
 	}
-	return o.session.History().Text(ctx, n, path, data)
+	return o.history.Text(ctx, n, path, data)
 }

@@ -54,7 +54,7 @@ func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		d, err := o.session.History().Dependencies(ctx, n)
+		d, err := o.history.Dependencies(ctx, n)
 		if err != nil {
 			return err
 		}

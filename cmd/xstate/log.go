@@ -53,7 +53,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 		return a.look(ctx, func(o *opened) error { return a.logTree(ctx, o, f) })
 	}
 	return a.look(ctx, func(o *opened) error {
-		entries, err := o.session.History().Log(ctx, f.after.n, max(f.limit, 0))
+		entries, err := o.history.Log(ctx, f.after.n, max(f.limit, 0))
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 			next = entries[n-1].Number
 		}
 		if a.ui.JSON {
-			return a.ui.Document(logDocument(o.session.Name(), entries, forks, next))
+			return a.ui.Document(logDocument(o.history.Name(), entries, forks, next))
 		}
 		var rows [][]string
 		for _, e := range entries {
@@ -101,7 +101,7 @@ func (o *opened) forks(ctx context.Context) (map[xstate.StepNumber][]string, err
 	all, err := o.store.State().Sessions(ctx)
 	forks := map[xstate.StepNumber][]string{}
 	for _, s := range all {
-		if s.From != nil && s.From.Session == o.session.Name() {
+		if s.From != nil && s.From.Session == o.history.Name() {
 			forks[s.From.Step] = append(forks[s.From.Step], s.Name)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
@@ -21,17 +20,17 @@ type ownStep struct {
 
 // logGraph draws the sessions that have an ancestor with this one.
 func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
-	family, err := o.store.State().Family(ctx, o.session.Name())
+	family, err := o.store.State().Family(ctx, o.history.Name())
 	if err != nil {
 		return err
 	}
 	var steps []ownStep
 	for _, s := range family {
-		session, err := o.store.Existing(ctx, s.Name, xstate.SessionOptions{Environ: a.environ})
+		history, err := query.Open(ctx, o.store.State(), s.Name)
 		if err != nil {
 			return err
 		}
-		entries, err := session.History().Log(ctx, 0, max(f.limit, 0))
+		entries, err := history.Log(ctx, 0, max(f.limit, 0))
 		if err != nil {
 			return err
 		}
@@ -54,7 +53,7 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 		steps = steps[:f.limit]
 	}
 	if a.ui.JSON {
-		return a.ui.Document(graphDocument(o.session.Name(), family, steps))
+		return a.ui.Document(graphDocument(o.history.Name(), family, steps))
 	}
 	a.ui.Table(a.drawn(steps, origins(family)))
 	if more > len(steps) {

@@ -14,7 +14,7 @@ import (
 
 // logTree prints the calls of runs as trees: those of a step, or of the last runs of the list.
 func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
-	h := o.session.History()
+	h := o.history
 	steps, err := f.treeSteps(ctx, h)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (a *app) logTree(ctx context.Context, o *opened, f logFlags) error {
 		return err
 	}
 	if a.ui.JSON {
-		return a.ui.Document(api.CallTree{Version: api.Version, Session: o.session.Name(), Runs: runs})
+		return a.ui.Document(api.CallTree{Version: api.Version, Session: o.history.Name(), Runs: runs})
 	}
 	none := true
 	for _, r := range runs {

@@ -23,21 +23,24 @@ type opened struct {
 	caller
 	app     *app
 	store   *xstate.Store
-	session *xstate.Session
-	file    string // the session's file; it may be gone
-	begins  bool   // nothing is recorded of it yet
-	remove  string // a folder that goes with it
+	history *query.History
+	session *xstate.Session // nil: the record alone is asked
+	file    string          // the session's file; it may be gone
+	begins  bool            // nothing is recorded of it yet
+	remove  string          // a folder that goes with it
 }
 
 // named returns the block of the present program that an argument names, see query.Shown. Where that is no block, the
 // verb says so.
 func (o *opened) named(ctx context.Context, argument string) (xstate.BlockID, error) {
-	blocks, _, err := o.session.History().Blocks(ctx)
+	blocks, _, err := o.history.Blocks(ctx)
 	return query.Shown(xstate.BlockID(argument), blocks), err
 }
 
 func (o *opened) Close() {
-	_ = o.app.closeSession(o.session)
+	if o.session != nil {
+		_ = o.app.closeSession(o.session)
+	}
 	_ = o.app.closeStore(o.store)
 	if o.remove != "" {
 		_ = os.RemoveAll(o.remove) // a folder of the system's for what is temporary
@@ -46,7 +49,7 @@ func (o *opened) Close() {
 
 // head is the last step.
 func (o *opened) head(ctx context.Context) (xstate.StepNumber, error) {
-	n, _, err := o.store.State().Head(ctx, o.session.Name())
+	n, _, err := o.store.State().Head(ctx, o.history.Name())
 	return n, err
 }
 
@@ -63,9 +66,9 @@ func (o *opened) blocks() []patch.Block {
 	return blocks
 }
 
-// open opens the session that the user names, or the only one, for looking at it.
+// open opens the record of the session that the user names, or of the only one. Nothing of it can execute.
 func (a *app) open(ctx context.Context) (*opened, error) {
-	return a.openWith(ctx, state.Options{ReadOnly: true}, "")
+	return a.openBy(ctx, state.Options{ReadOnly: true}, "", nil)
 }
 
 // look lets a verb look at the session that the user names, or the only one.
@@ -127,7 +130,7 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 		})
 }
 
-// openBy is openWith that opens the session in a way of the caller's.
+// openBy is openWith that opens the session in a way of the caller's. Without one it opens the record alone.
 func (a *app) openBy(
 	ctx context.Context, options state.Options, python string,
 	open func(*xstate.Store, string, xstate.SessionOptions) (*xstate.Session, error),
@@ -152,15 +155,21 @@ func (a *app) openBy(
 	if err == nil {
 		file, err = fileOf(ctx, store, name)
 	}
+	o := &opened{caller: a.caller, app: a, store: store, file: file}
 	if err == nil {
+		o.history, err = query.Open(ctx, store.State(), name)
+	}
+	if err == nil && open != nil {
 		so := xstate.SessionOptions{Python: python, Environ: a.environ, Tools: a.call.Tools}
 		if isSource(file) {
 			so.File = file // as a run of it has
 		}
-		var session *xstate.Session
-		if session, err = open(store, name, so); err == nil {
-			return &opened{caller: a.caller, app: a, store: store, session: session, file: file}, nil
+		if o.session, err = open(store, name, so); err == nil {
+			o.history = o.session.History()
 		}
+	}
+	if err == nil {
+		return o, nil
 	}
 	return nil, errors.Join(err, a.closeStore(store))
 }
@@ -345,7 +354,7 @@ func (o *opened) step(ctx context.Context, m stepFlags) (xstate.StepNumber, erro
 		if err != nil {
 			return 0, err
 		}
-		return o.store.State().StepBefore(ctx, o.session.Name(), t)
+		return o.store.State().StepBefore(ctx, o.history.Name(), t)
 	}
 	return o.head(ctx)
 }

@@ -159,7 +159,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	if err != nil {
 		return err
 	}
-	d := patchDocumentOf(o.session.Name(), p, r)
+	d := patchDocumentOf(o.history.Name(), p, r)
 	if f.dryRun {
 		d.DryRun = true
 		if d.Plan, err = planOf(ctx, o.session, r.Blocks); err != nil {
@@ -217,7 +217,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (path string, err error) {
 	if was == nil && o.begins {
 		if r.Text == nil { // a block, not a file
-			r.Text, err = o.session.History().TextOf(ctx, r.Blocks, o.file, nil)
+			r.Text, err = o.history.TextOf(ctx, r.Blocks, o.file, nil)
 		}
 		return o.file, err
 	}
@@ -244,13 +244,13 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 	}
 	n, err := parseStep(f.expect)
 	if err != nil || n > head && len(f.expect) > 3 { // a digest may begin with digits only
-		return o.session.History().Base(ctx, f.expect)
+		return o.history.Base(ctx, f.expect)
 	}
 	if !f.merge { // no step at all is refused when it does not follow the one expected
-		_, err := o.store.State().Commit(ctx, o.session.Name(), n, nil)
+		_, err := o.store.State().Commit(ctx, o.history.Name(), n, nil)
 		return nil, err
 	}
-	return o.session.History().ProgramFrom(ctx, n)
+	return o.history.ProgramFrom(ctx, n)
 }
 
 func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Patch {

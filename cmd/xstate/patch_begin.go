@@ -89,6 +89,7 @@ func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, 
 		so, bad := a.sessionOptions(ctx, o.store, &source{caller: a.caller, path: path}, f.python, "", nil)
 		if err = bad; err == nil {
 			if o.session, err = o.store.Session(ctx, name, so); err == nil {
+				o.history = o.session.History()
 				return o, nil
 			}
 		}

@@ -137,7 +137,7 @@ func (a *app) planRecorded(ctx context.Context, python string) error {
 	if err != nil {
 		return err
 	}
-	blocks, err := o.session.History().ProgramFrom(ctx, head)
+	blocks, err := o.history.ProgramFrom(ctx, head)
 	if err != nil {
 		return err
 	}

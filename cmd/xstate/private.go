@@ -41,7 +41,7 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 		}
 		file := ""
 		made, err := private.Fork(ctx, o.store.State(), name,
-			state.ForkPoint{Session: o.session.Name(), Step: n}, origin,
+			state.ForkPoint{Session: o.history.Name(), Step: n}, origin,
 			func(v *private.View) (err error) {
 				if file, err = o.privateText(ctx, v, n, n != head); file == "" {
 					return err
@@ -63,7 +63,7 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 		if a.ui.JSON {
 			return a.ui.Document(d)
 		}
-		a.ui.Talk("session %s begins after step %d of %s", name, n, o.session.Name())
+		a.ui.Talk("session %s begins after step %d of %s", name, n, o.history.Name())
 		if shares := ""; made.Bytes >= manyBytes {
 			if made.Shared {
 				shares = ", which share their blocks with the original"
@@ -82,7 +82,7 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 // at an earlier step, it writes the program of that step into the file.
 func (o *opened) privateText(ctx context.Context, v *private.View, n xstate.StepNumber, earlier bool) (string, error) {
 	path := v.In(o.file)
-	if own, err := private.Of(ctx, o.store.State(), o.session.Name()); err != nil {
+	if own, err := private.Of(ctx, o.store.State(), o.history.Name()); err != nil {
 		return "", err
 	} else if own != nil { // a fork of a private session copies that one's folder
 		rel, err := filepath.Rel(own.Folder, o.file)
@@ -101,7 +101,7 @@ func (o *opened) privateText(ctx context.Context, v *private.View, n xstate.Step
 	if err != nil {
 		return "", err
 	}
-	text, err := o.session.History().Text(ctx, n, path, src.data)
+	text, err := o.history.Text(ctx, n, path, src.data)
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +113,7 @@ func (o *opened) privateText(ctx context.Context, v *private.View, n xstate.Step
 func (a *app) privateFile(ctx context.Context) (string, error) {
 	file := ""
 	err := a.look(ctx, func(o *opened) error {
-		v, err := private.Of(ctx, o.store.State(), o.session.Name())
+		v, err := private.Of(ctx, o.store.State(), o.history.Name())
 		if err == nil && v != nil && o.isProgram(o.file) {
 			file = o.file
 		}
@@ -127,7 +127,7 @@ func (a *app) privateFile(ctx context.Context) (string, error) {
 
 // viewed returns the view of a session, with how it differs.
 func (o *opened) viewed(ctx context.Context) (*private.View, *private.Comparison, error) {
-	v, err := private.Needed(ctx, o.store.State(), o.session.Name())
+	v, err := private.Needed(ctx, o.store.State(), o.history.Name())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,7 +244,7 @@ apply carries on.`,
 
 func (a *app) apply(ctx context.Context, paths []string, origin xstate.Origin) error {
 	return a.change(ctx, func(o *opened) error {
-		v, err := private.Needed(ctx, o.store.State(), o.session.Name())
+		v, err := private.Needed(ctx, o.store.State(), o.history.Name())
 		if err != nil {
 			return err
 		}

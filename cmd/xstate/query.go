@@ -200,7 +200,7 @@ func (a *app) questions(f queryFlags) []question {
 // ofGraph is a question about what depends on what.
 func (a *app) ofGraph(ask func(*query.Dependencies) error) func(context.Context, *opened, xstate.StepNumber) error {
 	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-		d, err := o.session.History().Dependencies(ctx, n)
+		d, err := o.history.Dependencies(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -230,8 +230,13 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 			hint: "`xstate query --help` shows an example",
 		}
 	}
-	a.bounds.executes = f.value != ""
-	o, err := a.openWith(ctx, state.Options{ReadOnly: true}, f.python)
+	open := a.open
+	if a.bounds.executes = f.value != ""; a.bounds.executes { // an interpreter may load it
+		open = func(ctx context.Context) (*opened, error) {
+			return a.openWith(ctx, state.Options{ReadOnly: true}, f.python)
+		}
+	}
+	o, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -251,7 +256,7 @@ func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limi
 			limit = listed
 		}
 	}
-	snap, err := o.session.History().Start(ctx, n, limit)
+	snap, err := o.history.Start(ctx, n, limit)
 	if err != nil {
 		return err
 	}

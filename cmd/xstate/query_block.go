@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
-	snap, err := o.session.History().At(ctx, n)
+	snap, err := o.history.At(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, f 
 
 // placesIn takes the program that a snapshot shows to be the one whose places are shown.
 func (a *app) placesIn(o *opened, s *query.Snapshot) {
-	a.places = &places{caller: a.caller, file: o.file, folder: o.session.Folder()}
+	a.places = &places{caller: a.caller, file: o.file, folder: o.history.Workspace()}
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})

@@ -20,7 +20,7 @@ func (a *app) ofBlocks(
 	keep func(*query.BlockView) bool,
 ) func(context.Context, *opened, xstate.StepNumber) error {
 	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-		snap, err := o.session.History().At(ctx, n)
+		snap, err := o.history.At(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -36,11 +36,11 @@ func (a *app) ofBlocks(
 
 // queryUnverified lists what no run from scratch has confirmed, and what no check exercised.
 func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumber) error {
-	snap, err := o.session.History().At(ctx, n)
+	snap, err := o.history.At(ctx, n)
 	if err != nil {
 		return err
 	}
-	unchecked, err := artifact.IncompleteCoverage(ctx, o.session.History(), n)
+	unchecked, err := artifact.IncompleteCoverage(ctx, o.history, n)
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 	if err != nil {
 		return err
 	}
-	found, err := o.session.History().Where(ctx, n, filter, query.Page{Limit: max(f.limit, 0), After: f.after})
+	found, err := o.history.Where(ctx, n, filter, query.Page{Limit: max(f.limit, 0), After: f.after})
 	if err != nil {
 		return err
 	}
 	if a.ui.JSON {
-		return a.ui.Document(api.QueryWhere{Answer: api.AnswerAt(o.session.Name(), n), Found: found})
+		return a.ui.Document(api.QueryWhere{Answer: api.AnswerAt(o.history.Name(), n), Found: found})
 	}
 	a.printBlocks(found.Blocks)
 	var rows [][]string
@@ -104,7 +104,7 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 		return err
 	}
 	if a.ui.JSON {
-		return a.ui.Document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
+		return a.ui.Document(api.QueryValue{Answer: api.AnswerAt(o.history.Name(), n), ValueView: v})
 	}
 	a.ui.Text(v.Text)
 	if v.Stale {
@@ -117,12 +117,12 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 }
 
 func (a *app) queryVersion(ctx context.Context, o *opened, version string) error {
-	found, err := o.session.History().Version(ctx, version)
+	found, err := o.history.Version(ctx, version)
 	if err != nil {
 		return err
 	}
 	if a.ui.JSON {
-		return a.ui.Document(api.QueryVersion{Version: api.Version, Session: o.session.Name(), Versions: found})
+		return a.ui.Document(api.QueryVersion{Version: api.Version, Session: o.history.Name(), Versions: found})
 	}
 	for _, v := range found {
 		a.ui.Print("block %s  version %s\n", a.ui.Bold(string(v.Block)), term.Short(string(v.Version)))
@@ -141,12 +141,12 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 }
 
 func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
-	found, err := o.session.History().Patches(ctx, what)
+	found, err := o.history.Patches(ctx, what)
 	if err != nil {
 		return err
 	}
 	if a.ui.JSON {
-		return a.ui.Document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
+		return a.ui.Document(api.QueryPatch{Version: api.Version, Session: o.history.Name(), Patches: found})
 	}
 	for _, p := range found {
 		a.ui.Table([][]string{a.entryRow(p.Step)})

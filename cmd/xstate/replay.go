@@ -151,7 +151,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	if f.report != "" {
-		if err := a.writeReport(ctx, f.report, o.session.History(), found); err != nil {
+		if err := a.writeReport(ctx, f.report, o.history, found); err != nil {
 			return err
 		}
 	}

@@ -120,7 +120,7 @@ func revertCommand(ids []state.CallID) string {
 
 // effects returns the effects that going back behind a step leaves, which are none of the program's any more.
 func (o *opened) effects(ctx context.Context, after xstate.StepNumber) (d api.Effects, err error) {
-	left, err := o.session.History().Effects(ctx, after)
+	left, err := o.history.Effects(ctx, after)
 	if err != nil {
 		return d, err
 	}

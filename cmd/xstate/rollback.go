@@ -77,7 +77,7 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		if err != nil {
 			return err
 		}
-		d := api.Rollback{Version: api.Version, Session: o.session.Name(), Step: step.Number, To: step.To, File: path}
+		d := api.Rollback{Version: api.Version, Session: o.history.Name(), Step: step.Number, To: step.To, File: path}
 		if d.Effects, err = o.effects(ctx, step.To); err != nil {
 			return err
 		}
@@ -110,11 +110,11 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 
 // rolledBack returns the file that goes along and what it is to hold; no path when none does.
 func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, text []byte, err error) {
-	if _, err := o.session.History().ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
+	if _, err := o.history.ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
 		return "", nil, err
 	}
 	return o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
-		return o.session.History().Text(ctx, f.to.n, path, data)
+		return o.history.Text(ctx, f.to.n, path, data)
 	})
 }
 
@@ -142,7 +142,7 @@ func (o *opened) following(
 	if err != nil {
 		return "", nil, err
 	}
-	edits, err := o.session.History().Unrecorded(ctx, path, src.data)
+	edits, err := o.history.Unrecorded(ctx, path, src.data)
 	if err != nil || len(edits) > 0 {
 		return "", nil, unrecorded(o.fromHere(path), len(edits), err)
 	}

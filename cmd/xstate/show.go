@@ -55,7 +55,7 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) error {
 		return err
 	}
 	return a.lookAt(ctx, stepFlags{}, func(o *opened, head xstate.StepNumber) error {
-		snap, err := o.session.History().At(ctx, head)
+		snap, err := o.history.At(ctx, head)
 		if err != nil {
 			return err
 		}

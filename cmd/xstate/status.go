@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // manual is where the documentation is read.
@@ -69,17 +70,16 @@ func (c caller) sessionStatus(ctx context.Context, store *xstate.Store, name str
 	if err != nil {
 		return nil, err
 	}
-	session, err := store.Existing(ctx, name, xstate.SessionOptions{Environ: c.environ})
+	history, err := query.Open(ctx, store.State(), name)
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close()
-	o := opened{caller: c, store: store, session: session, file: file}
+	o := opened{caller: c, store: store, history: history, file: file}
 	s := &api.SessionStatus{Session: name}
 	if o.isProgram(file) {
 		s.File = o.fromHere(file)
 	}
-	program, _, err := session.History().Program(ctx)
+	program, _, err := history.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c caller) sessionStatus(ctx context.Context, store *xstate.Store, name str
 			s.Failed = append(s.Failed, b.ID)
 		}
 	}
-	last, err := session.History().Log(ctx, 0, 1)
+	last, err := history.Log(ctx, 0, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c caller) sessionStatus(ctx context.Context, store *xstate.Store, name str
 		s.Last = last[0]
 	}
 	if blocks := o.blocks(); blocks != nil {
-		edits, _, _, err := session.History().Compare(ctx, blocks)
+		edits, _, _, err := history.Compare(ctx, blocks)
 		if err != nil {
 			return nil, err
 		}

@@ -123,7 +123,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		}
 	}
 	if a.ui.JSON {
-		err = a.ui.Document(api.Test{Version: api.Version, Session: o.session.Name(), Plan: f.plan, TestReport: found})
+		err = a.ui.Document(api.Test{Version: api.Version, Session: o.history.Name(), Plan: f.plan, TestReport: found})
 	} else {
 		a.printTests(found, f)
 	}
@@ -180,7 +180,7 @@ func (a *app) openToTest(ctx context.Context, args []string, python string) (*op
 	if err != nil {
 		return nil, errors.Join(err, a.closeStore(store))
 	}
-	return &opened{caller: a.caller, app: a, store: store, session: session}, nil
+	return &opened{caller: a.caller, app: a, store: store, history: session.History(), session: session}, nil
 }
 
 func (c caller) isNoPath(arg string) bool {
@@ -190,11 +190,11 @@ func (c caller) isNoPath(arg string) bool {
 
 // whichTests sorts arguments into blocks of the program, and paths relative to the workspace.
 func (o *opened) whichTests(ctx context.Context, args []string) (paths []string, blocks []xstate.BlockID, err error) {
-	program, _, err := o.session.History().Program(ctx)
+	program, _, err := o.history.Program(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	meta, err := o.store.State().Session(ctx, o.session.Name())
+	meta, err := o.store.State().Session(ctx, o.history.Name())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -93,7 +93,7 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 		}
 		d := api.Undo{
 			Version: api.Version,
-			Session: o.session.Name(),
+			Session: o.history.Name(),
 			DryRun:  f.dryRun,
 			Undone:  u.Steps,
 			Steps:   []api.UndoStep{},
@@ -130,7 +130,7 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 	if !f.keepFile {
 		var err error
 		d.File, text, err = o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
-			return o.session.History().TextOf(ctx, u.Blocks, path, data)
+			return o.history.TextOf(ctx, u.Blocks, path, data)
 		})
 		if err != nil {
 			return err

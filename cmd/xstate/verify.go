@@ -78,7 +78,7 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 		return err
 	}
 	if a.ui.JSON {
-		err = a.ui.Document(api.Verify{Version: api.Version, Session: o.session.Name(), Stability: found})
+		err = a.ui.Document(api.Verify{Version: api.Version, Session: o.history.Name(), Stability: found})
 	} else {
 		a.printStability(found)
 	}

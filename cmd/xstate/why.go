@@ -44,7 +44,7 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer o.Close()
-	blocks, _, err := o.session.History().Program(cmd.Context())
+	blocks, _, err := o.history.Program(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -80,13 +80,13 @@ func (a *app) why(ctx context.Context, block, python string) error {
 	if err != nil {
 		return err
 	}
-	program, _, err := o.session.History().Program(ctx)
+	program, _, err := o.history.Program(ctx)
 	if err != nil {
 		return err
 	}
 	a.places = a.placesOf(o.session, o.file, program)
 	if x.Error = a.places.explain(x.Error); a.ui.JSON {
-		return a.ui.Document(api.Why{Version: api.Version, Session: o.session.Name(), Explanation: x})
+		return a.ui.Document(api.Why{Version: api.Version, Session: o.history.Name(), Explanation: x})
 	}
 	a.printWhy(x)
 	if planned != nil {

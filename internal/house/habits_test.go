@@ -101,7 +101,8 @@ func commentsIn(name string, source []byte) (lines []commentLine) {
 }
 
 func TestHabitsAreFound(t *testing.T) {
-	source := "package p // of a kind\n\n// X stands where there is none, told to nobody of its own. What goes on is no matter.\nvar X = \"of \"\n"
+	source := "package p // of a kind\n\n" +
+		"// X stands where there is none, told to nobody of its own. What goes on is no matter.\nvar X = \"of \"\n"
 	var found []string
 	for _, h := range habits {
 		if slices.ContainsFunc(commentsIn("p.go", []byte(source)), func(c commentLine) bool {
