@@ -63,7 +63,7 @@ type Session struct {
 	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
 	plannedAt StepNumber
 	loaded    loadedFile // last
-	began     steady
+	began     launchState
 	gate      *rule.Gate
 	held      *state.Lock // between Hold and its end
 	known     patch.Known // of the code that Exec was given
@@ -106,16 +106,17 @@ func (s *Session) Close() error {
 	return errors.Join(err, s.journal.Close())
 }
 
-// steady is what the program's interpreter was started with, besides options.
-type steady struct {
+// launchState is what the program's interpreter was started with, besides options.
+type launchState struct {
 	folder  os.FileInfo // of the workspace: another one may be made in its place
 	script  bool
 	imports kernel.ImportBase
 }
 
-// harmless compares two environments, and returns the variables that differ. ok is false where one of them may matter
-// to the interpreter or a library before the program looks at it: all may but those that change with every command.
-func harmless(was, now []string) (changed map[string]*string, ok bool) {
+// compareEnvirons compares two environments, and returns the variables that differ. ok is false where one of them may
+// matter to the interpreter or a library before the program looks at it: all may but those that change with every
+// command.
+func compareEnvirons(was, now []string) (changed map[string]*string, ok bool) {
 	changed = map[string]*string{}
 	before, after := map[string]string{}, map[string]string{}
 	for _, x := range []struct {
@@ -179,7 +180,7 @@ func (s *Session) Groups() []int {
 // nothing, where the interpreter would not serve: it is another one now, or the workspace, file or environment is.
 func (s *Session) Reuse(ctx context.Context, o SessionOptions) (bool, error) {
 	was := s.options
-	changed, ok := harmless(was.Policy.Environ(was.Environ), o.Policy.Environ(o.Environ))
+	changed, ok := compareEnvirons(was.Policy.Environ(was.Environ), o.Policy.Environ(o.Environ))
 	folder, err := os.Stat(was.Workspace)
 	if err != nil || s.engine == nil || !ok || o.Workspace != was.Workspace || o.File != was.File ||
 		o.Python != was.Python || o.Observe != was.Observe ||
@@ -276,7 +277,7 @@ func (s *Session) start(ctx context.Context) error {
 	if s.engine, err = runner.New(cfg); err != nil {
 		return err
 	}
-	s.invoked, s.began = cfg.Invocation, steady{script: cfg.Script, imports: cfg.Imports}
+	s.invoked, s.began = cfg.Invocation, launchState{script: cfg.Script, imports: cfg.Imports}
 	if s.began.folder, err = os.Stat(cfg.Workspace); err != nil {
 		return err
 	}

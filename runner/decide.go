@@ -63,9 +63,9 @@ func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutO
 func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
 func (h walkPlace) ending() ending                              { return h.end }
 
-// given is what a decision about a node depends on besides its place and the store: the options of a run, and what the
-// run did so far. A plan knows of none but the comments of the block.
-type given struct {
+// decideOptions are what a decision about a node depends on besides its place and the store: the options of a run, and
+// what the run did so far. A plan sets the pin of the block alone.
+type decideOptions struct {
 	stopped bool // an earlier node of its block failed or is blocked
 	pin     Pin
 	forced  bool               // the node executes even where a trace is valid
@@ -84,7 +84,7 @@ type decision struct {
 
 // decide reports what happens to n at p. It is the only place where that is decided: plans, the planner, runs and
 // speculation all call it, so a run does what the plan before it said.
-func (e *Engine) decide(p place, n *node, g given) (decision, error) {
+func (e *Engine) decide(p place, n *node, g decideOptions) (decision, error) {
 	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Text: n.text.ID, Line: n.facts.Line, Code: n.code,
 		Facts: n.facts}}
 	end := p.ending()
@@ -182,7 +182,7 @@ type choice struct {
 }
 
 // chooseGiven returns the result that n takes. What a run was given comes first: the caller of Run said so.
-func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
+func (e *Engine) chooseGiven(p place, n *node, g decideOptions) (choice, error) {
 	if t := g.served; t != nil {
 		return choice{trace: t, reason: state.Reason{Code: state.ReasonServed}, last: &t.Trace}, nil
 	}
@@ -284,7 +284,7 @@ func ownFirst(n *node, traces []state.StoredTrace) []state.StoredTrace {
 }
 
 // choose looks for a trace of n that is valid at p. The newest comes first; those that a time-out stopped come last.
-func (e *Engine) choose(p place, n *node, g given) (choice, error) {
+func (e *Engine) choose(p place, n *node, g decideOptions) (choice, error) {
 	traces, err := e.cfg.Store.Traces(n.code)
 	if err != nil {
 		return choice{}, err

@@ -83,7 +83,7 @@ type Engine struct {
 	ledger      ledger
 	backlog     backlog
 	parts       sync.Map        // state.Digest → true: parts of values that the store was given, or gave, see lost
-	spool       *beneath.Folder // see journal.go; nil: none is made
+	spool       *beneath.Folder // see spool.go; nil: none is made
 	others      []*Engine       // that execute nodes ahead of their turn
 	stale       bool            // of one of these: a run has begun since it executed last
 	isolated    bool            // files are restored after the runs, see Isolated

@@ -92,9 +92,9 @@ func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		g := given{stopped: stopped[n.unit], pin: n.unit.pin()}
+		g := decideOptions{stopped: stopped[n.unit], pin: n.unit.pin()}
 		if n.isEnd() {
-			g = given{}
+			g = decideOptions{}
 		}
 		d, err := e.decide(walkPlace{p, units, nodes}, n, g)
 		if err != nil {

@@ -181,7 +181,8 @@ func (m *made) run() {
 	results := map[*unit][]state.NodeResult{}
 	stopped := map[*unit]bool{}
 	for i, n := range nodes {
-		d, err := m.engine.decide(walkPlace{p, units, nodes}, n, given{stopped: stopped[n.unit], pin: n.unit.pin()})
+		d, err := m.engine.decide(walkPlace{p, units, nodes}, n,
+			decideOptions{stopped: stopped[n.unit], pin: n.unit.pin()})
 		if err != nil {
 			m.Fatal(err)
 		}

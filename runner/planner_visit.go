@@ -40,7 +40,7 @@ func (pl *Planner) visit(ctx context.Context, n uint32) error {
 	}
 	pl.ctx = ctx
 	before := pl.e.compared
-	d, err := pl.e.decide(p, u.nodes[at], given{stopped: stopped, pin: u.pin()})
+	d, err := pl.e.decide(p, u.nodes[at], decideOptions{stopped: stopped, pin: u.pin()})
 	if err == nil {
 		err = p.err
 	}

@@ -262,7 +262,7 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 		return decision{}, nil // the interpreter lives on, for what is submitted next
 	}
 	forced := w.o.Fresh || w.scratch || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
-	g := given{stopped: stopped[n.unit] && !n.isEnd(), pin: w.pin(n), forced: forced, served: w.served(i),
+	g := decideOptions{stopped: stopped[n.unit] && !n.isEnd(), pin: w.pin(n), forced: forced, served: w.served(i),
 		ran: w.ran[i], timeout: w.o.Timeout, kept: !w.o.retries(n.unit.ID)}
 	d, err := w.e.decide(walkPlace{p, w.units, w.nodes}, n, g)
 	if w.scratch && d.Reason.Code == state.ReasonForced {

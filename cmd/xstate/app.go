@@ -19,10 +19,10 @@ import (
 // app is what the verbs share.
 type app struct {
 	caller
-	call    serve.Call
-	server  *serve.Server // that carries the call out; nil: it is this process's own
-	lease   *serve.Lease  // of a session of the server
-	noticed int           // what the store had noted before
+	call          serve.Call
+	server        *serve.Server // that carries the call out; nil: it is this process's own
+	lease         *serve.Lease  // of a session of the server
+	noticesBefore int           // what the store had noted before
 	// usedServed: the call used the store that the server has open
 	usedServed bool
 	forwarded  atomic.Bool                    // a server has the call
@@ -36,7 +36,7 @@ type app struct {
 	mayBegin map[string]func(args []string) error
 	ui       *term.UI
 	args     []string
-	entered  bool                        // a verb was found, and its flags and arguments are in order
+	parsed   bool                        // a verb was found, and its flags and arguments are in order
 	store    string                      // --store
 	session  string                      // --session, or the argument that names it
 	naming   func(session string) string // the present command with a session named

@@ -42,8 +42,8 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 // the process at once.
 func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	told := context.AfterFunc(ctx, stop)
-	return ctx, func() { told(); stop() }
+	forget := context.AfterFunc(ctx, stop)
+	return ctx, func() { forget(); stop() }
 }
 
 // commands carries out calls of verbs in this process.
@@ -62,7 +62,7 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	}
 	defer a.end()
 	if c.server != nil {
-		a.noticed = len(c.server.Pool.Store().State().Notices())
+		a.noticesBefore = len(c.server.Pool.Store().State().Notices())
 	}
 	a.ui.Lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
 	a.ui.JSON = a.ui.Lines || slices.Contains(call.Args, "--json")
@@ -71,12 +71,12 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 			code = fail(a.ui, fmt.Errorf("internal error: %v", r))
 		}
 	}()
-	told := context.AfterFunc(ctx, func() {
+	stopTalk := context.AfterFunc(ctx, func() {
 		if a.ui.ErrTerminal && !a.forwarded.Load() {
 			a.ui.Talk("stopping what runs; interrupt again to end at once")
 		}
 	})
-	defer told()
+	defer stopTalk()
 	root := a.root()
 	root.SetArgs(append([]string{}, call.Args...)) // not nil, which means those of this process
 	root.SetIn(call.Stdin)
@@ -84,7 +84,7 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	root.SetErr(term.Escaper{Writer: call.Stderr})
 	err := root.ExecuteContext(ctx)
 	a.noteDamage(err)
-	if err != nil && !a.entered {
+	if err != nil && !a.parsed {
 		err = usage(err)
 	}
 	return fail(a.ui, err)
@@ -143,7 +143,7 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			a.entered = true
+			a.parsed = true
 			a.bounds.standard = standards[cmd.Name()]
 			a.ui.JSON = a.ui.JSON || a.ui.Lines
 			if a.wait != 0 {

@@ -31,10 +31,10 @@ func (a *app) closeStore(store *xstate.Store) error {
 }
 
 // noticesOf returns what the store noted since the verb opened it.
-func (a *app) noticesOf(store *xstate.Store) []string { return store.State().Notices()[a.noticed:] }
+func (a *app) noticesOf(store *xstate.Store) []string { return store.State().Notices()[a.noticesBefore:] }
 
-// spoilt are codes of errors after which an open store may be of no more use.
-var spoilt = []state.Code{state.CodeDamaged, state.CodeClosed}
+// unusableCodes are codes of errors after which an open store may be of no more use.
+var unusableCodes = []state.Code{state.CodeDamaged, state.CodeClosed}
 
 // questions are the verbs that answer from the record, or plan, and execute nothing.
 var questions = []string{"plan", "preflight", "why", "query", "log", "show", "diff", "graph", "calls", "blame",
@@ -57,7 +57,7 @@ func (a *app) noteDamage(err error) {
 	if a.server == nil || !a.usedServed {
 		return
 	}
-	if slices.Contains(spoilt, state.CodeOf(err)) {
+	if slices.Contains(unusableCodes, state.CodeOf(err)) {
 		a.server.Spent(err.Error())
 	} else if found := a.noticesOf(a.server.Pool.Store()); len(found) > 0 {
 		a.server.Spent(found[0])

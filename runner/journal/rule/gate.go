@@ -20,7 +20,7 @@ type Gate struct {
 
 	mu     sync.Mutex
 	run    Run
-	purse  purse
+	spending  spending
 	digest state.Digest // of what decides in run
 }
 
@@ -65,12 +65,12 @@ func (g *Gate) Begin(ctx context.Context, r Run) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.use(r)
-	g.purse.session = g.session
+	g.spending.session = g.session
 	store := g.store
 	if !g.sums() {
 		store = nil
 	}
-	return g.purse.begin(ctx, store, r.Budgets, r.Agent)
+	return g.spending.begin(ctx, store, r.Budgets, r.Agent)
 }
 
 // sums reports whether something depends on what was spent before the run. The records of a store take time to read.
@@ -100,7 +100,7 @@ func (g *Gate) Decide(ctx context.Context, c *journal.Call) (journal.Verdict, er
 	if v.Action == journal.Ask && !c.Approved {
 		return v, nil
 	}
-	return g.purse.take(c), nil
+	return g.spending.take(c), nil
 }
 
 // byRules is the verdict of the rules, or else the default.
@@ -110,7 +110,7 @@ func (g *Gate) byRules(ctx context.Context, c *journal.Call) (journal.Verdict, e
 		if err != nil {
 			return journal.Verdict{}, err
 		}
-		v, found, err := g.run.Rules.decide(ctx, OnCall, map[string]any{"call": row, "spent": g.purse.row()})
+		v, found, err := g.run.Rules.decide(ctx, OnCall, map[string]any{"call": row, "spent": g.spending.row()})
 		if found || err != nil {
 			return v.Verdict, err
 		}
@@ -125,7 +125,7 @@ func (g *Gate) Record(c state.Call, served bool) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.purse.used(&c)
+	g.spending.used(&c)
 }
 
 // BeforeNode counts an execution of a node that is about to begin, after the run took this much time. The error says
@@ -133,14 +133,14 @@ func (g *Gate) Record(c state.Call, served bool) {
 func (g *Gate) BeforeNode(wall, cpu time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.purse.node(wall, cpu)
+	return g.spending.node(wall, cpu)
 }
 
 // Warnings are the soft limits that the run has reached.
 func (g *Gate) Warnings() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Clone(g.purse.warnings)
+	return slices.Clone(g.spending.warnings)
 }
 
 // Limits puts budgets together: those of files, of which the lowest counts; asked, which count instead of those of the

@@ -138,7 +138,7 @@ func TestSumsOfRecords(t *testing.T) {
 	limits := budgets(t, "calls=100", "calls=100")
 	limits[0].Scope, limits[1].Scope = policy.ScopeSession, policy.ScopeAgent+"a"
 	begin(t, g, Run{Budgets: limits, Agent: "a"})
-	session, agent := g.purse.of(policy.ScopeSession), g.purse.of(policy.ScopeAgent+"a")
+	session, agent := g.spending.of(policy.ScopeSession), g.spending.of(policy.ScopeAgent+"a")
 	if session.calls != 3 || session.microUSD != 12 || agent.calls != 2 {
 		t.Errorf("session: %d calls, %d; agent: %d calls; want 3, 12 and 2", session.calls, session.microUSD,
 			agent.calls)

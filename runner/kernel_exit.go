@@ -11,7 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// abandon ends the kernel in the middle of the node and keeps what it printed until then. See journal.go for its files.
+// abandon ends the kernel in the middle of the node and keeps what it printed until then. See spool.go for its files.
 func (x *execution) abandon() {
 	e := x.walk.e
 	e.kernel.Stop()

@@ -12,8 +12,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// purse counts what was spent, and holds it against the budgets.
-type purse struct {
+// spending counts what was spent, and holds it against the budgets.
+type spending struct {
 	budgets  []policy.Budget
 	spent    map[string]*sum // by scope
 	warned   []bool          // of budgets
@@ -71,7 +71,7 @@ func (s *sum) row() sumRow {
 	return sumRow{USD: float64(s.microUSD) / 1e6, Tokens: s.tokens, Calls: s.calls}
 }
 
-func (p *purse) of(scope string) *sum {
+func (p *spending) of(scope string) *sum {
 	if p.spent == nil {
 		p.spent = map[string]*sum{}
 	}
@@ -81,12 +81,12 @@ func (p *purse) of(scope string) *sum {
 	return p.spent[scope]
 }
 
-func (p *purse) row() spentRow {
+func (p *spending) row() spentRow {
 	return spentRow{Run: p.of(policy.ScopeRun).row(), Session: p.of(policy.ScopeSession).row()}
 }
 
 // scopes are those that a call of the run spends from.
-func (p *purse) scopes() []string {
+func (p *spending) scopes() []string {
 	all := []string{policy.ScopeRun, policy.ScopeSession}
 	if p.agent != "" {
 		all = append(all, policy.ScopeAgent+p.agent)
@@ -95,8 +95,8 @@ func (p *purse) scopes() []string {
 }
 
 // begin starts the counts of a run. The records hold what session and agent spent before.
-func (p *purse) begin(ctx context.Context, store *state.Store, budgets []policy.Budget, agent string) error {
-	*p = purse{budgets: budgets, warned: make([]bool, len(budgets)), session: p.session, agent: agent}
+func (p *spending) begin(ctx context.Context, store *state.Store, budgets []policy.Budget, agent string) error {
+	*p = spending{budgets: budgets, warned: make([]bool, len(budgets)), session: p.session, agent: agent}
 	if store == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (p *purse) begin(ctx context.Context, store *state.Store, budgets []policy.
 }
 
 // record adds what a recorded call spent, with its lost attempts.
-func (p *purse) record(scope string, c *state.Call) {
+func (p *spending) record(scope string, c *state.Call) {
 	made := int64(len(c.Attempts))
 	decided := c.Approval != nil &&
 		(c.Approval.Choice == journal.ChoiceHappened || c.Approval.Choice == journal.ChoiceFailed)
@@ -132,7 +132,7 @@ func (p *purse) record(scope string, c *state.Call) {
 func counts(k journal.Kind) bool { return k == journal.KindTool || k == journal.KindModel }
 
 // take counts a call that is about to be made, unless a hard limit is reached.
-func (p *purse) take(c *journal.Call) journal.Verdict {
+func (p *spending) take(c *journal.Call) journal.Verdict {
 	if !counts(c.Kind) {
 		return journal.Verdict{}
 	}
@@ -183,7 +183,7 @@ func spentHint(b policy.Budget) string {
 }
 
 // used adds what an answer cost.
-func (p *purse) used(c *state.Call) {
+func (p *spending) used(c *state.Call) {
 	usage := c.Usage
 	if c.State == state.CallLost && len(c.Attempts) > 0 {
 		usage = c.Attempts[len(c.Attempts)-1].Usage
@@ -195,7 +195,7 @@ func (p *purse) used(c *state.Call) {
 }
 
 // warn notes soft limits that are reached, once each.
-func (p *purse) warn() {
+func (p *spending) warn() {
 	for i, b := range p.budgets {
 		if !b.Soft || p.warned[i] || !slices.Contains(p.scopes(), b.Scope) {
 			continue
@@ -208,7 +208,7 @@ func (p *purse) warn() {
 }
 
 // node counts an execution of a node that is about to begin, unless a hard limit of the run is reached.
-func (p *purse) node(wall, cpu time.Duration) error {
+func (p *spending) node(wall, cpu time.Duration) error {
 	run := p.of(policy.ScopeRun)
 	run.wall, run.cpu = wall, cpu
 	p.warn()
