@@ -31,7 +31,9 @@ func (a *app) closeStore(store *xstate.Store) error {
 }
 
 // noticesOf returns what the store noted since the verb opened it.
-func (a *app) noticesOf(store *xstate.Store) []string { return store.State().Notices()[a.noticesBefore:] }
+func (a *app) noticesOf(store *xstate.Store) []string {
+	return store.State().Notices()[a.noticesBefore:]
+}
 
 // unusableCodes are codes of errors after which an open store may be of no more use.
 var unusableCodes = []state.Code{state.CodeDamaged, state.CodeClosed}

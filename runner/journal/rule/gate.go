@@ -18,10 +18,10 @@ type Gate struct {
 	session string
 	store   *state.Store
 
-	mu     sync.Mutex
-	run    Run
-	spending  spending
-	digest state.Digest // of what decides in run
+	mu       sync.Mutex
+	run      Run
+	spending spending
+	digest   state.Digest // of what decides in run
 }
 
 var _ journal.Gate = (*Gate)(nil)
