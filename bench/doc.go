@@ -33,7 +33,7 @@
 // packages. An adapter in the folder peers drives each tool. The bench sends it version after version. It answers with
 // what each block displayed, and with digests of values computed as for the other strategies:
 //
-//	marimo    the kernel of its editor, told about new, changed and deleted cells, with on_cell_change at "autorun"
+//	marimo    the kernel of its editor, given new, changed and deleted cells, with on_cell_change at "autorun"
 //	ipyflow   its kernel in reactive mode, driven as its JupyterLab extension does: each execution includes the cells
 //	          that the kernel's graph connects, and then those that it reports as out of date
 //	joblib    Memory: the program is a script in a fresh process each time, with memory.cache on every function that
@@ -54,9 +54,9 @@
 // for down. Only scratch has a fresh folder and interpreter. Row.LeftoversOnly counts the edits after which nothing
 // else differs.
 //
-// Features that a program must request in its text (mo.persistent_cache, ipyflow's %%memoize) are not measured. Time
-// is that of the tool alone. It includes the start of its process in the first run; for joblib and nbclient, the start
-// of a process or kernel in every run.
+// Features that a program must request in its text (mo.persistent_cache, ipyflow's %%memoize) are not measured. Time is
+// that of the tool alone. It includes starting its process in the first run; joblib and nbclient start a process or
+// kernel in every run.
 //
 // # What is compared
 //
@@ -70,10 +70,10 @@
 // The digest of a value covers more than == does: the iteration order of a set, aliases within the value, the code of
 // functions. Sharing between names is not compared.
 //
-// What xstate marks as volatile at a block, value or file is left out for all strategies, and counted. If a strategy
-// differs, scratch runs once more. What differs between the two runs of scratch is left out and counted as unstable;
-// that xstate did not mark it is still a fault of xstate. A program that differs after one edit mostly differs after
-// the next ones too: edits build on each other, as people's edits do, and each counts.
+// Differences that xstate marks as volatile at a block, value or file are left out for all strategies, and counted. If
+// a strategy differs, scratch runs once more. Differences between the two runs of scratch are left out and counted as
+// unstable; that xstate did not mark them is still a fault of xstate. A program that differs after one edit mostly
+// differs after the next ones too: edits build on each other, as people's edits do, and each counts.
 //
 // Invariants: equal arguments give equal programs and edits (Edits, Generate). A Result has all its runs or an Error.
 // scratch equals itself. In Run.Ran, each node that xstate executes again for a value that was not stored counts as a
@@ -83,8 +83,8 @@
 //
 // Strategies take turns after each edit, and a different one starts each turn, so that the load of the machine affects
 // all alike. Times are of whole runs: scratch includes the start of its interpreter, and xstate includes recording and
-// storing. What xstate stores when the session closes counts as part of its first run. Before all of them, scratch
-// runs once untimed, to fill the disk cache. Copying the folder and comparing outcomes are not part of any time.
+// storing. Storing when the session closes counts as part of xstate's first run. Before all runs, scratch runs once
+// untimed, to fill the disk cache. Copying the folder and comparing outcomes are not part of any time.
 //
 // Saved is a share of scratch's time after the same edit, even when compared with down, whose own time is often close
 // to zero. The break-even is the number of edits whose average savings pay for the first run.
@@ -148,8 +148,8 @@
 //     tests observed, against plain pytest.
 //
 // BenchmarkCost (make growth) measures programs of 10^2 to 10^6 nodes that were never executed. Their traces are
-// written into a store as executions would have left them. The nodes form chains, one node per block, so that an edit
-// of the first affects a whole chain (XSTATE_BENCH_NODES chooses sizes). It times:
+// written into a store as executions would have left them. The nodes form chains, one node per block, so that editing
+// the first node affects a whole chain (XSTATE_BENCH_NODES chooses sizes). It times:
 //
 //   - build: the first plan of affected nodes in a new process, per node, and the bytes that it keeps;
 //   - null: a plan when nothing changed;

@@ -36,14 +36,14 @@ type Version struct {
 // Codes of errors about the choice of what to measure.
 const (
 	CodeNothing    state.Code = "nothing-to-measure" // no program was found
-	CodeNoWorkload state.Code = "no-workload"        // there is no workload of that name
-	CodeNoStrategy state.Code = "no-strategy"        // there is no strategy of that name
+	CodeNoWorkload state.Code = "no-workload"        // no workload has that name
+	CodeNoStrategy state.Code = "no-strategy"        // no strategy has that name
 	CodeNoPeer     state.Code = "no-peer"            // the interpreter does not have the peer installed
 )
 
-// FindPrograms returns the programs at paths: scripts, notebooks and Markdown files, each with a series of edits
-// drawn by seed; archives of sessions, which have edits of their own; and all of these below a folder. It calls
-// skipped for files that are not programs.
+// FindPrograms returns the programs at paths: scripts, notebooks and Markdown files, each with a series of edits drawn
+// by seed; archives of sessions, which bring their edits; and all of these below a folder. It calls skipped for files
+// that are not programs.
 func FindPrograms(
 	ctx context.Context,
 	paths []string,

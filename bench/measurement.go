@@ -47,7 +47,7 @@ type Run struct {
 	Version    int      `json:"version"` // 0: the first run, before any edit
 	Edit       Kind     `json:"edit"`
 	At         float64  `json:"at"`     // position of the edit: 0 the first block, 1 the last
-	Blocks     int      `json:"blocks"` // of the program
+	Blocks     int      `json:"blocks"` // the program's blocks
 	Strategy   Strategy `json:"strategy"`
 	Ran        int      `json:"ran"`   // blocks executed
 	Nodes      int      `json:"nodes"` // executed
@@ -55,13 +55,13 @@ type Run struct {
 	Seconds    float64  `json:"seconds"`
 	Saved      float64  `json:"saved_seconds"`     // compared with scratch
 	Equal      bool     `json:"equal"`             // whether the outcome equals that of scratch
-	Differs    []string `json:"differs"`           // where it differs; at most maxDiffers
+	Differs    []string `json:"differs"`           // the differences; at most maxDiffers
 	Refused    string   `json:"refused,omitempty"` // why a peer refused the program; then nothing was compared
 	Volatile   int      `json:"volatile"`          // differences left out because of a mark
 	Unstable   int      `json:"unstable"`          // differences left out because two runs from scratch differ there
 	Failed     bool     `json:"failed"`            // a block failed in the run from scratch
 	Bytes      int64    `json:"bytes"`             // stored on disk
-	Close      float64  `json:"close_seconds"`     // of the last run: the time to close, which stores the rest
+	Close      float64  `json:"close_seconds"`     // time to close after the last run, which stores the rest
 }
 
 const maxDiffers = 5

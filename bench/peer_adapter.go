@@ -83,7 +83,8 @@ type (
 	}
 )
 
-// run runs a version with the tool. A tool that breaks refuses this version and all later ones; the program goes on.
+// run runs a version with the tool. A tool that breaks refuses this version and all later ones; the measurement
+// continues.
 func (p *peer) run(ctx context.Context, v int) (*outcome, error) {
 	if err := p.activate(p.copy); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (p *peer) run(ctx context.Context, v int) (*outcome, error) {
 		out.refused = p.broken
 		return out, p.end()
 	}
-	if p.copy.strategy == Joblib { // a script runs in a process of its own each time
+	if p.copy.strategy == Joblib { // each run of a script has its own process
 		if err := p.end(); err != nil {
 			return nil, err
 		}
@@ -170,8 +171,7 @@ func (p *peer) ask(ctx context.Context, blocks []patch.Block, out *outcome) erro
 	return nil
 }
 
-// start starts the adapter in a process group of its own, so that kill reaches its kernels, and waits until it is
-// ready.
+// start starts the adapter in its own process group, so that kill reaches its kernels, and waits until it is ready.
 func (p *peer) start(ctx context.Context) error {
 	if p.dir == "" {
 		var err error

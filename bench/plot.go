@@ -9,10 +9,10 @@ import (
 // plot draws lines over a common axis, or separate points if the ticks have no order.
 type plot struct {
 	title, x, y string
-	ticks       []string // of the x axis
+	ticks       []string // on the x axis
 	ordered     bool     // the ticks have an order, so points are joined
 	lines       []line
-	scale       []axisMark // of the y axis, from its lower to its upper end
+	scale       []axisMark // on the y axis, from its lower to its upper end
 }
 
 // axisMark is a labelled position on the y axis.
@@ -21,7 +21,7 @@ type axisMark struct {
 	text string
 }
 
-// line holds a strategy's medians with quartiles, one for each tick; nil where there are no runs.
+// line holds a strategy's medians with quartiles, one for each tick; nil if there are no runs.
 type line struct {
 	name   Strategy
 	points []*Quartiles

@@ -31,7 +31,7 @@ var Strategies = []Strategy{Scratch, Down, Names, Snapshot, Xstate}
 type outcome struct {
 	ran        []bool // which blocks were executed in this run
 	nodes      int    // nodes executed
-	recomputed int    // of these, executed again for values that were not stored
+	recomputed int    // those executed again for values that were not stored
 	blocks     []blockOutput
 	stopped    int                     // the first block that failed; the number of blocks if none did
 	values     map[string]state.Digest // "" or a lineage digest cannot be compared

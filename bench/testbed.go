@@ -152,7 +152,7 @@ func (b *testbed) changedFiles() (map[string]string, error) {
 	return found, err
 }
 
-// walkFiles visits the regular files below a folder, without folders that are no part of a program.
+// walkFiles visits the regular files below a folder, except in folders that do not belong to a program.
 func walkFiles(folder string, visit func(name string, info fs.FileInfo) error) error {
 	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -18,12 +18,12 @@ type Call struct {
 	Loop  Loop                // around it, in the same function
 
 	Effect EffectKind // "": none is known
-	Mode   Mode       // of an effect on files: how it accesses First
+	Mode   Mode       // for an effect on files: how it accesses First
 }
 
 // Argument is an argument of a call, as far as the text shows it.
 type Argument struct {
-	Text  string // of a literal; of an f-string the part before its first value
+	Text  string // the value of a literal; for an f-string, the part before its first value
 	Begin bool   // the text only begins like this
 	Name  string // instead of a text: a variable
 }

@@ -25,7 +25,7 @@
 //	o.m()                  that a value holds every function that the node which made the value could reach.
 //
 //	if c: x = 2            This may bind x. A node below that reads x depends on this node and on the last node that
-//	                       certainly bound x. Node.Certain tells the two kinds of writers apart.
+//	                       certainly bound x. Node.Certain distinguishes the two kinds of writers.
 //
 //	x = load(); x.head()   This does not read an earlier x. A use of x here would tie the node to every earlier
 //	                       writer. So a name that is bound on all paths before it is read is not a use.

@@ -65,7 +65,7 @@ func (k Key) Listing() (dir string, counts func(name string) bool) {
 	}
 }
 
-// These keys stand for all names of a space, where the text does not show the name.
+// These keys mean all names of a space, if the text does not show the name.
 const (
 	AnyVar  Key = "var:*"
 	AnyFile Key = "file:*"
@@ -133,7 +133,7 @@ type Node struct {
 	// names that the value of the last statement is bound to, unless it is none, as IPython's "_"; all are in Defines
 	Keeps []string
 
-	Part *Part // nil: the text of the node stands at the top level of its block
+	Part *Part // nil: the text of the node is at the top level of its block
 }
 
 // Import is one module that a node imports, either when it runs or later.
@@ -144,7 +144,7 @@ type Import struct {
 	Later  bool     // inside a function: the import happens in a call
 }
 
-// Label names the node for people where it is none of the statements of its block: "end", or its place in a function.
+// Label names the node for people if it is not a statement of its block: "end", or its place in a function.
 func (n *Node) Label() string {
 	if n.Kind == KindEnd {
 		return LabelEnd
@@ -173,7 +173,7 @@ const (
 type Effect struct {
 	Kind  EffectKind
 	What  string // the dotted name as written: "os.environ", "pd.read_csv"
-	Arg   string // the first argument where it is a string literal ("data.csv"), else ""
+	Arg   string // the first argument if it is a string literal ("data.csv"), else ""
 	Key   Key    // what the effect accesses; "" if no order of nodes makes the effect repeatable (clock, network)
 	Mode  Mode   // how it accesses Key
 	Line  int    // 1-based in Facts.Code
@@ -209,14 +209,14 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Msg)
 }
 
-// A Part says where the text of a node stands that is not at the top level of its block. A function that the program
-// calls once, by a statement of its own, is unfolded: the statements of its body are nodes, in the place of the call.
-// Its variables are names of the program, spelled FUNCTION.NAME.
+// A Part locates the text of a node that is not at the top level of its block. A function that the program calls once,
+// in a separate statement, is unfolded: the statements of its body are nodes, in the place of the call. Its variables
+// are names of the program, spelled FUNCTION.NAME.
 type Part struct {
 	Function string `json:"function"` // whose body the text is of; "" for a statement of the program
-	Number   int    `json:"number"`   // of the node in the body, from 1; 0 for a call
+	Number   int    `json:"number"`   // the node's number in the body, from 1; 0 for a call
 	Block    int    `json:"-"`        // index in the program of the block that holds the text
-	End      int    `json:"-"`        // of the text of Function in its block; 0 where there is none
+	End      int    `json:"-"`        // the end of Function's text in its block; 0 if there is none
 
 	Locals  []string `json:"locals"`  // names of the text that are variables of Function, as the text spells them
 	Deletes []string `json:"deletes"` // those of Locals that the text may delete
@@ -225,11 +225,11 @@ type Part struct {
 	// Returned are names of which one is bound where Function, or one of its callers, has returned before this node.
 	Returned []string `json:"returned"`
 
-	// Call is the function that the text calls and that is unfolded; "" where there is none. With Header, which is the
+	// Call is the function that the text calls and that is unfolded; "" if there is none. With Header, which is the
 	// text of its definition without the body, the node binds the parameters. Else it uses what the function returned.
 	Call   string `json:"call"`
 	Header string `json:"header"`
-	// Results are the variables in place of Returned, of Function or of Call, where it returns a tuple display.
+	// Results are the variables in place of Returned, of Function or of Call, if it returns a tuple display.
 	Results []string `json:"results"`
 
 	Calls []CallSite `json:"-"` // outermost first: the statements that called Function and its callers
@@ -255,7 +255,7 @@ func Returned(function string) string { return function + ".return" }
 
 // Unfolding says which nodes a program has beside those of its blocks' facts.
 type Unfolding struct {
-	Nodes map[int][]Node // block → its nodes, where they differ from those of its facts
+	Nodes map[int][]Node // block → its nodes, if they differ from those of its facts
 	Whole map[int]string // block → why a function that it calls is one node, a sentence
 }
 

@@ -12,7 +12,7 @@ const (
 	nodeHeight  = 28
 	nodeGap     = 24
 	margin      = 16
-	charWidth   = 7.3 // of the font of nodes
+	charWidth   = 7.3 // in the font of nodes
 	sweeps      = 12  // more of them rarely remove a crossing
 )
 
@@ -37,7 +37,7 @@ type drawnEdge struct {
 // every layer between its ends; sweeps order each layer by the mean place of the neighbours.
 type layout struct {
 	spots  []spot
-	index  map[NodeID]int // of the nodes among spots
+	index  map[NodeID]int // node → its place among spots
 	layers [][]int        // spots from left to right
 	edges  []drawnEdge
 }
@@ -274,7 +274,7 @@ func (l *layout) closeGaps() {
 // the left and from the right.
 func (l *layout) settle(layer []int, want func(int) float64) {
 	left, right := make([]float64, len(layer)), make([]float64, len(layer))
-	apart := func(p int) float64 { // of spots p and p+1
+	apart := func(p int) float64 { // the distance of spots p and p+1
 		return (l.spots[layer[p]].width+l.spots[layer[p+1]].width)/2 + nodeGap
 	}
 	for p, i := range layer {

@@ -6,9 +6,9 @@ import "slices"
 type accesses struct {
 	reads   map[Key]bool
 	writes  map[Key]bool // it may write these
-	certain map[Key]bool // of writes: it writes without fail, or reads first, so that earlier writers are hidden
-	binds   map[Key]bool // of writes: it binds or unbinds a name instead of changing a value
-	fresh   []Key        // of reads: functions behind them are not yet followed
+	certain map[Key]bool // those of writes that are certain, or read first, so that earlier writers are hidden
+	binds   map[Key]bool // those of writes that bind or unbind a name instead of changing a value
+	fresh   []Key        // those of reads whose functions are not yet followed
 	anyRead bool         // may read names that the text does not show
 	anyBind bool         // may bind names that the text does not show
 }

@@ -25,7 +25,7 @@ func (a box) touches(b box) bool {
 	return 2*max(a.x-b.x, b.x-a.x) < a.width+b.width && 2*max(a.y-b.y, b.y-a.y) < a.height+b.height
 }
 
-// placeLabels puts each label on the line of its edge, at the first place where it hides no node and no other label. An
+// placeLabels puts each label on the line of its edge, at the first place that hides no node and no other label. An
 // edge without such a place has none: its title names what it is about.
 func (l *layout) placeLabels() (placed []placedLabel) {
 	var taken []box

@@ -46,7 +46,7 @@ func malformed(line int, hint, format string, args ...any) *ParseError {
 	return &ParseError{Code: CodePatch, Name: "patch", Line: line, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// notUTF8 returns the error for a patch or code whose bytes are no text.
+// notUTF8 returns the error for a patch or code whose bytes are not text.
 func notUTF8() *ParseError {
 	return &ParseError{Code: CodeEncoding, Name: "patch", Message: "the text is not UTF-8",
 		Hint: "give it as UTF-8; in a text of Python, write other bytes as \\xNN"}

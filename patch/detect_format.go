@@ -39,7 +39,7 @@ func Formats() []Format {
 	return out
 }
 
-// Read reads a patch. If f is "", Read detects the format from the text; a text that is no patch counts as a block
+// Read reads a patch. If f is "", Read detects the format from the text; a text that is not a patch counts as a block
 // written again. Errors are *ParseError.
 func Read(text string, f Format) (*Patch, error) {
 	if !utf8.ValidString(text) {

@@ -32,7 +32,7 @@ type syntax struct {
 	quoted func(code []byte, at int) bool
 
 	head    *regexp.Regexp // matches the line at which a definition begins; its group is the name
-	follows *regexp.Regexp // matches a line that goes on with the statement before it
+	follows *regexp.Regexp // matches a line that continues the statement before it
 	imports *regexp.Regexp // matches a statement that imports
 	builtin map[string]bool
 }
@@ -97,8 +97,7 @@ var dialectNames = map[string]string{
 }
 
 // DialectNamed returns the dialect of a language as fences, notebooks and users name it: "js", "TypeScript", "sh". ok
-// is
-// false for a language that there is no dialect of.
+// is false if the language has no dialect.
 func DialectNamed(language string) (dialect string, ok bool) {
 	l := strings.ToLower(strings.TrimSpace(language))
 	if dialect, ok = dialectNames[l]; !ok && isPython(l) {

@@ -19,18 +19,18 @@
 // code.
 //
 // [Apply] of [Match] is the new program. A block that is kept, moved or patched keeps its id. No block moves that can
-// stay. There are no edits if and only if nothing differs. Equal input gives equal output.
+// stay. There are edits if and only if something differs. Equal input gives equal output.
 //
 // [Rebase] adapts edits to a list that has changed since. It merges a stale edit. It also undoes an edit that others
 // came after, by adapting its inverse. [Merge] is a three-way merge by lines. Changes of different lines all arrive;
-// changes of the same lines are a [Clash], and then there is no result. No edit is lost, and none is made twice.
-// [Carry] follows lines from one text to the next.
+// changes of the same lines are a [Clash], which has no result. No edit is lost, and none is made twice. [Carry]
+// follows lines from one text to the next.
 //
-// A cell of a notebook that is no block, such as text, is changed in the file alone. [Revision] lists these changes. No
-// block changes because of them, unless a block becomes a text or the other way round.
+// A cell of a notebook that is not a block, such as text, is changed in the file alone. [Revision] lists these changes.
+// No block changes because of them, unless a block becomes a text or the other way round.
 //
 // A text that replaces another is complete, or it is refused: a line that means omitted lines ("# ... existing code
-// ...") must not stand where code of the old text is missing. This holds for code that is executed, too. A patch that
+// ...") must not be where code of the old text is missing. This holds for code that is executed, too. A patch that
 // gives two texts for one block is refused, and what it gives in a language that the program lacks is reported.
 //
 // # Why the simple ways fail
@@ -52,9 +52,9 @@
 // notebook saved by an older editor, which drops ids. Matching by content turns every edit into a deletion and an
 // insertion, and the block loses its history, blame and results. Agents send corrections as whole blocks, and 83% of
 // these are at least half alike by lines. Lines are too coarse for a cell of one line, because any edit changes it; so
-// short blocks are also compared by words. Comparing all pairs would take 10^8 comparisons for 10,000 blocks. So blocks
-// of equal text are matched first, by hash. Each remaining block is compared only with its neighbours and with blocks
-// that share something rare with it.
+// short blocks are also compared by words. Comparing all pairs would take 10^8 comparisons for 10,000 blocks. So equal
+// texts are matched first, by hash. Each remaining block is compared only with its neighbours and with blocks that
+// share something rare with it.
 //
 // # What it cannot see
 //
@@ -69,8 +69,8 @@
 //   - Similarity is textual. Two unrelated one-line cells that share half of their words count as versions of each
 //     other. That costs a misleading history, never a wrong result.
 //   - A patch of another file in the workspace is refused.
-//   - That a line means omitted lines is told by its words, in English. A new comment of such words beside code that
-//     was removed on purpose is refused, too.
+//   - Only English words show that a line means omitted lines. A new comment with such words beside code that was
+//     removed on purpose is refused, too.
 //   - A text without a name may resemble no block, or two. Below [Threshold] it becomes a new block. A copied and
 //     changed cell looks like an edited one (testdata/decisions.md).
 //   - In a diff without line numbers, lines of text may look like "--- x" and "+++ y". Such a hunk is read as another

@@ -50,7 +50,7 @@ func CodeSpans(markdown []byte) []CodeSpan {
 func Prose(code []byte, dialect string) []byte {
 	lines := bytes.SplitAfter(code, []byte("\n"))
 	mark := syntaxOf(dialect).comment + " "
-	inside := false // of a comment of several lines
+	inside := false // in a comment of several lines
 	for i, line := range lines {
 		text := bytes.TrimLeft(line, " \t")
 		end := line[len(bytes.TrimRight(line, "\r\n")):]

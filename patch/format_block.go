@@ -63,7 +63,7 @@ func outermost(text string) (string, bool) {
 	return inner, inner != "" && anySyntax(inner)
 }
 
-// likeBlock reports whether a text that is no patch holds code. Prose does not, and neither does a patch that is cut
+// likeBlock reports whether a text that is not a patch holds code. Prose does not, and neither does a patch that is cut
 // off.
 func likeBlock(text string) bool {
 	if isObject(text) || !blankLine(text) && strings.Trim(text, "[]{}, \t\r\n") == "" {

@@ -65,7 +65,7 @@ func (l *locator) similar(old []string, from int) []Candidate {
 	return out
 }
 
-// voted returns the places at which most of the rarer lines and words are where they should be.
+// voted returns the places at which most of the rarer lines and words match.
 func (l *locator) voted(old []string, from int) []int {
 	votes := map[int]int{}
 	vote := func(places []int32, k, weight int) {

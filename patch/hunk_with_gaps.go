@@ -2,7 +2,7 @@ package patch
 
 import "strings"
 
-// maxGapLines limits the lines that a hunk may leave out between two of its own.
+// maxGapLines limits the lines that a hunk may leave out between two of its lines.
 const maxGapLines = 8
 
 // linesWithGaps finds a hunk that leaves out lines between those it keeps: a doc string, a comment, a blank line. The
@@ -101,7 +101,7 @@ func (l *locator) closest(line string, from, step int) int {
 	return -1
 }
 
-// together reports whether the hunk leaves out no line between the lines that it removes, nor where it only inserts.
+// together reports whether the hunk leaves out no line between the lines that it removes, nor at an insertion.
 func together(at []int, changes []change) bool {
 	for _, c := range changes {
 		for k := c.oldStart; k < c.oldEnd-1; k++ {

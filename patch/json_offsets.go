@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// value is a JSON value and its place in a document. The zero value stands for an absent one. With the offset, a part
-// of a document can be replaced while all else stays as it was, including unknown fields.
+// value is a JSON value and its place in a document. The zero value is an absent one. With the offset, a part can be
+// replaced while all else stays as it was, including unknown fields.
 type value struct {
 	at  int
 	raw json.RawMessage
@@ -77,7 +77,7 @@ func skipJSON(raw []byte, i int) int {
 			depth++
 		case '}', ']':
 			if depth--; depth <= 0 {
-				return i + 1 + min(depth, 0) // the end of what holds a number is no part of it
+				return i + 1 + min(depth, 0) // the bracket after a number is not part of it
 			}
 		case ',', ' ', '\n', '\r', '\t', ':':
 			if depth == 0 {

@@ -157,8 +157,8 @@ func (l *lineIndex) matchesAt(want []int, i int, s Strictness) bool {
 // maxPlacesTried is the largest number of places of the rarest line that find tries one by one.
 const maxPlacesTried = 16
 
-// find returns the first n places, from a line on, where lines with these numbers begin. Its cost grows with the number
-// of places of their rarest line. It never exceeds the number of lines (Knuth, Morris, Pratt).
+// find returns the first n places, from a line on, where lines with these numbers begin. Its cost grows with the count
+// of their rarest line. It never exceeds the number of lines (Knuth, Morris, Pratt).
 func (l *lineIndex) find(want []int, from, n int, s Strictness) []int {
 	var found []int
 	rarest := 0

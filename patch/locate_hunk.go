@@ -332,7 +332,7 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replaceme
 	at := 0
 	write := func(lines []string) {
 		if s := out.String(); len(lines) > 0 && s != "" && s[len(s)-1] != '\n' {
-			out.WriteString(end) // this line is no longer the last
+			out.WriteString(end) // this line is not the last any more
 		}
 		for _, line := range lines {
 			out.WriteString(put(bare(line)) + end)

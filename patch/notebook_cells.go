@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// A text cell is a cell of a notebook that is no block: text (Markdown or raw), or code that is blank. A patch names it
-// by its id or by its place, as it names a block. Only the file holds it, so an edit of it is an edit of the file.
+// A text cell is a cell of a notebook that is not a block: text (Markdown or raw), or code that is blank. A patch names
+// it by its id or by its place, as it names a block. Only the file holds it, so an edit of it is an edit of the file.
 
 // cellTypes are the types of cells.
 var cellTypes = []string{"code", "markdown", "raw"}
@@ -44,7 +44,7 @@ func (p *Program) textPlaces() []int {
 	return p.textsOf(p.cellList())
 }
 
-// textsOf returns the places of those of all cells that are no blocks.
+// textsOf returns the places of the cells that are not blocks.
 func (p *Program) textsOf(cells []value) (places []int) {
 	for i := range cells {
 		if !slices.Contains(p.Cells, i) {

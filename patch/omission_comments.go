@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Models leave out unchanged code and say so in a line of its own: "# ... existing code ...", "// rest of the
-// function", "pass  # unchanged", "<!-- same as before -->", or "..." alone. A text that replaces another must be
-// complete, so such a line is refused if it stands where code of the old text is missing. What the old text says itself
-// is no omission. A remark is explicit if it can hardly mean anything else. Then one missing line of code is enough.
-// Otherwise ("filter as above", "...") that place must have fewer lines of code than before.
+// Models leave out unchanged code and say so in a separate line: "# ... existing code ...", "// rest of the function",
+// "pass  # unchanged", "<!-- same as before -->", or "..." alone. A text that replaces another must be complete, so
+// such a line is refused if code of the old text is missing there. A remark of the old text itself is not an omission.
+// A remark is explicit if it can hardly mean anything else. Then one missing line of code is enough. Otherwise ("filter
+// as above", "...") that place must have fewer lines of code than before.
 var (
 	// explicitRemark matches the words of a remark, in lower case and without its marks.
 	explicitRemark = regexp.MustCompile(`^(?:` +
@@ -50,10 +50,10 @@ const (
 	codeNoun    = `code|functions?|methods?|imports?|scripts?|class(?:es)?|block|program|cell|file|logic` + bodyNouns
 	bodyNouns   = `|implementations?|definitions?|body`
 	maxOmission = 200 // bytes of a line that means omitted lines
-	maxWords    = 10  // of a remark
-	// Of 200,000 comments in libraries of Python 0.4% looked like a vague remark, and most had more words.
+	maxWords    = 10  // in a remark
+	// In Python libraries, 0.4% of 200,000 comments looked like a vague remark, and most had more words.
 	maxVagueWords = 8
-	maxOmissions  = 1_000 // of a text; a parser looks at each
+	maxOmissions  = 1_000 // in a text; a parser looks at each
 )
 
 // certainty says how sure it is that a line means omitted lines.
@@ -78,7 +78,7 @@ func omissionIn(line string, python bool) certainty {
 	}
 	words := line
 	if m := emptyBody.FindStringSubmatchIndex(line); m != nil {
-		if words = line[max(m[2], m[4]):]; remarkSays(words) == explicit { // a body may stand below
+		if words = line[max(m[2], m[4]):]; remarkSays(words) == explicit { // a body may follow
 			return explicit
 		}
 		return noOmission
@@ -290,8 +290,8 @@ func (r *reviser) refuseOmissionIn(s Section, old, dialect string) error {
 }
 
 // refuseOmissionBeside fails if a text that becomes a new block leaves out code of a block whose names it binds again.
-// Such a text was meant to replace that block. It also fails if the text says that it leaves out code, and is no code
-// that is executed: such code may go on from what was executed before.
+// Such a text was meant to replace that block. It also fails if the text says that it leaves out code, and is not
+// executed: executed code may continue what was executed before.
 func (r *reviser) refuseOmissionBeside(s Section) error {
 	_, names := r.decider.of(code{syntaxOf(s.Dialect), s.Text})
 	for _, b := range r.blocks {

@@ -17,7 +17,7 @@ const (
 	FormatCell    Format = "cell"           // an edit of a notebook cell
 	FormatBlock   Format = "block"          // a whole block, written again
 
-	formatDone Format = "" // of Result.Done, which has no notation
+	formatDone Format = "" // for Result.Done, which has no notation
 )
 
 // Patch is a change to some texts, as an agent states it. Read returns one for every format.
@@ -49,7 +49,7 @@ type Section struct {
 	Hunks []Hunk // for ActUpdate
 	Text  string // for ActCreate, ActWrite, ActInsert and ActEmit; for ActDelete, the text before if it is known
 
-	Dialect string // of Text, if the patch says; else ""
+	Dialect string // the dialect of Text, if the patch says; else ""
 	Cell    string // the type of the cell in a notebook, one of cellTypes; "" if the patch does not say
 }
 

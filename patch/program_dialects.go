@@ -130,8 +130,9 @@ func (p neighbours) like(f string) string {
 }
 
 // own returns the sections that are about the program. A reply often holds fences for its reader beside those for the
-// program, such as how to install a package. So fences of another language than the program's count only if there are
-// no others. A program without blocks is one of Python. The others are returned, too, so that the result can say it.
+// program, such as how to install a package. So fences of another language than the program's count only if the reply
+// has no others. A program without blocks is one of Python. The others are returned, too, so that the result can say
+// it.
 func (p neighbours) own(all []Section) (own, others []Section) {
 	families := p.families()
 	if len(families) == 0 {

@@ -235,8 +235,8 @@ func role(n, parent *sitter.Node, field string) int {
 	return uses
 }
 
-// importRole returns the role of a name in an import. The import binds the alias if there is one, else the first part
-// of a module's name, else the imported name.
+// importRole returns the role of a name in an import. The import binds the alias if there is one, else the module's
+// first name, else the imported name.
 func importRole(n, parent *sitter.Node, field string) int {
 	if parent.Type() == "aliased_import" {
 		return imported

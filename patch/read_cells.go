@@ -113,7 +113,7 @@ func cellMarkers(t *text, list []stmt, broken bool) []cellMarker {
 // outside drops the markers inside statements. Both lists are in order.
 func outside(t *text, marks []cellMarker, list []stmt) []cellMarker {
 	out := marks[:0]
-	var s scanner // of list[0]
+	var s scanner // scans list[0]
 	for _, m := range marks {
 		at := t.begin(m.line)
 		for len(list) > 0 && list[0].end <= at {
@@ -172,7 +172,7 @@ func markersOfCells(t *text, marks []cellMarker, list []stmt) []cellMarker {
 		left -= to - from
 		return left > 0 && t.parses(t.code[from:to])
 	}
-	start := 0 // of the cell
+	start := 0 // where the cell begins
 	for i, m := range marks {
 		at, end := t.begin(m.line), 0
 		if before := within(list, 0, at); len(before) > 0 {

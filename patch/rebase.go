@@ -22,7 +22,7 @@ const (
 
 // Rebase takes edits that were made on base and returns the same edits for now, a list that came from base in another
 // way. It merges sources with Merge. A block that goes after a deleted block goes after the nearest remaining one
-// before. Edits that now has already are left out. With a conflict there are no edits.
+// before. Edits that now has already are left out. With a conflict it returns no edits.
 func Rebase(base, now []Block, edits []Edit) ([]Edit, []Conflict, error) {
 	r := rebasing{}
 	var err error

@@ -15,8 +15,8 @@ func marginOf(line string) string {
 
 func blankLine(line string) bool { return strings.TrimSpace(line) == "" }
 
-// indentMapOf compares lines of a patch with the lines of the text where they were found. ok is false if one
-// indentation maps to two, or two to one. Then the nesting of the lines differs, not only their indentation.
+// indentMapOf compares lines of a patch with the lines of the text that they matched. ok is false if one indentation
+// maps to two, or two to one. Then the nesting of the lines differs, not only their indentation.
 func indentMapOf(patch, text []string) (m indentMap, ok bool) {
 	m = indentMap{}
 	back := map[string]string{}

@@ -95,8 +95,8 @@ func (g *decider) stmts(c code) []stmt {
 	return list
 }
 
-// replaced returns the source of a block with new definitions in the place of its own, or "" if it has none of them.
-// more reports that it holds code that the new text lacks.
+// replaced returns the source of a block with its definitions replaced by new ones, or "" if it has none of them. more
+// reports that it holds code that the new text lacks.
 func (c code) replaced(source string, olds []stmt, again map[string]string) (now string, more, bad bool) {
 	var out strings.Builder
 	at := 0

@@ -16,7 +16,7 @@ type Subject struct {
 	Block  string   // the block to change if the patch names none
 	Failed []string // the blocks that failed in the last run; a rewritten block may correct one
 
-	Session   string     // of the program: what a patch may call it where it has no file
+	Session   string     // the program's: what a patch may call it if it has no file
 	Submitted *Submitted // the code is to be executed; nil if it is an edit
 }
 
@@ -49,7 +49,7 @@ func (r *Revision) SkippedText() string {
 // Placement says where one section of a patch was applied.
 type Placement struct {
 	Block     string     // the changed block; "" for the file
-	Format    Format     // of the patch
+	Format    Format     // the format of the patch
 	Match     Strictness // the loosest match of its hunks
 	Lines     []int      // where its hunks were found, from 1
 	Decision  *Decision  // for a block that was written again

@@ -123,8 +123,8 @@ func (r *reviser) changeCell(at int, s Section) error {
 	return err
 }
 
-// putCells puts cells in the place of n cells of the notebook. What a cell is then, a block or a text, shows when the
-// notebook is read.
+// putCells puts cells in the place of n cells of the notebook. Reading the notebook decides whether such a cell is a
+// block or a text.
 func (r *reviser) putCells(f *format, at, n int, fresh ...string) error {
 	from := slices.Clone(f.pieces) // the former cell of each; for a fresh one, the cell that it replaces
 	texts, k := make([]int, len(from)), 0

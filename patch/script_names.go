@@ -273,7 +273,7 @@ func (w *scriptNames) changed(i uint32) string {
 	return w.base(f, 0)
 }
 
-// base returns x of x.a[i].b, or "" for what is no such path.
+// base returns x of x.a[i].b, or "" for anything else.
 func (w *scriptNames) base(i uint32, depth int) string {
 	switch w.Nodes[i].Kind {
 	case jstree.Identifier:

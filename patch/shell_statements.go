@@ -23,7 +23,7 @@ func parseShell(code []byte) (list []*shell.Stmt, broken bool) {
 	return list, false
 }
 
-// shellStmts returns the statements of a text of Bash. What follows the first error is one broken statement.
+// shellStmts returns the statements of a text of Bash. The rest from the first error on is one broken statement.
 func shellStmts(code []byte) (list []stmt, broken bool) {
 	parsed, broken := parseShell(code)
 	at := 0

@@ -9,7 +9,7 @@ type text struct {
 	data    []byte // the file
 	code    []byte // as long as data, with each lone \r replaced by \n: the input of parsers
 	from    []int  // the offset of each line, the first after a byte order mark, and the length of data at the end
-	*syntax        // of its language
+	*syntax        // the syntax of its language
 }
 
 func newText(data []byte, s *syntax) *text {

@@ -4,7 +4,7 @@ package patch
 type stmt struct {
 	start, end int    // byte range in the text
 	defines    string // the name, if it defines a function or class
-	compound   bool   // of Python: has a suite: if, for, while, with, try, match, def, class
+	compound   bool   // Python: it has a suite: if, for, while, with, try, match, def, class
 	broken     bool
 }
 

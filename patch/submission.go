@@ -9,7 +9,7 @@ import (
 // Submitted is what is known of code that is handed in to be executed. The blocks of such code go where the decision
 // about a rewritten block says, with three differences. They are refused only if they leave out code of the block that
 // they replace, because the language says what else is wrong with code. A failed last block gives way to them
-// (superseded). What a failed block did before it failed stays if they use it (keep).
+// (superseded). The effects of a failed block stay if they use them (keep).
 type Submitted struct {
 	Reply  bool   // the code stood in fences, in a text
 	Append bool   // every block of it is new
@@ -43,8 +43,7 @@ func (k *Known) take(blocks int) *decider {
 }
 
 // ReadSubmission returns the patch that code becomes which is to be executed. dialect is its language; "" leaves it to
-// fences and to the program. It takes every text. A text that is no
-// code but holds fenced code is a reply.
+// fences and to the program. It takes every text. A text that is not code but holds fenced code is a reply.
 func ReadSubmission(text, dialect string) (p *Patch, reply bool, err error) {
 	if !utf8.ValidString(text) {
 		return nil, false, notUTF8()
@@ -73,7 +72,7 @@ func (r *reviser) submit(s Section) error {
 		return r.insertAt(len(r.blocks), s)
 	}
 	d := r.decider.decide(r.blocks, in, r.failed(), r.taken)
-	if d.By == ByContent { // of several, the last: what it sees is the latest
+	if d.By == ByContent { // the last of several: what it sees is the latest
 		for _, b := range r.blocks {
 			if b.Source == text && !r.taken[b.ID] {
 				d.Block = b.ID
@@ -125,7 +124,7 @@ func (r *reviser) submit(s Section) error {
 }
 
 // follow moves a failed block to the end if its text comes after that of a new block: the new block may do what it
-// lacked. What failed has done nothing that others need.
+// lacked. A failed block has done nothing that others need.
 func (r *reviser) follow(id string) {
 	at := r.at(id)
 	if at < 0 || !r.failed()[id] {
@@ -140,8 +139,8 @@ func (r *reviser) follow(id string) {
 	}
 }
 
-// goesOn reports whether a text that resembles a block is a further step and not a new version of it: it goes on from a
-// value that the block binds ("s = step(s)"), or both change what was there ("xs.append(1); n = len(xs)"). A notebook
+// goesOn reports whether a text that resembles a block is a further step and not a new version of it: it continues from
+// a value that the block binds ("s = step(s)"), or both change what was there ("xs.append(1); n = len(xs)"). A notebook
 // keeps what the block did. A block that failed did nothing.
 func (r *reviser) goesOn(d Decision, names *bindings) bool {
 	if d.By != BySimilarity || r.failed()[d.Block] {
@@ -178,7 +177,7 @@ func (r *reviser) rewriteShares(shares []blockRewrite) error {
 
 // rebound returns the decision about a reply that binds a name again. A reply such as "t3 = …; print(t3)" belongs to
 // the block that binds t3, however little their texts have in common: people who correct a calculation in prose give
-// all of it. It is a new block if it goes on from the old value, or if several blocks bind its names.
+// all of it. It is a new block if it continues from the old value, or if several blocks bind its names.
 func (r *reviser) rebound(in code, d Decision) Decision {
 	_, names := r.decider.of(in)
 	at := -1
@@ -206,9 +205,9 @@ func (r *reviser) rebound(in code, d Decision) Decision {
 //   - Both define functions or classes, of other names.
 //   - They have no name in common, builtins and modules that both import aside.
 //
-// What it did before it failed stays, unless the text binds one of these names again. What cannot be parsed has never
-// begun to run, so whatever comes next replaces it. The weights of decide cannot say
-// this: they were fitted where a wrong replacement loses code that works. See testdata/decisions.md.
+// Its effects stay, unless the text binds one of these names again. A block that cannot be parsed never began to run,
+// so the next text replaces it. The weights of decide cannot say this: they were fitted where a wrong replacement loses
+// code that works. See testdata/decisions.md.
 func (r *reviser) superseded(in code, d Decision) Decision {
 	_, names := r.decider.of(in)
 	last := r.at(r.on.Submitted.Last)

@@ -23,7 +23,7 @@ type Text struct {
 	Kind        TextKind
 	Before      int // index of the block that follows; the number of blocks at the end
 	Source      string
-	Attachments map[string]map[string]string // of a notebook: name → media type → base64
+	Attachments map[string]map[string]string // in a notebook: name → media type → base64
 }
 
 // linkedImage matches the destination of an image in Markdown or in HTML.
@@ -37,7 +37,7 @@ func MapImages(markdown string, to func(destination string) string) string {
 	})
 }
 
-// quotedCode returns a Markdown text in which fences of code are no code of the program that holds the text.
+// quotedCode returns a Markdown text in which fences of code do not count as code of the program.
 func quotedCode(text string) string {
 	body := []byte(text)
 	var out strings.Builder

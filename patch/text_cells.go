@@ -69,7 +69,7 @@ func (p *Program) newTextID(used []string) string {
 	}
 }
 
-// noTextCells is the error for an edit of a text cell where there are none.
+// noTextCells is the error for an edit of a text cell in a file without any.
 func noTextCells(name, kind string) error {
 	return &ApplyError{Code: CodeNoText, Name: name,
 		Message: fmt.Sprintf("a %s cell is for notebooks of nbformat 4, and the program is none", kind),

@@ -174,7 +174,7 @@ func (c *call) patchInCommand() string {
 	for _, name := range []string{"command", "cmd"} {
 		words := []string{c.text(name)}
 		if raw, ok := c.Args[name]; ok && words[0] == "" {
-			_ = json.Unmarshal(raw, &words) // anything else is no command
+			_ = json.Unmarshal(raw, &words) // anything else is not a command
 		}
 		for _, w := range words {
 			if likeV4A(w) {

@@ -44,7 +44,7 @@ func (p *Program) markdownFormat() *format {
 				return ast.WalkSkipChildren, nil
 			}
 			begin := bytes.LastIndexByte(body[:c.Info.Segment.Start], '\n') + 1
-			end := lineEnd(body, c.Lines().At(c.Lines().Len()-1).Stop) // of the closing line
+			end := lineEnd(body, c.Lines().At(c.Lines().Len()-1).Stop) // the end of the closing line
 			add(begin)
 			from, to := code[0].Start-begin, code[len(code)-1].Stop-begin
 			q := piece{text: string(body[begin:end]), block: n, from: from, to: from +

@@ -156,7 +156,7 @@ func renamed(metadata value, b Block) map[string]any {
 	return all
 }
 
-// decoded returns a cell's metadata. What is no object is replaced by one.
+// decoded returns a cell's metadata. Anything but an object is replaced by an empty one.
 func decoded(metadata value) map[string]any {
 	all := map[string]any{}
 	if len(metadata.raw) > 0 {
@@ -200,8 +200,8 @@ func (s jsonStyle) cell(kind, id string, metadata map[string]any, source string)
 // cellID matches the cell ids that nbformat 4.5 allows.
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// cellIDs are the ids of the cells of a notebook; used is nil where they have none. texts are those of cells that are
-// no blocks: a block of that name gets another id.
+// cellIDs are the ids of the cells of a notebook; used is nil if they have none. texts are those of cells that are not
+// blocks: a block of that name gets another id.
 type cellIDs struct{ used, texts map[string]bool }
 
 func (p *Program) newCell(b Block, ids cellIDs, style jsonStyle) string {

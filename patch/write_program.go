@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Identify returns, for each block of a file that was read again, its id in old, or "" if old does not have it. The ids
-// of old must be unique and not empty. The result is the same as that of Match.
+// Identify returns, for each block of a file that was read again, its id in old, or "" if old does not have it. Ids in
+// old must be unique and not empty. The result is the same as that of Match.
 func Identify(old, new []Block) []string {
 	m := match(old, new)
 	ids := make([]string, len(new))
@@ -42,7 +42,7 @@ func (p *Program) With(ids []string, blocks []Block) ([]byte, error) {
 // reads checks that data parses as blocks.
 func (p *Program) reads(data []byte, blocks []Block) error {
 	if len(blocks) == 0 {
-		return nil // a session without blocks is written as a file without code, which is no program
+		return nil // a session without blocks is written as a file without code, which is not a program
 	}
 	again, bad := p.read(data)
 	if bad != nil {

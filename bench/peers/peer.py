@@ -1,4 +1,5 @@
-"""What the adapters share. An adapter runs version after version of one program with another tool, as that tool's documentation says.
+"""Shared by the adapters. An adapter runs version after version of one program with another tool, as that tool's
+documentation says.
 
 A request is a line of JSON on standard input, a reply one on what standard output was. {"op": "run", "blocks": [{"id", "source"}]}
 is answered by {"seconds", "refused", "blocks": [{"ran", "outputs", "error"}]}, {"op": "values"} by {"values": {name: digest}}.
@@ -17,7 +18,7 @@ del sys.path[0]
 
 
 def seed():
-    """Seeds generators as for the other strategies. What is loaded already is seeded now."""
+    """Seeds generators as for the other strategies. Libraries that are already loaded are seeded now."""
     baseline.seed(options["seed"], {})
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(options["seed"] & 0xFFFFFFFF)

@@ -1,6 +1,6 @@
-"""What the adapters of Jupyter kernels share: the settings of kernels, and what is asked of them aside.
+"""Shared by the adapters of Jupyter kernels: the settings of kernels, and side requests to them.
 
-A kernel loads this file as an IPython extension. It then seeds generators and tells values; nothing else.
+A kernel loads this file as an IPython extension. It then seeds generators and reports values; nothing else.
 """
 import json
 import os
@@ -13,7 +13,7 @@ _settings = """
 c.InteractiveShellApp.extensions = ["peer_kernel"]
 c.PlainTextFormatter.pprint = False  # values are shown as repr has them, as with the other strategies
 """
-_patience = 300  # seconds that a kernel may take to tell values
+_patience = 300  # seconds that a kernel may take to report values
 
 
 def settings():

@@ -1,7 +1,7 @@
 """ipyflow: its kernel in reactive mode (%flow mode reactive), with what its JupyterLab extension does.
 
-The extension tells the kernel the cells of the notebook, and when one is executed, executes with it the cells that the kernel's graph
-connects to it: those that depend on it, and before them those that it needs and that are out of date. What then is out of date is executed as
+The extension sends the kernel the cells of the notebook. With an executed cell it executes those that the kernel's graph connects to it:
+those that depend on it, and before them those that it needs and that are out of date. Cells that are then out of date are executed as
 "Execute Ready Cells" does. The first run is "run all".
 """
 import peer
@@ -11,7 +11,7 @@ import uuid
 
 from jupyter_client import KernelManager
 
-most_rounds = 10  # of executing what is out of date: a cell may put another out of date again and again
+most_rounds = 10  # rounds of executing what is out of date: a cell may put another out of date again and again
 
 
 class Notebook:
@@ -22,7 +22,7 @@ class Notebook:
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready()
-        self.sources, self.done, self.shown = {}, {}, {}  # of each cell; done: the source that was executed without failure
+        self.sources, self.done, self.shown = {}, {}, {}  # by cell; done: the source that was executed without failure
         self.graph = {}
         self.comm = uuid.uuid4().hex
         self.send("execute_request", {"code": "%flow mode reactive", "silent": True, "store_history": False})
@@ -41,7 +41,7 @@ class Notebook:
             answers.append(answer)
 
     def tell(self, **data):
-        """Tells the extension's counterpart in the kernel something, and takes the graph that it answers with."""
+        """Sends data to the extension's counterpart in the kernel, and takes the graph in the answer."""
         cells = {i: {"index": n, "content": s, "type": "code"} for n, (i, s) in enumerate(self.sources.items())}
         kind = "comm_msg"
         if not self.graph:
@@ -69,7 +69,7 @@ class Notebook:
         return [i for i in self.sources if i in told or self.done.get(i) != self.sources[i]]
 
     def related(self, cells):
-        """What is executed with cells, in the order of the notebook."""
+        """Returns the cells that are executed with cells, in the order of the notebook."""
         found, old = set(cells), set(self.old())
         children = self.graph.get("cell_children", {})
         parents = {i: set(above) for i, above in self.graph.get("cell_parents", {}).items()}

@@ -2,7 +2,7 @@
 kept on disk, by their own code and their arguments.
 
 The documentation asks for functions without side effects. Here these are the functions at the top of a block that return something,
-have parameters and no decorator, and neither print, open, yield nor declare globals. A program without one is told as refused.
+have parameters and no decorator, and neither print, open, yield nor declare globals. A program without one is reported as refused.
 """
 import peer
 

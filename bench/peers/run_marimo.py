@@ -1,7 +1,7 @@
-"""marimo: the kernel of "marimo edit", told of each version as the editor tells it, with runtime.on_cell_change at "autorun": cells that are
-gone are deleted, those that are new or another run, and marimo runs what depends on either.
+"""marimo: the kernel of "marimo edit", sent each version as the editor sends it, with runtime.on_cell_change at "autorun": removed cells
+are deleted, new and changed ones run, and marimo runs what depends on either.
 
-A program that marimo refuses (a name bound in two cells, a cycle, "import *") is told as refused. What a cell shows is taken as the
+A program that marimo refuses (a name bound in two cells, a cycle, "import *") is reported as refused. The output of a cell is the
 repr of its last expression: marimo makes a table or a tree of it.
 """
 import peer

@@ -25,7 +25,7 @@ def blocking(text: str) -> str:
 
 
 def files() -> dict[Path, str]:
-    """What there should be, by path."""
+    """Returns the wanted files, by path."""
     found = {HERE / "_client.py": blocking((HERE / "_async_client.py").read_text("utf-8"))}
     for source in sorted(OFFERED.glob("*.py")):
         found[HERE.parent / "xstate" / source.name] = source.read_text("utf-8")

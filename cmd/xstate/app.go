@@ -21,7 +21,7 @@ type app struct {
 	caller
 	call          serve.Call
 	server        *serve.Server // that carries the call out; nil: it is this process's own
-	lease         *serve.Lease  // of a session of the server
+	lease         *serve.Lease  // the lease of a session of the server
 	noticesBefore int           // what the store had noted before
 	// usedServed: the call used the store that the server has open
 	usedServed bool
@@ -42,7 +42,7 @@ type app struct {
 	naming   func(session string) string // the present command with a session named
 	family   bool                        // without --session: any one will do, where all share a past
 	wait     time.Duration
-	places   *places // of the program that a verb shows; nil: not known
+	places   *places // in the program that a verb shows; nil: not known
 }
 
 // patience is a time to wait. No time at all is -1, because 0 means the usual time.

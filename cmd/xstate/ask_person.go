@@ -17,8 +17,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// executeAsking is execute that asks a person at the terminal about calls that wait, and then goes on. Where there is
-// no terminal it asks nobody.
+// executeAsking executes, asks the person at the terminal about calls that wait, and then continues. Without a terminal
+// it does not ask.
 func (a *app) executeAsking(
 	ctx context.Context, store *xstate.Store, session *xstate.Session, file string, edits []xstate.Step, f runFlags,
 ) (*api.Run, error) {
@@ -48,7 +48,7 @@ func (a *app) executeAsking(
 	}
 }
 
-// hasPerson reports whether somebody at a terminal can be asked.
+// hasPerson reports whether a person at a terminal can be asked.
 func (a *app) hasPerson() bool {
 	in, ok := a.call.Stdin.(term.Descriptor)
 	return ok && a.ui.ErrTerminal && !a.ui.JSON && terminal.IsTerminal(int(in.Fd()))

@@ -102,7 +102,7 @@ func (a *app) printBisection(x *replay.Bisection) {
 	a.ui.Talk("%s", text)
 }
 
-// probeText describes the outcome of a block where it differs from the other outcomes.
+// probeText describes the parts of a block's outcome that differ from the other outcome.
 func probeText(when string, p, other *replay.Probe) string {
 	text := fmt.Sprintf("%s (step %d): %s\n", when, p.Step, p.Status)
 	if p.Error != "" {

@@ -151,7 +151,7 @@ func (p *pythonPath) String() string { return "" }
 func (p *pythonPath) Type() string   { return "string" }
 
 // command is exec.CommandContext for the caller: it looks for the program on the caller's path, but not in the folder
-// of the programs that run there.
+// that programs run in.
 func (c caller) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	written := c.folder

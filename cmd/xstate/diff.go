@@ -241,7 +241,7 @@ func (a *app) printChange(c query.BlockChange, withOutputs bool) {
 	var rows [][]string
 	for _, v := range c.Values {
 		was, now := valueOr(v.WasValue, v.Was), valueOr(v.NowValue, v.Now)
-		if was == now { // what is told of both is alike
+		if was == now { // both have the same description
 			was, now = term.Short(string(v.Was)), term.Short(string(v.Now))
 		}
 		rows = append(rows, []string{"  " + string(v.Key), was, "->", now})

@@ -7,7 +7,7 @@
 //
 // # Promise
 //
-// Nothing is made where nothing can run: a file that is no program, or a machine without an interpreter, leaves no
+// Nothing is made if nothing can run: a file that is not a program, or a machine without an interpreter, leaves no
 // store behind. Looking (query, show, log, diff, graph, check) opens the store for reading. An error is a stable code,
 // a sentence and a hint; its exit code comes from the table in exit.go. An interrupted run keeps what was finished.
 //

@@ -270,7 +270,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 		for _, x := range e.Inputs {
 			switch {
 			case x.Key.Space() == "conf": // as the interpreter begins
-			case x.Key.Space() == "call" || countsCalls(x.Key): // in a list of their own
+			case x.Key.Space() == "call" || countsCalls(x.Key): // in a separate list
 			case x.Text != "":
 				add(x.Text, "", "")
 			default:

@@ -29,9 +29,9 @@ type execution struct {
 	wrote   string // the file that goes along
 	origin  xstate.Origin
 
-	blocks []xstate.BlockID // that the code became
+	blocks []xstate.BlockID // the blocks that the code became
 	shown  *term.Clipper    // what they put out, as it comes
-	line   string           // of it: a line that has not ended
+	line   string           // the part of the output that has not ended its line
 	calls  *api.CallsSummary
 	d      api.Exec
 }
@@ -209,7 +209,7 @@ func (x *execution) outputs(b *runner.BlockOutcome) string {
 	return text.String()
 }
 
-// told is a text that the program did not put out, between what it did.
+// told returns a text of xstate's, to be shown between outputs of the program.
 func (x *execution) told(text string) string {
 	if x.ui.JSON {
 		return text
@@ -392,7 +392,7 @@ func (x *execution) keep(name string, data []byte) (path string, err error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(data)) {
 		return path, os.Chtimes(path, now, now)
 	}
-	others, _ := os.ReadDir(filepath.Dir(path)) // none, where there is no folder yet
+	others, _ := os.ReadDir(filepath.Dir(path)) // empty if the folder does not exist yet
 	for _, x := range others {
 		if info, err := x.Info(); err == nil && now.Sub(info.ModTime()) > keptFor {
 			_ = os.Remove(filepath.Join(filepath.Dir(path), x.Name())) // another process may have done so

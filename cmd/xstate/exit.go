@@ -130,7 +130,7 @@ func sentence(e *state.Error) string {
 	return e.Message
 }
 
-// exitCode returns the exit code of an error with a code. The benchmarks have codes of their own.
+// exitCode returns the exit code of an error with a code. The benchmarks have their own codes.
 func exitCode(c state.Code) int {
 	switch c {
 	case bench.CodeNothing, bench.CodeNoWorkload, bench.CodeNoStrategy, bench.CodeNoPeer:

@@ -48,7 +48,7 @@ var endings = map[string]string{
 	".htm":      "html",
 	".json":     "prov",
 	".zip":      formatArchive,
-	".js":       "py", // of a program in that language
+	".js":       "py", // the kind for a program in that language
 	".mjs":      "py",
 	".cjs":      "py",
 	".jsx":      "py",

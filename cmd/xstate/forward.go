@@ -73,7 +73,7 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 // serverEnd is how long a server may take to end that is asked for nothing.
 const serverEnd = 5 * time.Second
 
-// exitPipe is how a shell reports a command that wrote where nobody reads: 128 and SIGPIPE.
+// exitPipe is the exit code by which a shell reports a write to a closed pipe: 128 and SIGPIPE.
 const exitPipe = 128 + 13
 
 // debugged reports whether the environment asks for what is of one process.
@@ -81,7 +81,7 @@ func (a *app) debugged() bool { return a.env("XSTATE_DEBUG")+a.env("XSTATE_VERIF
 
 // served reports whether a server may carry a verb out.
 func (a *app) served(cmd *cobra.Command) bool {
-	if a.debugged() || cmd.Flags().Changed("watch") { // each run of a watch is a call of its own
+	if a.debugged() || cmd.Flags().Changed("watch") { // each run of a watch is a separate call
 		return false
 	}
 	words := strings.Fields(cmd.CommandPath())[1:]

@@ -46,7 +46,7 @@ func (p *places) remedy(e *state.ExecError) string {
 	case "xstate.ToolError", "ToolError":
 		return p.toolHint(e)
 	case "EOFError":
-		if e.Message == "EOF when reading a line" { // of input()
+		if e.Message == "EOF when reading a line" { // raised by input()
 			return "the program's standard input has no more lines: `xstate run FILE --stdin FILE` gives it one"
 		}
 	case runner.TypeTimeout:
@@ -84,7 +84,7 @@ var distributions = map[string]string{
 var systemModules = []string{"tkinter", "_tkinter", "_sqlite3", "_bz2", "_lzma", "_ctypes", "_curses", "ensurepip",
 	"venv", "distutils"}
 
-// moduleHint names the interpreter that lacks a module. It tells how to install only what pip may have.
+// moduleHint names the interpreter that lacks a module. It says how to install only modules that pip may have.
 func (p *places) moduleHint(e *state.ExecError) string {
 	name, found := strings.CutPrefix(e.Message, "No module named '")
 	name, _, ends := strings.Cut(name, "'")

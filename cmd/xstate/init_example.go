@@ -14,7 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// exampleFolder is where init --example puts the program if nobody names a folder.
+// exampleFolder is where init --example puts the program by default.
 const exampleFolder = "xstate-example"
 
 //go:embed example

@@ -35,8 +35,8 @@ func takesProgram(cmd *cobra.Command, args []string) error {
 	return takes(1, 1, "a FILE: a .py, .ipynb, .md, .js, .ts or .sh file; arguments of the program follow --")(cmd, own)
 }
 
-// takesProgramOrSession checks the arguments of a verb that takes a FILE or, with --session alone, the recorded program
-// of a session that has no file, as exec makes.
+// takesProgramOrSession checks the arguments of a verb that takes a FILE. With --session alone, it takes the recorded
+// program of a session without a file, as exec makes.
 func takesProgramOrSession(cmd *cobra.Command, args []string) error {
 	own, program := programArguments(cmd, args)
 	if len(own) > 0 || !cmd.Flags().Changed("session") {

@@ -7,7 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 )
 
-// With --json-lines each event is a document of its own, on a line, and the verb's document comes last, in one.
+// With --json-lines each event is a separate document on one line. The verb's document comes last, on one line.
 
 // runEvent returns the event for what a run reports.
 func runEvent(e runner.Event) api.Event {

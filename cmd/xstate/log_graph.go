@@ -76,8 +76,8 @@ func depths(family []state.Session) map[string]int {
 	return depth
 }
 
-// origins tells of every step that sessions were forked after, as the session and number that it is kept under, which
-// were.
+// origins maps each step that sessions were forked after to their names. The key is the session and number that the
+// step is kept under.
 func origins(family []state.Session) map[state.ForkPoint][]string {
 	points := map[string]*state.ForkPoint{}
 	for _, s := range family {
@@ -155,5 +155,5 @@ type logFlags struct {
 	after optionalStep
 	graph bool
 	tree  bool
-	step  optionalStep // of tree
+	step  optionalStep // the step that tree shows
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// loopsOf returns the loops that a session is in, and tells people of them. They are a hint: where the history cannot
-// be read, there are none.
+// loopsOf returns the loops that a session is in, and reports them to people. They are a hint: if the history cannot be
+// read, there are none.
 func (a *app) loopsOf(ctx context.Context, h *query.History, calls bool) []query.Loop {
 	found, err := h.Loops(ctx)
 	if err == nil && calls {

@@ -90,7 +90,7 @@ func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
 	return fail(a.ui, err)
 }
 
-// helpVerb is the help that cobra makes, except that it fails for what is no verb.
+// helpVerb is the help that cobra makes, except that it fails for a word that is not a verb.
 func helpVerb(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",

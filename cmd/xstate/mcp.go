@@ -72,7 +72,7 @@ type warmCalls struct {
 	folder string
 
 	mu     sync.Mutex
-	stop   context.CancelFunc // of the server of this process
+	stop   context.CancelFunc // stops the server of this process
 	served chan struct{}      // closed when it has ended
 }
 

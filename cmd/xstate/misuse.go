@@ -33,7 +33,7 @@ var otherVerbs = map[string]string{
 	"clear":       "`xstate run FILE --fresh` reuses nothing; `xstate gc` removes results",
 }
 
-// noVerb is the error of a word that is no verb.
+// noVerb returns the error for a word that is not a verb.
 func noVerb(cmd *cobra.Command, word string) error {
 	err := fmt.Errorf("there is no verb %q", word)
 	if hint := otherVerbs[word]; hint != "" {

@@ -30,7 +30,7 @@ type opened struct {
 	remove  string          // a folder that goes with it
 }
 
-// named returns the block of the present program that an argument names, see query.Shown. Where that is no block, the
+// named returns the block of the present program that an argument names, see query.Shown. If it names no block, the
 // verb says so.
 func (o *opened) named(ctx context.Context, argument string) (xstate.BlockID, error) {
 	blocks, _, err := o.history.Blocks(ctx)
@@ -105,7 +105,7 @@ func (a *app) change(ctx context.Context, verb func(*opened) error) error {
 // testSession is the name of the session that a test makes in a store that has none.
 const testSession = "tests"
 
-// openToPlan opens it for a plan, which remembers what it learns of interpreters and files where it can.
+// openToPlan opens it for a plan, which remembers what it learns of interpreters and files if it can.
 func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
 	a.bounds.executes = true
 	o, err := a.openWith(ctx, state.Options{}, python)
@@ -280,7 +280,7 @@ func (c caller) sessionOf(ctx context.Context, store *xstate.Store, called strin
 	return "", e
 }
 
-// isTestSession says that a session is of the tests of a folder; of a program nobody means it without naming it.
+// isTestSession reports whether a session is for the tests of a folder. It is never a program's default session.
 func isTestSession(name string) bool { return name == testSession }
 
 func namesIn(ctx context.Context, store *xstate.Store) ([]string, error) {
@@ -307,7 +307,7 @@ func listed10(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// sessionNames are the sessions of the store; none where it cannot be read.
+// sessionNames returns the sessions of the store; none if it cannot be read.
 func (a *app) sessionNames(ctx context.Context) []string {
 	_, names := a.storeNames(ctx)
 	return names

@@ -13,9 +13,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// originFields are what can be told of who makes a step, and why: by a flag, or by a variable that is called like it
-// (--call-id, XSTATE_CALL_ID). What is told by more than one counts by the last of them: the variable XSTATE_ORIGIN,
-// the other variables, --origin, the other flags.
+// originFields describe who makes a step, and why. Each is given by a flag, or by a variable of that name (--call-id,
+// XSTATE_CALL_ID). If several give it, the last of these counts: the variable XSTATE_ORIGIN, the other variables,
+// --origin, the other flags.
 var originFields = []struct {
 	name, usage string
 	set         func(c caller, o *xstate.Origin, text string) error
@@ -95,7 +95,7 @@ func (c caller) originFlags(cmd *cobra.Command, o *xstate.Origin) {
 	}
 }
 
-// originFlag is one of the flags, or what all of them were told.
+// originFlag is one of the flags, or the values of all of them.
 type originFlag struct {
 	caller
 	into  *xstate.Origin
@@ -120,7 +120,7 @@ func (f *originFlag) Type() string   { return "" }
 // fill makes the origin from the environment and the flags.
 func (f *originFlag) fill() error {
 	if span := (&xstate.Origin{TraceParent: f.env("TRACEPARENT")}); span.Check() == nil {
-		f.into.TraceParent = span.TraceParent // of a version that is known; it was not set for xstate
+		f.into.TraceParent = span.TraceParent // left out if its version is unknown: it was not set for xstate
 	}
 	for _, whole := range []bool{true, false} {
 		for i := range originFields {

@@ -227,7 +227,7 @@ func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (p
 	return o.file, o.unedited(o.file, was, "`xstate run` records its edits; then patch again")
 }
 
-// expected is the program that a patch was made from; nil where that is not told.
+// expected is the program that a patch was made from; nil if that is not given.
 func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, error) {
 	if f.expect == "" {
 		if f.merge {

@@ -68,7 +68,7 @@ func (c caller) appliesTo(p *patch.Patch, path, block string) error {
 	return err
 }
 
-// beginAt makes a session for the program at path. One for a dry run is in a store of its own, which is then removed.
+// beginAt makes a session for the program at path. One for a dry run is in a separate store, which is then removed.
 func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, error) {
 	folder := filepath.Dir(path)
 	dir, _, err := a.storeDir(folder)

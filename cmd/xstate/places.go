@@ -17,13 +17,13 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// places says where the blocks of a program stand in its file now, and what hints at errors need to know. Records cite
+// places says where the blocks of a program are in its file now, and what hints at errors need to know. Records cite
 // lines of blocks, so that they stay true when a block moves; people and editors need lines of files. Nil knows no
 // place.
 type places struct {
 	caller
-	file   string // of the program
-	folder string // that it runs in
+	file   string // the program's file
+	folder string // the folder that it runs in
 	python python.Interpreter
 	blocks []placedBlock
 	failed map[xstate.BlockID]bool
@@ -100,7 +100,7 @@ func (p *places) find() {
 // warningLine is how warnings cite a line of a block.
 var warningLine = regexp.MustCompile(`^<([^<>\n]+)>:(\d+): `)
 
-// frame reads a line of a traceback. ok is false where it cites no file.
+// frame reads a line of a traceback. ok is false if it cites no file.
 func (p *places) frame(text string) (f state.Frame, ok bool) {
 	m := query.CitedLine.FindStringSubmatch(text)
 	if m == nil {

@@ -251,7 +251,7 @@ func partRows(b *api.PlanBlock) (rows [][]string) {
 }
 
 func (a *app) planText(d *api.Plan, note string) {
-	if d.Saved > 0 || d.Reuse > 0 { // of a new program everything is new
+	if d.Saved > 0 || d.Reuse > 0 { // in a new program everything is new
 		for _, e := range d.Edits {
 			a.ui.Print("%s %s: %s\n", e.Kind, a.ui.Bold(string(e.Block)), textEffect(e.Kind, e.EditSummary))
 		}

@@ -78,8 +78,8 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 	})
 }
 
-// privateText returns the program's file in a view that is being made; "" where there is none. Where the session begins
-// at an earlier step, it writes the program of that step into the file.
+// privateText returns the program's file in a view that is being made; "" if there is none. If the session begins at an
+// earlier step, it writes the program of that step into the file.
 func (o *opened) privateText(ctx context.Context, v *private.View, n xstate.StepNumber, earlier bool) (string, error) {
 	path := v.In(o.file)
 	if own, err := private.Of(ctx, o.store.State(), o.history.Name()); err != nil {
@@ -108,7 +108,7 @@ func (o *opened) privateText(ctx context.Context, v *private.View, n xstate.Step
 	return path, writeFile(path, text)
 }
 
-// privateFile returns the program's file in the private folder of the session that --session names; "" where there is
+// privateFile returns the program's file in the private folder of the session that --session names; "" if there is
 // none.
 func (a *app) privateFile(ctx context.Context) (string, error) {
 	file := ""

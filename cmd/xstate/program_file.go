@@ -140,7 +140,7 @@ func (c caller) isProgram(name string) bool {
 	return err == nil && info.Mode().IsRegular() && slices.Contains(programKinds, filepath.Ext(name))
 }
 
-// unedited refuses to write over a file that is no longer what was read.
+// unedited refuses to overwrite a file that has changed since it was read.
 func (c caller) unedited(path string, was []byte, hint string) error {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
 		return nil

@@ -79,15 +79,15 @@ func (p *progress) stop() {
 	p.showLocked("")
 }
 
-// draw shows the line. No output comes between the choice of the line and its drawing: else the line might stand behind
-// output that has not ended its own.
+// draw shows the line. No output comes between the choice of the line and its drawing: else the line might follow
+// output that has not ended its own line.
 func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ui.Progress(p.lineLocked())
 }
 
-// showLocked shows text on a line of its own.
+// showLocked shows text on a separate line.
 func (p *progress) showLocked(text string) {
 	if !p.ended {
 		text = "\n" + text

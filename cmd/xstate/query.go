@@ -14,7 +14,7 @@ import (
 
 type queryFlags struct {
 	at            stepFlags
-	ends          []string // of --path
+	ends          []string // the two nodes of --path
 	limit         int
 	after, python string
 
@@ -109,7 +109,7 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 		noLimit,
 		fmt.Sprintf("list at most `N`; 0 for all (default: %d blocks, with --json all)", listed),
 	)
-	flags.Lookup("limit").DefValue = "0" // of which help says nothing
+	flags.Lookup("limit").DefValue = "0" // help does not mention it
 	flags.StringVar(&f.after, "after", "", "with --where: continue after `NEXT`, the end of the page before")
 	flags.Var(a.pythonPath(&f.python), "python", "with --value: the interpreter's `PATH`, as for run")
 	a.completeBlockFlags(cmd, "block", "affected-by", "depends-on")

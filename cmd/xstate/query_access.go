@@ -96,8 +96,8 @@ const (
 	groupLoaded  = "libraries, which it loads"
 )
 
-// group returns the name of the group that a key is shown in. It is "" for a key with a row of its own, such as one
-// that another node wrote.
+// group returns the name of the group that a key is shown in. It is "" for a key with its own row, such as one that
+// another node wrote.
 func group(x query.AccessView) string {
 	if x.By != "" {
 		return ""
@@ -139,8 +139,8 @@ func appendNew(list []string, x string) []string {
 	return append(list, x)
 }
 
-// plain says that the absence of a key tells people something: not so for the state of generators and the like, which
-// most nodes read and no node sets.
+// plain reports whether the absence of a key is news to people. It is not for the state of generators and the like,
+// which most nodes read and no node sets.
 func plain(k xstate.Key) bool {
 	switch k.Space() {
 	case "file", "dir", "stat", "mode", "time", "env", "isset", "module":

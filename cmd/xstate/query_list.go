@@ -14,7 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// ofBlocks is a question for the blocks that keep holds for; told is what is said of them.
+// ofBlocks returns a question for the blocks that keep holds for; told describes them.
 func (a *app) ofBlocks(
 	told string,
 	keep func(*query.BlockView) bool,

@@ -24,7 +24,7 @@ type replayFlags struct {
 	o              replay.Options
 }
 
-// What --calls says: calls are served, or those of tools without effects are made again, too.
+// Values of --calls: calls are served, or those of tools without effects are also made again.
 const (
 	callsServe = "serve"
 	callsAgain = "again"

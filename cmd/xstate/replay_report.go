@@ -196,7 +196,7 @@ func replayedText(x *replay.Report) string {
 	return text
 }
 
-// servedTexts tell which parts were not executed, once for all runs.
+// servedTexts say which parts were not executed, once for all runs.
 func servedTexts(x *replay.Report) []string {
 	why := map[string]string{
 		replay.ServedEffect: "%s: not executed, because its effects cannot be undone (%s); served the record",

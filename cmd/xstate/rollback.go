@@ -118,9 +118,9 @@ func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, 
 	})
 }
 
-// following returns the session's file, or the one that the user names, and what it is to hold when the program
-// becomes another: text tells that, from what it holds now, or nil. There is no path for a session of no file. A file
-// with edits that no step holds is refused.
+// following returns the session's file, or the one that the user names, and its content after the program changes. text
+// computes that from the present content, or from nil. A session without a file has no path. A file with edits that no
+// step holds is refused.
 func (o *opened) following(
 	ctx context.Context,
 	file string,

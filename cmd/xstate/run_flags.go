@@ -88,7 +88,7 @@ func (b *byteSize) Set(text string) error {
 	return nil
 }
 
-// most is the size as a bound for which 0 stands for none: of no bytes at all, one, into which nothing fits.
+// most is the size as a bound where 0 means unbounded. A bound of no bytes becomes one byte, into which nothing fits.
 func (b byteSize) most() int64 {
 	if b < 0 {
 		return 1

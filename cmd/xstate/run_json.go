@@ -65,7 +65,7 @@ func executed(n *runner.NodeOutcome) bool {
 	return n.Status == state.StatusRan || n.Status == state.StatusFailed && (n.Seconds > 0 || n.Trace == "")
 }
 
-// waitingCalls returns the calls that must be decided before a program can go on.
+// waitingCalls returns the calls that must be decided before a program can continue.
 func waitingCalls(out *xstate.Outcome) (all []state.WaitingCall) {
 	for i := range out.Blocks {
 		if b := &out.Blocks[i]; b.Err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// A run with --private happens in a private folder first. Where it succeeds, the program runs in its own folder, which
+// A run with --private happens in a private folder first. If it succeeds, the program runs in its own folder, which
 // reuses the results: the engine writes the files that they name. So nothing that a failed run did is in that folder,
 // even if the run was killed, and what a program writes into its files of the path that it runs in is right.
 

@@ -70,7 +70,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	a.printCounts(step, out.Seconds, out.Engine, out.Saved)
 }
 
-// isDenied tells the mark of denials, which are shown by themselves.
+// isDenied recognizes the mark of denials, which are shown by themselves.
 func isDenied(mark string) bool { return mark == "denied" }
 
 // printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.

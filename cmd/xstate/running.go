@@ -44,7 +44,7 @@ func (r *running) call(c state.Call, served bool) {
 	r.made[c.ID] = c
 }
 
-// end ends the run. out is nil where it has no outcome.
+// end ends the run. out is nil if it has no outcome.
 func (r *running) end(out *xstate.Outcome, step xstate.Step, err error) {
 	r.ended()
 	r.End(out, step.Number, err)

@@ -23,7 +23,7 @@ const (
 	passVariable    = "XSTATE_PASS"
 )
 
-// standards are the levels of verbs where nobody says more: code that an agent wrote is bounded, the user's own is not.
+// standards are the default levels of verbs: code that an agent wrote is bounded, the user's own is not.
 var standards = map[string]policy.Level{
 	"exec": policy.Workspace, "serve": policy.Workspace, "mcp": policy.Workspace,
 }

@@ -251,7 +251,7 @@ func (a *app) printServer(d api.Server) error {
 	return nil
 }
 
-// logOf is where a server tells people what became of it.
+// logOf is the log in which a server reports what became of it.
 func logOf(a *app) *serverLog { return &serverLog{a} }
 
 type serverLog struct{ a *app }

@@ -15,7 +15,7 @@ import (
 // stalled is how long a client of HTTP may neither read nor write.
 const stalled = 30 * time.Second
 
-// answerHTTP makes a server answer HTTP, with e2b also as the E2B code interpreter. What answers is made for the first
+// answerHTTP makes a server answer HTTP, with e2b also as the E2B code interpreter. The handler is made for the first
 // request: the schemas of all verbs take longer than the rest of a server's start, which the first run waits for.
 func (a *app) answerHTTP(ctx context.Context, server *serve.Server, environ []string, e2b bool) {
 	dir := server.Pool.Store().State().Dir()

@@ -11,7 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// How verbs use what a server holds. In a process of its own a verb opens the store and the session, and closes them.
+// How verbs use what a server holds. Without a server, a verb opens the store and the session, and closes them.
 
 // openStore opens a store, or takes the one that the server has open.
 func (a *app) openStore(ctx context.Context, dir string, o state.Options) (*xstate.Store, error) {
@@ -53,8 +53,8 @@ func timeFor(args []string) time.Duration {
 	return 0
 }
 
-// noteDamage has the server of a call end if the store that it has open is damaged: the next one opens it anew. What a
-// call finds in another store, or finds no store for, says nothing about that one.
+// noteDamage has the server of a call end if the store that it has open is damaged: the next one opens it again. An
+// error from another store, or for lack of a store, says nothing about that one.
 func (a *app) noteDamage(err error) {
 	if a.server == nil || !a.usedServed {
 		return
@@ -114,7 +114,7 @@ func (a *app) closeSession(s *xstate.Session) error {
 	return s.Close()
 }
 
-// hold locks a session to run it, until end, which ends its use while nobody else runs there: the interpreter may have
+// hold locks a session to run it, until end. The session's use ends before the lock does: the interpreter may have
 // files open.
 func (a *app) hold(ctx context.Context, s *xstate.Session) (end func(), err error) {
 	release, err := s.Hold(ctx)

@@ -9,8 +9,8 @@ import (
 )
 
 // The rule: a verb that is about a session takes it as its first argument, or with --session. A session is named by its
-// file or by its name. Where a verb has arguments of its own, the first is a session if the others are enough without
-// it. If it could be either, it is a session where it names a program's file or a session of the store.
+// file or by its name. If a verb has other arguments, the first is a session if the others are enough without it. If it
+// could be either, it is a session if it names a program's file or a session of the store.
 
 // sessionFlag adds --session to a verb that takes no session as an argument, because its own arguments may be files.
 func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
@@ -45,7 +45,7 @@ func (a *app) ofSession(cmd *cobra.Command) *cobra.Command {
 		if a.session == "" && a.leads(cmd, args, check) {
 			a.session, taken = args[0], 1
 		}
-		if len(args) > 1 && check(cmd, args[:1]) != nil && check(cmd, nil) == nil { // it has no arguments of its own
+		if len(args) > 1 && check(cmd, args[:1]) != nil && check(cmd, nil) == nil { // the verb has no other arguments
 			return takes(0, 1, "a SESSION")(cmd, args)
 		}
 		return check(cmd, args[taken:])
@@ -97,7 +97,7 @@ func quotedAll(args []string) (all []string) {
 	return all
 }
 
-// leads reports whether the first argument is the session. check tells which arguments a verb has of its own.
+// leads reports whether the first argument is the session. check knows the verb's other arguments.
 func (a *app) leads(cmd *cobra.Command, args []string, check cobra.PositionalArgs) bool {
 	if len(args) == 0 || check(cmd, args[1:]) != nil {
 		return false

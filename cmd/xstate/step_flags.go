@@ -61,7 +61,7 @@ var timeForms = []struct {
 	}, {"2006-01-02 15:04:05", time.Second}, {"2006-01-02 15:04", time.Minute}, {"2006-01-02", 24 * time.Hour},
 }
 
-// parseTime reads a time, of this machine's time zone where it names none. It means its end, so that the time that log
+// parseTime reads a time, in this machine's time zone if it names none. It means its end, so that the time that log
 // shows of a step, which is cut, finds that step: 10:00 is until 10:01, a date is until midnight.
 func parseTime(text string, zone *time.Location) (time.Time, error) {
 	for _, f := range timeForms {

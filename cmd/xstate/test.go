@@ -136,8 +136,8 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 	return nil
 }
 
-// openToTest opens the session of the folder. It makes a store and a session where there are none. Tests of files need
-// no program, so those of several programs are tested in a session of their own.
+// openToTest opens the session of the folder. It makes a store and a session if there are none. Tests of files need no
+// program, so those of several programs are run in a separate session.
 func (a *app) openToTest(ctx context.Context, args []string, python string) (*opened, error) {
 	a.bounds.executes = true
 	o, err := a.openWith(ctx, state.Options{}, python)

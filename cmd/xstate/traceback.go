@@ -95,7 +95,7 @@ func (p *places) explain(e *state.ExecError) *state.ExecError {
 	return &explained
 }
 
-// errorText renders an error: the traceback, or where there is none the error itself; and the hint.
+// errorText renders an error: its traceback, or without one the error itself; and the hint.
 func (p *places) errorText(e *state.ExecError) string {
 	text := e.Type + ": " + e.Message
 	if len(e.Traceback) > 0 {

@@ -32,7 +32,7 @@ func (a *app) version() error {
 // release is the version of a release; the linker sets it.
 var release string
 
-// buildVersion is that of the release, the module's version, or the commit where it was built from a checkout.
+// buildVersion is the release's version, the module's version, or the commit of the checkout that it was built from.
 func buildVersion() string {
 	if release != "" {
 		return release

@@ -17,9 +17,8 @@ import (
 const saving = 30 * time.Millisecond
 
 // watch runs a program, and again whenever its file holds another text, until the context ends. The folder is watched,
-// because editors save by putting another file in the place of the old one. What the system reports only says when to
-// look: the text decides, so a save while the program runs is not lost. The end of a watch is no failure, even in the
-// middle of a run.
+// because editors save by replacing the file. The system's reports only say when to look: the text decides, so a save
+// while the program runs is not lost. The end of a watch is not a failure, even in the middle of a run.
 func (a *app) watch(ctx context.Context, name string) error {
 	if a.ui.JSON {
 		return &usageError{err: errors.New("--watch and --json exclude each other: a document is of one run"),

@@ -95,8 +95,8 @@ func (a *app) sessionOptions(
 	return o, nil
 }
 
-// keepsFolder reports whether a session still runs in the folder that it began in. What moves with its store is found
-// there. A name that the user chose may mean a file that was copied elsewhere, where the folder is another one.
+// keepsFolder reports whether a session still runs in the folder that it began in. A program that moved with its store
+// still does. A file that the user named may be a copy elsewhere, in another folder.
 func (a *app) keepsFolder(storeDir, folder, path string) bool {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return false

@@ -27,7 +27,7 @@ func writeFile(path string, data []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	// a name of its own: another process may write the same file now
+	// a unique name: another process may write the same file now
 	f, err := os.OpenFile(fmt.Sprintf("%s.%x.xstate-tmp", path, rand.Uint64()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return unwritten(path, err)

@@ -152,8 +152,8 @@ func (w *walker) stateBuiltin(name string, args []*syntax.Word) (known bool) {
 
 // operands are the arguments of a builtin.
 type operands struct {
-	letters string                // of its options
-	values  map[byte]*syntax.Word // of its options that take a value
+	letters string                // letters of the options
+	values  map[byte]*syntax.Word // values of the options that take one
 	rest    []*syntax.Word
 }
 

@@ -129,7 +129,7 @@ func (w *walker) declared(variant, letters, name string, a *syntax.Assign, value
 	})
 }
 
-// nameref notes that a name stands for another one from now on.
+// nameref notes that a name is an alias of another one from now on.
 func (w *walker) nameref(name string, value *syntax.Word, naked bool) {
 	target, literal := literalWord(value)
 	target, index, _ := strings.Cut(target, "[")

@@ -3,8 +3,8 @@
 // # Names
 //
 // A variable is a name. A function is the name with "()" behind it, so that a variable and a function of one name are
-// two. The name "export -p" stands for what a program that is executed finds in its environment: a command that exports
-// a variable puts it there, and a command that may execute a program uses it.
+// two. The name "export -p" means the environment of executed programs: a command that exports a variable puts it
+// there, and a command that may execute a program uses it.
 //
 // # Nodes
 //

@@ -9,7 +9,7 @@ import (
 // Bash is the dialect of blocks. Blocks of other shells are read as Bash.
 const Bash depgraph.Dialect = "bash"
 
-// Exports is the name that stands for the exported variables, see the documentation of the package.
+// Exports is the name for all exported variables, see the documentation of the package.
 const Exports = "export -p"
 
 // EffectOption is the kind of effects on options, traps and other hidden state of the shell, by keys "conf:".
@@ -49,7 +49,7 @@ const (
 	keyTraps       depgraph.Key = "conf:traps"
 )
 
-// variableEffects are variables that have no value of their own.
+// variableEffects are variables that Bash computes at each read.
 var variableEffects = map[string]depgraph.Effect{
 	"RANDOM":           {Kind: depgraph.EffectRandom, Key: "rng:RANDOM"},
 	"SRANDOM":          {Kind: depgraph.EffectRandom},

@@ -38,7 +38,7 @@ type walker struct {
 	subshell int   // subshells around: what they bind is gone with them
 	maybe    int   // conditions and loops around: what is there may not happen
 	local    names // in the function around, certainly
-	line     int   // of the statement; 0 in a text that is no part of the source
+	line     int   // the statement's; 0 in a text that is not part of the source
 }
 
 func newWalker(source []byte) *walker {
@@ -66,7 +66,7 @@ func (w *walker) use(name string) {
 	case name == "":
 		return
 	case name == "_" || !isName(name) && !function && name != Exports:
-		if !isArgument(name) || w.function == 0 { // a function has arguments of its own
+		if !isArgument(name) || w.function == 0 { // a function has its own arguments
 			w.special[name] = true
 			w.variableEffect(name)
 		}
@@ -197,7 +197,7 @@ func (w *walker) stmt(s *syntax.Stmt) {
 	case s.Background || s.Coprocess:
 		w.effect(depgraph.EffectSubprocess, "&", "", "", depgraph.Updates)
 		w.inSubshell(func() { w.command(s.Cmd) })
-	case len(s.Redirs) > 0: // where a file cannot be opened, the command is left out and the program goes on
+	case len(s.Redirs) > 0: // if a file cannot be opened, Bash skips the command and continues
 		w.branch(func() { w.command(s.Cmd) })
 	default:
 		w.command(s.Cmd)
@@ -361,7 +361,7 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	case syntax.RdrOut, syntax.RdrClob, syntax.RdrAll, syntax.RdrAllClob:
 		mode = depgraph.Writes
 	case syntax.AppOut, syntax.AppAll, syntax.RdrInOut:
-	case syntax.DplOut: // of a file, or of a descriptor
+	case syntax.DplOut: // a copy of a file or of a descriptor
 		if mode = depgraph.Writes; !literal || strings.Trim(name, "0123456789-") == "" {
 			return
 		}

@@ -137,7 +137,7 @@ func (w *walker) patternText(text string) {
 }
 
 func (w *walker) substitution(c *syntax.CmdSubst) {
-	if c.TempFile || c.ReplyVar { // ${ x=1; } is no subshell
+	if c.TempFile || c.ReplyVar { // ${ x=1; } does not start a subshell
 		w.branch(func() { w.stmts(c.Stmts) })
 		return
 	}

@@ -23,10 +23,10 @@ func (e *NotErasable) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s is more than a type", e.Line, e.Column, e.What)
 }
 
-// Blank returns TypeScript with all types replaced by blanks: JavaScript in which each character stands on the line and
-// in the column where it stood, counted in units of UTF-16. A semicolon replaces the first character of a type where
-// JavaScript would otherwise join two lines. The error is a *NotErasable or a *depgraph.SyntaxError. A name that an
-// import brings in only for its type stays, unless it is imported with the word type.
+// Blank returns TypeScript with all types replaced by blanks: JavaScript in which each character keeps its line and
+// column, counted in units of UTF-16. A semicolon replaces the first character of a type where JavaScript would
+// otherwise join two lines. The error is a *NotErasable or a *depgraph.SyntaxError. A name that an import brings in
+// only for its type stays, unless it is imported with the word type.
 func Blank(source []byte, dialect depgraph.Dialect) ([]byte, error) {
 	tree, err := parse(source, dialect)
 	if err != nil {
@@ -235,7 +235,7 @@ func (b *blanker) arrow(i uint32) {
 	b.children(params)
 }
 
-// classMember blanks the types of a member. A modifier that is blanked must not let the line before go on.
+// classMember blanks the types of a member. A modifier that is blanked must not let the line before continue.
 func (b *blanker) classMember(i uint32) {
 	first := len(b.cuts)
 	b.children(i)

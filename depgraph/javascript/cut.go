@@ -8,8 +8,8 @@ import (
 )
 
 // cut makes nodes of the statements. Imports come first and functions next, because JavaScript binds them before the
-// other statements run: the nodes of a block are in the order of execution, which is not that of the text. Classes and
-// calls of require are nodes of their own, and runs of other statements are nodes.
+// other statements run: the nodes of a block are in the order of execution, which is not that of the text. Each class,
+// each call of require and each run of other statements is one node.
 //
 // A name of var exists, undefined, before its statement. A node that could see that must hold the var, too: then all
 // statements between are one node. The same holds for let, const and class, where a use above is an error.
@@ -80,8 +80,7 @@ func (w *walker) joined() []span {
 	return out
 }
 
-// mentions returns, for each name that the block declares, where it is mentioned, and the first statement that calls
-// something.
+// mentions returns the mentions of each name that the block declares, and the first statement that calls something.
 func (w *walker) mentions() (names map[string]*mention, firstCall int) {
 	names, firstCall = map[string]*mention{}, -1
 	at := func(name string) *mention {

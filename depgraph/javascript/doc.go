@@ -9,7 +9,7 @@
 //   - Comments returns the comments that the tokens leave out.
 //
 // A block that does not parse has no facts, only a *depgraph.SyntaxError. The parser accepts some programs that
-// JavaScript does not; whoever compiles a block has the last word.
+// JavaScript does not; the compiler of a block has the last word.
 //
 // # Why the simple way fails
 //
@@ -17,8 +17,8 @@
 //	                        the order of execution, not of the text: imports, functions, then the rest. Their
 //	                        positions do not rise.
 //
-//	log(x); class A {}      The var exists, undefined, above itself. What could see that is one node with the var,
-//	var x = 1               although the class alone would be a node of its own.
+//	log(x); class A {}      The var exists, undefined, above itself. Code that sees that is one node with the var,
+//	var x = 1               although the class alone would be a separate node.
 //
 //	if (a) { var x = 1 }    This binds x to undefined where x is not bound yet. So x is also a use.
 //
@@ -36,8 +36,8 @@
 //
 //   - Names made at run time: eval, Function, computed members of the global object. These carry a Dynamic mark. A name
 //     read inside of with may be a member of its object instead.
-//   - Calls that look like something else: getters, proxies, conversions, iterators. Evaluating a class that has none
-//     of the calls in sight counts as calling nothing.
+//   - Calls that look like something else: getters, proxies, conversions, iterators. Evaluating a class without visible
+//     calls counts as calling nothing.
 //   - A var, or a function, of a later block. A block is to an earlier one what a later script is to a script.
 //   - Sloppy functions that become members and are then called without an object: that they may see the global object
 //     is followed for this.name, not for this alone.

@@ -6,10 +6,10 @@ import (
 	js "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
 )
 
-// A declaration counts in the whole scope that it stands in, also above itself: a name is local before its let, and var
-// belongs to the function around all blocks. So a scope is told all its names when it opens.
+// A declaration counts in its whole scope, also above itself: a name is local before its let, and var belongs to the
+// function around all blocks. So a scope gets all its names when it opens.
 
-// isFunction reports whether a node has a scope for var of its own.
+// isFunction reports whether a node has its own scope for var.
 func isFunction(k js.Kind) bool {
 	switch k {
 	case js.FunctionDeclaration, js.GeneratorFunctionDeclaration, js.FunctionExpression, js.GeneratorFunction,
@@ -74,7 +74,7 @@ func (w *walker) typeKeyword(i uint32) bool {
 	return text == "type" || text == "typeof"
 }
 
-// declaredBy returns the statement that declares something: what export or a label stands before, else i itself.
+// declaredBy returns the statement that declares something: the one behind export or a label, else i itself.
 func (w *walker) declaredBy(i uint32) uint32 {
 	for {
 		switch w.kind(i) {

@@ -97,8 +97,8 @@ func (o *outliner) asserts(i uint32) bool {
 	return name == "assert" || strings.HasPrefix(name, "assert.") || name == "console.assert"
 }
 
-// define adds the definition at node i, which all of node stands for. A function's signature is all but its body; a
-// class's is its head and its constructor.
+// define adds the definition at node i, whose whole text is that of node whole. A function's signature is all but its
+// body; a class's is its head and its constructor.
 func (o *outliner) define(i, whole uint32, name, before string) {
 	d := depgraph.Definition{Name: name, Line: o.line(o.nodes[whole].Start), End: o.line(o.nodes[whole].End)}
 	body := o.field(i, js.FieldBody)

@@ -34,9 +34,9 @@ func parse(source []byte, dialect depgraph.Dialect) (*js.Tree, error) {
 	return tree, nil
 }
 
-// parseMended parses a source. The grammar is older than TypeScript, and goes on with a type on the next line where
+// parseMended parses a source. The grammar is older than TypeScript, and continues a type on the next line where
 // TypeScript ends it. So a source with types may be parsed in a mended form, in which all positions are the same: words
-// of types are blank, and semicolons stand where lines end a type.
+// of types are blank, and semicolons follow where lines end a type.
 func parseMended(source []byte, dialect depgraph.Dialect) (*js.Tree, error) {
 	tree, err := js.Parse(source, grammar(dialect))
 	if err != nil || dialect != TypeScript && dialect != TSX {

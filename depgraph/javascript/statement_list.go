@@ -11,7 +11,7 @@ import (
 type Statement struct {
 	Start, End    int      // byte range in the text
 	Line, EndLine int      // from 1
-	Name          string   // of the one function or class that it defines, also as const f = () => 1; else ""
+	Name          string   // the one function or class that it defines, also as const f = () => 1; else ""
 	Defines       []string // names that it declares at top level, sorted
 	Broken        bool
 }

@@ -2,7 +2,7 @@ package javascript
 
 import js "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
 
-// isType reports whether a node of a kind is a type, or leaves nothing when types are erased, wherever it stands.
+// isType reports whether a node of a kind is a type, or leaves nothing when types are erased, in any position.
 func isType(k js.Kind) bool {
 	switch k {
 	case js.TypeAnnotation, js.TypeArguments, js.TypeParameters, js.TypePredicateAnnotation, js.AssertsAnnotation,
@@ -15,7 +15,7 @@ func isType(k js.Kind) bool {
 	return false
 }
 
-// typeOperand reports whether child c of node i is a type by where it stands, and is no token.
+// typeOperand reports whether child c of node i is a type by its position, and not a token.
 func (w *walker) typeOperand(i, c uint32) bool {
 	switch k := w.kind(c); k {
 	case js.AccessibilityModifier, js.OverrideModifier: // before a parameter it makes a field

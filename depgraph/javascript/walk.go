@@ -99,7 +99,7 @@ func (w *walker) has(i uint32, token string) bool {
 	return false
 }
 
-// inner returns the first child of node i that is no token, or 0.
+// inner returns the first child of node i that is not a token, or 0.
 func (w *walker) inner(i uint32) uint32 {
 	for c := i + 1; c < w.end(i); c = w.next(c) {
 		if w.kind(c) != js.Token {

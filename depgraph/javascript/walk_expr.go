@@ -53,7 +53,7 @@ func (w *walker) expr(i uint32) {
 		w.function(i, w.functionThis(i))
 	case js.ArrowFunction:
 		w.function(i, w.this)
-	case js.MethodDefinition: // of an object
+	case js.MethodDefinition: // in an object
 		w.propertyName(w.field(i, js.FieldName))
 		w.function(i, methodThis)
 	case js.Class:
@@ -102,7 +102,7 @@ func (w *walker) nameExpr(i uint32, how access) {
 	w.noteChain(chain{at: i, root: s, dotted: w.texts[w.syms[s].name], how: how})
 }
 
-// thisExpr walks this where it stands for itself.
+// thisExpr walks a this from which no member is read.
 func (w *walker) thisExpr(i uint32) {
 	if w.this == topThis || w.this == sloppyThis {
 		w.dynamic("this", i)
@@ -148,7 +148,7 @@ func (w *walker) member(i uint32, how access) {
 	}
 }
 
-// bare returns what stands in the parentheses or the type assertion at node i.
+// bare returns the expression in the parentheses or the type assertion at node i.
 func (w *walker) bare(i uint32) uint32 {
 	for {
 		switch w.kind(i) {

@@ -126,8 +126,8 @@ func (w *walker) directive(i uint32) bool {
 	return false
 }
 
-// checkLines refuses a line end where JavaScript ends the statement, or fails, and the grammar goes on: after async and
-// before an arrow.
+// checkLines refuses a line end where JavaScript ends the statement, or fails, and the grammar continues: after async
+// and before an arrow.
 func (w *walker) checkLines(i uint32) {
 	for c := i + 1; w.next(c) < w.end(i); c = w.next(c) {
 		first, second := w.src(c), w.src(w.next(c))

@@ -157,7 +157,7 @@ func (w *walker) plainPattern(i uint32) bool {
 	return true
 }
 
-// exportStatement walks what export stands before. A list of names is no read: modules share variables, not values.
+// exportStatement walks what export precedes. A list of names is not a read: modules share variables, not values.
 func (w *walker) exportStatement(i uint32) (ends bool) {
 	if module := w.source(i); module != "" {
 		imp := depgraph.Import{Module: module, Names: []string{"*"}}

@@ -73,7 +73,7 @@ func (w *walker) checkOperand(i uint32) {
 	}
 }
 
-// block walks the statements of a block in a scope of its own.
+// block walks the statements of a block in a new scope.
 func (w *walker) block(i uint32) (ends bool) {
 	w.enter(blockScope, false)
 	w.declareStatements(i)

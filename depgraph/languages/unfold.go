@@ -5,7 +5,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph/python"
 )
 
-// Block is a block of a program, with its facts; nil where it does not parse.
+// Block is a block of a program, with its facts; nil if it does not parse.
 type Block struct {
 	Dialect depgraph.Dialect
 	Facts   *depgraph.Facts

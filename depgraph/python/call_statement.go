@@ -11,7 +11,7 @@ import (
 type callStatement struct {
 	name   string
 	call   uint32   // the tree node of the call
-	target uint32   // what the result is assigned to; 0 where it is not
+	target uint32   // what the result is assigned to; 0 if it is not assigned
 	outer  []uint32 // the functions around the call: of sys.exit(main()) sys.exit
 	used   bool     // the statement uses what the function returns
 	awaits bool     // it awaits the call, or runs it by asyncio.run

@@ -13,7 +13,7 @@ import (
 // earlier blocks imported, name → dotted name, and receives the imports of this one. Text that does not parse has no
 // calls.
 //
-// It is a walk of its own, because Analyze is on the path of each edit, and only reports need calls.
+// It is a separate walk, because Analyze is on the path of each edit, and only reports need calls.
 func Calls(code []byte, imported map[string]string) depgraph.Calls {
 	tree, err := p.Parse(code)
 	if err != nil {
@@ -38,7 +38,7 @@ type caller struct {
 	out      depgraph.Calls
 }
 
-// surroundings are what stands around a part of the text.
+// surroundings are the definitions around a part of the text.
 type surroundings struct {
 	function, class string
 	loop            depgraph.Loop
@@ -173,7 +173,7 @@ func (c *caller) call(i uint32, around surroundings) {
 	c.out.Calls = append(c.out.Calls, call)
 }
 
-// effect notes the effect of a call, where it is known. mode is its second argument, if that is a text.
+// effect notes the effect of a call, if it is known. mode is its second argument, if that is a text.
 func (c *caller) effect(call *depgraph.Call, callee uint32, mode string) {
 	kind, known := effectOf(call.Name, c.written(callee), true)
 	if !known {

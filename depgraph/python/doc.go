@@ -3,7 +3,7 @@
 // The package is pure: it reads no files, clock or randomness, and starts no goroutines. It has five entry points:
 //
 //   - Analyze returns the facts of a block. Facts about names come from one walk over the syntax tree.
-//   - Unfold finds the functions of a program whose statements are nodes of their own.
+//   - Unfold finds the functions of a program whose statements are separate nodes.
 //   - Outline returns what a text defines and asserts, for texts that refer to each other.
 //   - Symbols returns the tokens of the statements that bind each name.
 //   - Comments returns the comments that the tokens leave out.
@@ -23,8 +23,8 @@
 //
 //	f"{x = }"               This shows its own text. So a string is one token as written; other tokens ignore layout.
 //
-// The grammar causes the other half of the work. Tree-sitter recovers from errors and takes layout lightly: it puts c
-// of "if a:\n        b\n    c" outside of the if. Here such a guess is an error (indentation.go), and so are the
+// The grammar causes the other half of the work. Tree-sitter recovers from errors and takes layout lightly. In
+// "if a:\n        b\n    c" it puts c outside of the if. Here such a guess is an error (indentation.go), and so are the
 // statements of Python 2 that the grammar still accepts. Tree-sitter also takes "type(x).y = 1" for a type alias;
 // walk_def.go corrects that.
 //

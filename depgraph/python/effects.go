@@ -97,9 +97,9 @@ func effectNames() []string {
 
 // chain is a dotted name in the source that may be an effect or a dynamic construct.
 type chain struct {
-	node   int    // of depgraph.Facts.Nodes
+	node   int    // index in depgraph.Facts.Nodes
 	tree   uint32 // the attribute or identifier
-	sym    int32  // of the leftmost name; noIndex if the leftmost part is not a name
+	sym    int32  // the leftmost name; noIndex if the leftmost part is not a name
 	called bool
 	timing timing
 	inside bool // in a function, lambda or the like

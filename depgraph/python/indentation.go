@@ -58,7 +58,7 @@ func continues(text string) bool {
 // checkBlockIndentation compares the statements of a block with each other and with the statement that owns the block.
 func (w *walker) checkBlockIndentation(owner, block uint32) {
 	var level column
-	open := false // the block is on lines of its own
+	open := false // the block begins on a new line
 	outer, _ := w.indent(w.nodes[owner].Start)
 	for c := w.child(block); c < w.end(block); c = w.next(c) {
 		if w.sym(c) < firstNonTerminal {

@@ -68,8 +68,8 @@ func withEnd(body string) string {
 	return body + "\n"
 }
 
-// timeitCell translates %%timeit. The body runs in a function, so that it binds nothing. What follows the options runs
-// untimed and first, in the same function; only source can say that without another line above the body.
+// timeitCell translates %%timeit. The body runs in a function, so that it binds nothing. The text after the options
+// runs untimed and first, in the same function; only source can say that without another line above the body.
 func timeitCell(args, python string) string {
 	opts, setup := cutOptions(args, "nrp")
 	if setup != "" {

@@ -50,7 +50,7 @@ func cutMagic(text string) (name, args string) {
 	return text[:n], strings.TrimSpace(text[n:])
 }
 
-// escapeStatement translates a magic or shell command that is a line of its own.
+// escapeStatement translates a magic or shell command that fills a line.
 func escapeStatement(text string) (string, *depgraph.SyntaxError) {
 	name, args := cutMagic(text)
 	if strings.HasPrefix(text, "%%") {
@@ -149,7 +149,7 @@ func timeit(args string) string {
 	return fmt.Sprintf("__xstate__.timeit(%s, %s)", quote(stmt), quote(opts))
 }
 
-// cutTimeOptions splits the arguments of %time, %prun and %memit. What they only print is not printed here.
+// cutTimeOptions splits the arguments of %time, %prun and %memit. The reports of these magics are not printed here.
 func cutTimeOptions(name, args string) (opts, rest string) {
 	switch name {
 	case "time":

@@ -86,7 +86,7 @@ type scope struct {
 	parent      int32 // noIndex for the module
 	visible     int32 // the nearest outer scope whose names are visible from here; class scopes are skipped
 	first, last int32 // symbols
-	name        int32 // of the def, class or type; noIndex for lambdas and comprehensions
+	name        int32 // the name of the def, class or type; noIndex for lambdas and comprehensions
 	private     string
 	start       uint32
 }

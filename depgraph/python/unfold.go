@@ -13,19 +13,19 @@ import (
 // Unfold finds the functions of a program that are unfolded. The elements of program are the facts of its blocks; nil
 // for a block that is not Python or does not parse.
 //
-// A function is unfolded where the program calls it once, by a statement that does nothing else, and names it nowhere
-// else. No code then can tell the statements of its body from statements that are executed one after another, unless
-// it looks at frames or at all names: see tellsApart.
+// A function is unfolded if the program calls it once, by a statement that does nothing else, and names it nowhere
+// else. No code can then distinguish the statements of its body from statements that are executed one after another,
+// unless it looks at frames or at all names: see tellsApart.
 //
 // # Variables
 //
 // A variable v of f is the name "f.v" of the program. Each node loads those that it uses into fast locals, and stores
-// them when it ends. Nested functions capture variables by cells, and each node has cells of its own. So where a
-// variable is bound again after a nested function captured it, the nodes from the one to the other are one node.
+// them when it ends. Nested functions capture variables by cells, and each node has its own cells. So where a variable
+// is bound again after a nested function captured it, the nodes from the one to the other are one node.
 //
 // # Return
 //
-// A node that returns binds "f.return". Those after it read that name, and do nothing where it is bound.
+// A node that returns binds "f.return". Those after it read that name, and do nothing if it is bound.
 func Unfold(program []*depgraph.Facts) depgraph.Unfolding {
 	u := unfolder{program: program, found: depgraph.Unfolding{
 		Nodes: map[int][]depgraph.Node{}, Whole: map[int]string{}}}
@@ -127,14 +127,14 @@ func (u *unfolder) close() {
 	}
 }
 
-// frames are texts by which code can tell the frame of a function from that of a node, by which a library looks up
-// variables of its caller, or by which the end of an object's life has an effect.
+// frames are texts by which code can distinguish the frame of a function from that of a node, by which a library looks
+// up variables of its caller, or by which the end of an object's life has an effect.
 var frames = regexp.MustCompile(`\b(_getframe|currentframe|getouterframes|extract_stack|print_stack|format_stack|` +
 	`settrace|setprofile|f_back|f_locals|f_code|__closure__|co_code|co_consts|getsource|__del__|weakref|faulthandler|` +
 	`duckdb|numexpr|patsy|from_formula|smf|sqldf|cProfile|line_profiler|getcallargs)\b|\binspect\.(stack|trace)\b|` +
 	`\b(locals|vars|dir)\(\)|=\s*(tempfile\.)?(Named)?Temporary(Directory|File)\(`)
 
-// tellsApart returns why code of the program may tell an unfolded function from a called one; "" if nothing can.
+// tellsApart returns why code of the program may distinguish an unfolded function from a called one; "" if nothing can.
 func (u *unfolder) tellsApart() string {
 	for _, f := range u.program {
 		if f == nil {
@@ -173,12 +173,12 @@ type statements struct {
 	calls   []depgraph.CallSite
 	ended   []string // names that are bound where a body around the statements has returned
 	inserts []insertion
-	count   int  // of nodes of body
+	count   int  // the nodes of body
 	guarded bool // they are those of a guarded suite
 	parts   bool // a node has a Part
 }
 
-// insertion are nodes of a function that stand between nodes of its caller.
+// insertion holds nodes of a function that come between nodes of its caller.
 type insertion struct {
 	at    int
 	nodes []depgraph.Node
@@ -259,7 +259,7 @@ func (s *statements) node(kind depgraph.Kind, list []uint32) {
 	w.endNode(kind, list[0], list[len(list)-1])
 }
 
-// part says of the node that was made last where its text, which begins with statement c, stands.
+// part returns the Part of the node that was made last, whose text begins with statement c.
 func (s *statements) part(c uint32) *depgraph.Part {
 	s.parts = true
 	n := &s.w.facts.Nodes[s.w.node]
@@ -291,8 +291,8 @@ func (s *statements) callsUnfolded(c uint32) bool {
 	return ok && s.unfolds(c, call) != nil
 }
 
-// divide divides the statements of a suite as those of a script: definitions and calls that are unfolded stand alone,
-// and so do statements between blank lines.
+// divide divides the statements of a suite as those of a script: each definition and each unfolded call is one group,
+// and so are statements between blank lines.
 func (s *statements) divide(suite uint32, unfolds func(uint32) bool) [][]uint32 {
 	w := s.w
 	var found [][]uint32
@@ -319,8 +319,8 @@ func (s *statements) several(suite uint32) bool {
 	return len(s.dense(s.divide(suite, s.callsUnfolded))) > 1 || s.callsUnfolded(s.w.child(suite))
 }
 
-// dense divides the statements of a suite that has no blank lines: those that call functions of the program stand
-// alone, and so do those with suites, which may be loops, and runs of statements that print. Where only a return
+// dense divides the statements of a suite that has no blank lines: each that calls functions of the program is one
+// group, and so is each with a suite, which may be a loop, and each run of statements that print. Where only a return
 // statement follows those that may take long, there is nothing to gain.
 func (s *statements) dense(groups [][]uint32) [][]uint32 {
 	if len(groups) != 1 {

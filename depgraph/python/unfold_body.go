@@ -13,22 +13,22 @@ import (
 // functionBody is a function that is unfolded.
 type functionBody struct {
 	name       string
-	at         nodePlace // of its definition
+	at         nodePlace // the place of its definition
 	tree       uint32    // its definition, in the tree of the block
 	suite      uint32
 	header     string
 	parameters []string
 	locals     []string // with the parameters
-	globals    []string // that it declares
+	globals    []string // names that it declares
 	nonlocals  []string // variables of it that nested functions bind
-	results    []string // names of the elements of the tuple that it returns, see Part; nil if it is no such
+	results    []string // names of the elements of the tuple that it returns, see Part; nil if it returns none
 	async      bool
 	small      bool   // its body is one node anyhow
-	whole      string // why it is not unfolded, wherever it is called; "" where it can be
+	whole      string // why it is not unfolded, wherever it is called; "" if it can be
 }
 
-// unfolds returns the function that statement c calls if it is unfolded, else nil. Where somebody would expect it to
-// be, the reason is kept.
+// unfolds returns the function that statement c calls if it is unfolded, else nil. If a reader would expect it to be,
+// the reason is kept.
 func (s *statements) unfolds(c uint32, call callStatement) *functionBody {
 	u := s.u
 	at, defined := u.defs[call.name]
@@ -36,7 +36,7 @@ func (s *statements) unfolds(c uint32, call callStatement) *functionBody {
 		return nil
 	}
 	if s.body == nil && !s.guarded && (call.target != 0 || s.w.mentions(s.w.next(s.w.child(call.call)))) {
-		return nil // a program that goes on is likely to call it again
+		return nil // a program that will be continued is likely to call it again
 	}
 	f := u.bodies[call.name]
 	if f == nil {

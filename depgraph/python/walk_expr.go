@@ -173,7 +173,7 @@ func (w *walker) mutateRoot(i uint32) {
 	}
 }
 
-// comprehension walks a comprehension: its first iterable in the enclosing scope, the rest in a scope of its own.
+// comprehension walks a comprehension: its first iterable in the enclosing scope, the rest in a new scope.
 func (w *walker) comprehension(i uint32, kind scopeKind) {
 	first := w.find(i, w.child(i), p.ForInClause)
 	in := w.find(first, w.child(first), p.KwIn)

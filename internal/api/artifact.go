@@ -49,7 +49,7 @@ type Export struct {
 	Version int              `json:"version"`
 	Session string           `json:"session"`
 	Step    state.StepNumber `json:"step"`
-	Hash    state.Digest     `json:"hash,omitempty"` // of an archive: of its last step
+	Hash    state.Digest     `json:"hash,omitempty"` // the hash of an archive's last step
 	Format  string           `json:"format"`
 	File    string           `json:"file"`  // the file that was written
 	Bytes   int64            `json:"bytes"` // its size
@@ -61,7 +61,7 @@ type Import struct {
 	Store   string           `json:"store"`
 	Session string           `json:"session"`
 	Step    state.StepNumber `json:"step"`    // the last one of the archive
-	Hash    state.Digest     `json:"hash"`    // of that step
+	Hash    state.Digest     `json:"hash"`    // the hash of that step
 	New     int              `json:"new"`     // steps that the store did not have
 	Skipped int              `json:"skipped"` // damaged results that were left out
 	// Trust is whose the results of the session are: own, trusted or foreign. Signer is the id of the key by which they

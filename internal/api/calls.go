@@ -13,7 +13,7 @@ type Calls struct {
 	Version int            `json:"version"`
 	Session string         `json:"session"`
 	Calls   []CallRow      `json:"calls"`           // newest first
-	Total   CallTotal      `json:"total"`           // of these calls
+	Total   CallTotal      `json:"total"`           // the total of these calls
 	Costs   []CallToolCost `json:"costs,omitempty"` // with --cost: by tool
 }
 
@@ -39,7 +39,7 @@ type Call struct {
 	Number      int           `json:"number"` // among equal calls of the program, from 0
 	ToolVersion string        `json:"tool_version,omitempty"`
 	Scope       string        `json:"scope,omitempty"`  // what it reads or changes
-	Sample      int           `json:"sample,omitempty"` // of a model
+	Sample      int           `json:"sample,omitempty"` // the number of a model's sample
 	Attempts    []CallAttempt `json:"attempts"`         // that were lost, oldest first
 	Pieces      []int         `json:"pieces,omitempty"` // bytes of each part of a text that was streamed
 	Undo        *CallUndo     `json:"undo,omitempty"`
@@ -52,8 +52,8 @@ type CallRow struct {
 	Kind  string       `json:"kind"`  // tool, model, ask or step
 	Tool  string       `json:"tool"`
 	Class string       `json:"class"` // pure, read, idempotent, reversible or irreversible
-	// Arguments and Result are null where they are long and the document is a list; of a refused call, Result is what
-	// the tool said.
+	// Arguments and Result are null if they are long and the document is a list. For a refused call, Result is the
+	// tool's answer.
 	Arguments json.RawMessage  `json:"arguments"`
 	Result    json.RawMessage  `json:"result"`
 	Error     *state.CallError `json:"error"` // null if it has none
@@ -87,7 +87,7 @@ type CallUndo struct {
 type Approve struct {
 	Version int        `json:"version"`
 	Calls   []Approved `json:"calls"` // in the order in which they were named
-	Next    []string   `json:"next"`  // commands that go on from here
+	Next    []string   `json:"next"`  // commands that continue from here
 }
 
 // Approved is a call that was decided.
@@ -118,7 +118,7 @@ func CallOf(store *state.Store, c *state.Call, whole bool) (CallRow, error) {
 		row.State = "undone"
 	}
 	if c.State.Ended() {
-		row.Error = nil // of an attempt before
+		row.Error = nil // the error of an earlier attempt
 	}
 	for from, to := range map[*state.Content]*json.RawMessage{&c.Args: &row.Arguments, &c.Result: &row.Result} {
 		if from.Size > longContent && !whole || from.Digest == "" {

@@ -55,7 +55,7 @@ const (
 	ClassFailed                // what was to be done was begun, and failed or was interrupted
 	ClassUsage                 // the request, its file or its environment must be another one
 	ClassNotFound              // what the request names is not there
-	ClassRefused               // the state or a policy stands against it; the same request may succeed later
+	ClassRefused               // the state or a policy forbids it; the same request may succeed later
 	ClassConflict              // others have changed what it changes
 	ClassBusy                  // others hold what it needs; the same request will succeed later
 	ClassDamaged               // what is stored is not what was written

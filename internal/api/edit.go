@@ -16,12 +16,12 @@ type Patch struct {
 	Format  patch.Format     `json:"format"`            // the format it was read as
 	DryRun  bool             `json:"dry_run,omitempty"` // nothing was recorded
 	Edits   []PatchEdit      `json:"edits"`
-	Texts   []PatchText      `json:"texts,omitempty"` // changes of a notebook's cells that are no blocks
+	Texts   []PatchText      `json:"texts,omitempty"` // changes of a notebook's cells that are not blocks
 	Places  []Placement      `json:"placements"`      // one for each part of the patch
 	Repeats []xstate.Repeat  `json:"repeats,omitempty"`
 	File    string           `json:"file,omitempty"`    // the file that was written
 	Run     *Run             `json:"run,omitempty"`     // with --run
-	Plan    *Plan            `json:"plan,omitempty"`    // of a dry run with --run
+	Plan    *Plan            `json:"plan,omitempty"`    // the plan of a dry run with --run
 	Notices []string         `json:"notices,omitempty"` // parts of the patch that were skipped
 }
 
@@ -87,7 +87,7 @@ type Rollback struct {
 type Fork struct {
 	Version int              `json:"version"`
 	Session string           `json:"session"` // the new one
-	From    *state.ForkPoint `json:"from"`    // where it begins
+	From    *state.ForkPoint `json:"from"`    // the step that it was forked after
 	Step    state.StepNumber `json:"step"`
 	File    string           `json:"file,omitempty"`   // the file that was written
 	Folder  string           `json:"folder,omitempty"` // with --private: its own

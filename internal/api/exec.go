@@ -18,11 +18,11 @@ type Exec struct {
 	Action string        `json:"action"` // append, replace, or unchanged: the block had this text already
 	// Decision says why the code replaces a block or is a new one; absent where the caller said so.
 	Decision *patch.Decision `json:"decision,omitempty"`
-	// of Block: ran, reused, failed, waiting, blocked or not-reached
+	// The status of Block: ran, reused, failed, waiting, blocked or not-reached
 	Status  string           `json:"status"`
 	Text    string           `json:"text"`              // what the code printed, its value and its error, for a reader
 	Result  *string          `json:"result"`            // text of the last expression of Block; null if there is none
-	Error   *state.ExecError `json:"error"`             // of Block; null if it did not fail
+	Error   *state.ExecError `json:"error"`             // the error of Block; null if it did not fail
 	Denied  []state.Denial   `json:"denied,omitempty"`  // what the bounds forbade to the code
 	Sandbox string           `json:"sandbox,omitempty"` // the level of the bounds
 	// Open are blocks that failed before this call and fail still: it did not execute them.
@@ -43,13 +43,12 @@ type Exec struct {
 	Blocked    int `json:"blocked"`
 	NotReached int `json:"not_reached"`
 
-	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their
-	// blocks.
+	// Waiting are the calls that must be decided before the program can continue, and Suspended counts their blocks.
 	Waiting   []state.WaitingCall `json:"waiting,omitempty"`
 	Suspended int                 `json:"suspended,omitempty"`
 
 	Seconds       float64  `json:"seconds"`        // spent executing
-	Engine        float64  `json:"engine_seconds"` // of the call, beyond executing
+	Engine        float64  `json:"engine_seconds"` // seconds of the call, beyond executing
 	Saved         float64  `json:"saved_seconds"`  // recorded cost of what was reused, less that; may be negative
 	ResultSeconds float64  `json:"result_seconds"` // from the call to its last output
 	SettleSeconds float64  `json:"settle_seconds"` // from the last output to the recorded step
@@ -63,7 +62,7 @@ type Exec struct {
 // ExecBlock is a block that a call of exec affected, though the code is not that block.
 type ExecBlock struct {
 	Block   state.BlockID    `json:"block"`
-	Status  string           `json:"status"` // blocked and not-reached: its results are no longer there
+	Status  string           `json:"status"` // blocked and not-reached: its results are gone
 	Reason  state.Reason     `json:"reason"`
 	Text    string           `json:"text"`  // what it put out, clipped
 	Error   *state.ExecError `json:"error"` // null if it did not fail
@@ -85,16 +84,17 @@ type ExecFile struct {
 type Event struct {
 	Version int           `json:"version"`
 	Event   string        `json:"event"`             // started, begin, output, end, call, done or error
-	Run     string        `json:"run,omitempty"`     // id of the run, for interrupt; of started
-	Block   state.BlockID `json:"block,omitempty"`   // of begin, output and end
+	Run     string        `json:"run,omitempty"`     // id of the run, for interrupt; in started
+	Block   state.BlockID `json:"block,omitempty"`   // in begin, output and end
 	Other   bool          `json:"other,omitempty"`   // by exec: the block is none that the code became
-	Output  *state.Output `json:"output,omitempty"`  // of output: as it comes, never clipped
-	Seconds float64       `json:"seconds,omitempty"` // of end
-	Error   *Error        `json:"error,omitempty"`   // of error
-	Exec    *Exec         `json:"exec,omitempty"`    // of done, by exec
-	Result  *Run          `json:"result,omitempty"`  // of done, by run
+	Output  *state.Output `json:"output,omitempty"`  // in output: as it comes, never clipped
+	Seconds float64       `json:"seconds,omitempty"` // in end
+	Error   *Error        `json:"error,omitempty"`   // in error
+	Exec    *Exec         `json:"exec,omitempty"`    // in done, by exec
+	Result  *Run          `json:"result,omitempty"`  // in done, by run
 
-	// Of call: the program calls a tool of the client, which answers with AnswerCall. Calls of equal keys are one.
+	// For the event call: the program calls a tool of the client, which answers with AnswerCall. Calls of equal keys
+	// are one.
 	Call           state.CallID    `json:"call,omitempty"`
 	Tool           string          `json:"tool,omitempty"`
 	Args           json.RawMessage `json:"args,omitempty"`

@@ -31,9 +31,9 @@ type LogGraph struct {
 // LogSession is one of the sessions that were forked from one another.
 type LogSession struct {
 	Name string           `json:"name"`
-	From *state.ForkPoint `json:"from,omitempty"` // where it begins, if it is a fork
+	From *state.ForkPoint `json:"from,omitempty"` // the step that it was forked after, if it is a fork
 	Head state.StepNumber `json:"head"`           // its last step
-	Hash state.Digest     `json:"hash"`           // of its last step
+	Hash state.Digest     `json:"hash"`           // the hash of its last step
 }
 
 // LogGraphStep is a step with the session that keeps it.
@@ -75,7 +75,7 @@ type Blame struct {
 	Answer
 	Block string             `json:"block"`
 	Lines []query.BlameLine  `json:"lines"`
-	Calls []query.CallSketch `json:"calls,omitempty"` // of tools and models, that its result depends on
+	Calls []query.CallSketch `json:"calls,omitempty"` // calls of tools and models, that its result depends on
 }
 
 // Credit is the document of credit.
@@ -98,5 +98,5 @@ type CreditRow struct {
 	TokensIn  int64   `json:"tokens_in"`
 	TokensOut int64   `json:"tokens_out"`
 	Cost      any     `json:"cost_usd"` // a number
-	Calls     int     `json:"calls"`    // of tools and models, that its edits caused; their tokens and cost count above
+	Calls     int     `json:"calls"`    // to tools and models, caused by its edits; their tokens and cost count above
 }

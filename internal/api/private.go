@@ -23,7 +23,7 @@ type FileChange struct {
 	Conflict private.Op `json:"conflict,omitempty"` // what happened to it in the original meanwhile
 	Bytes    int64      `json:"bytes,omitempty"`
 	Diff     string     `json:"diff,omitempty"` // unified, of a text
-	Mode     string     `json:"mode,omitempty"` // permissions, where they alone differ
+	Mode     string     `json:"mode,omitempty"` // permissions, if only they differ
 }
 
 // Apply is the document of apply.

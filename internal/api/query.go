@@ -59,7 +59,7 @@ type QueryDependents struct {
 // QueryPath is the document of query --path.
 type QueryPath struct {
 	Answer
-	Path []string `json:"path"` // nodes from the first to the second; empty where there is no path
+	Path []string `json:"path"` // nodes from the first to the second; empty if no path exists
 }
 
 // QueryVersion is the document of query --version.

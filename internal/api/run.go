@@ -20,7 +20,7 @@ type Run struct {
 	Failed   int              `json:"failed"`
 	Blocked  int              `json:"blocked"`
 	Seconds  float64          `json:"seconds"`           // spent executing
-	Engine   float64          `json:"engine_seconds"`    // of the call, beyond executing
+	Engine   float64          `json:"engine_seconds"`    // seconds of the call, beyond executing
 	Saved    float64          `json:"saved_seconds"`     // recorded cost of what was reused, less that; may be negative
 	Restored int              `json:"restored"`          // nodes re-run only to rebuild a value
 	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
@@ -29,7 +29,7 @@ type Run struct {
 	Verified *Verified        `json:"verified,omitempty"`
 	File     string           `json:"file,omitempty"`    // the notebook that --write changed
 	Notices  []string         `json:"notices,omitempty"` // what the user should know of the store
-	// Overwritten are files that somebody edited since the last run and that the program wrote to.
+	// Overwritten are files that were edited since the last run and that the program then wrote to.
 	Overwritten []string `json:"overwritten_files,omitempty"`
 
 	// Sandbox is the level of the bounds, and Policy their digest; absent: none. Unenforced are the parts of them that
@@ -38,8 +38,7 @@ type Run struct {
 	Policy     state.Digest `json:"policy,omitempty"`
 	Unenforced []string     `json:"unenforced,omitempty"`
 
-	// Waiting are the calls that must be decided before the program can go on, and Suspended the number of their
-	// blocks.
+	// Waiting are the calls that must be decided before the program can continue, and Suspended counts their blocks.
 	Waiting   []state.WaitingCall `json:"waiting,omitempty"`
 	Suspended int                 `json:"suspended,omitempty"`
 
@@ -49,10 +48,10 @@ type Run struct {
 
 	Private *PrivateRun `json:"private,omitempty"` // with --private: the run that was first
 
-	// Loops are signs that whoever works on the program goes round in circles.
+	// Loops are signs that work on the program goes round in circles.
 	Loops []query.Loop `json:"loops,omitempty"`
 
-	Calls *CallsSummary `json:"calls,omitempty"` // of tools and models; absent where the program makes none
+	Calls *CallsSummary `json:"calls,omitempty"` // calls of tools and models; absent if the program makes none
 }
 
 // CallsSummary sums up the calls of a run.
@@ -70,12 +69,12 @@ type RefreshedCall struct {
 	Call    state.CallID `json:"call"`
 	Text    string       `json:"text"` // search(query="x")
 	Tool    string       `json:"tool"`
-	Age     float64      `json:"age_seconds"`     // of the former result
+	Age     float64      `json:"age_seconds"`     // the age of the former result
 	Changed bool         `json:"changed"`         // the blocks that read it run
 	Error   string       `json:"error,omitempty"` // why the former result stays
 }
 
-// PrivateRun is the run in a private folder that came before a run, or instead of it where it failed.
+// PrivateRun is the run in a private folder that came before a run, or instead of it if it failed.
 type PrivateRun struct {
 	Session string           `json:"session"`
 	Folder  string           `json:"folder"`
@@ -138,11 +137,11 @@ type Plan struct {
 	Fail    int    `json:"fail"`  // … whose failure would be reused: nothing of it changed
 	// Recorded seconds of what runs or may run, with those to prepare; blocks that never ran count as 0.
 	Seconds float64       `json:"seconds"`
-	Prepare float64       `json:"prepare_seconds"` // of a new interpreter: its start and the imports that it repeats
+	Prepare float64       `json:"prepare_seconds"` // for a new interpreter: its start and the imports that it repeats
 	Saved   float64       `json:"saved_seconds"`   // recorded, of what is reused, without these imports
 	Edits   []PlannedEdit `json:"edits"`           // how the file differs from the session
 	Blocks  []PlanBlock   `json:"blocks"`
-	// Edited are results that somebody edited: the run is refused without --restore-files.
+	// Edited are results that were edited: the run is refused without --restore-files.
 	Edited []runner.EditedFile `json:"edited_files,omitempty"`
 	// Stale are results of calls that are older than their tools say is good.
 	Stale []query.StaleCall `json:"stale,omitempty"`
@@ -174,7 +173,7 @@ type PlanBlock struct {
 
 // PlanNode is a node of a plan.
 type PlanNode struct {
-	Line    int           `json:"line"`           // of the block, from 1; with a part, of the block "of"
+	Line    int           `json:"line"`           // line of the block, from 1; with a part, of the block "of"
 	Part    string        `json:"part,omitempty"` // its place in a function: "main[3]"
 	Of      state.BlockID `json:"of,omitempty"`   // the block that defines the function
 	Action  runner.Action `json:"action"`

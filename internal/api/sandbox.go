@@ -21,7 +21,7 @@ type Policy struct {
 	Secrets   []string          `json:"secrets"`
 	Limits    map[string]string `json:"limits"`
 	Files     []string          `json:"files"`    // the policy files that count
-	Settings  []policy.Setting  `json:"settings"` // of all files, in order
+	Settings  []policy.Setting  `json:"settings"` // the settings of all files, in order
 	Lacks     []sandbox.Lack    `json:"lacks"`    // what this system does not enforce
 	Digest    state.Digest      `json:"digest"`
 }
@@ -48,7 +48,7 @@ type Doctor struct {
 type LevelReport struct {
 	Level policy.Level   `json:"level"`
 	Runs  bool           `json:"runs"`  // strict runs only where nothing lacks
-	Lacks []sandbox.Lack `json:"lacks"` // of a policy without settings
+	Lacks []sandbox.Lack `json:"lacks"` // what a policy without settings lacks
 }
 
 // LimitReport is how a limit is enforced on this system.

@@ -6,7 +6,7 @@ import "time"
 type Server struct {
 	Version  int             `json:"version"`
 	Store    string          `json:"store"`
-	Running  bool            `json:"running"` // all else but store is absent where there is none
+	Running  bool            `json:"running"` // all else but store is absent if there is none
 	PID      int             `json:"pid,omitempty"`
 	Socket   string          `json:"socket,omitempty"`
 	HTTP     string          `json:"http,omitempty"` // where it answers HTTP over TCP, too
@@ -21,7 +21,7 @@ type Server struct {
 // ServedSession is a session with a running interpreter.
 type ServedSession struct {
 	Session string    `json:"session"`
-	Bytes   int64     `json:"bytes"` // of memory that its processes take
+	Bytes   int64     `json:"bytes"` // memory that its processes take
 	Used    time.Time `json:"used"`
 	Busy    bool      `json:"busy"`
 }

@@ -8,7 +8,7 @@ import (
 // Status is the document of xstate without a verb.
 type Status struct {
 	Version  int             `json:"version"`
-	Store    string          `json:"store,omitempty"` // its path; absent where there is none
+	Store    string          `json:"store,omitempty"` // its path; absent if there is none
 	Sessions []SessionStatus `json:"sessions"`        // the one with the latest step first
 	Next     []string        `json:"next"`            // commands that make sense now
 }
@@ -21,7 +21,7 @@ type SessionStatus struct {
 	Failed  []state.BlockID `json:"failed,omitempty"`
 	Waiting []state.BlockID `json:"waiting,omitempty"` // blocks with a call that waits for a decision
 	NotRun  int             `json:"not_run,omitempty"` // blocks whose present version never ran
-	Edits   int             `json:"edits,omitempty"`   // of the file, that no step has
+	Edits   int             `json:"edits,omitempty"`   // edits of the file, that no step has
 	Last    query.Entry     `json:"last"`              // its last step
 }
 
@@ -41,8 +41,8 @@ type Check struct {
 // Results counts the results that the present programs of all sessions use.
 type Results struct {
 	Recorded int `json:"recorded"` // in the history
-	Kept     int `json:"kept"`     // of these, in the store; the next run executes what needs the others
-	Foreign  int `json:"foreign"`  // of these, that came with an archive and that nobody has executed here
+	Kept     int `json:"kept"`     // those in the store; the next run executes what needs the others
+	Foreign  int `json:"foreign"`  // those that came with an archive and were never executed here
 }
 
 // Head is the last step of a session.
@@ -76,7 +76,7 @@ type Init struct {
 	Version int      `json:"version"`
 	Store   string   `json:"store"`
 	Made    bool     `json:"made"`            // it was made now
-	Files   []string `json:"files,omitempty"` // of the example
+	Files   []string `json:"files,omitempty"` // the files of the example
 }
 
 // About is the document of version.

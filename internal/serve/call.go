@@ -12,8 +12,8 @@ import (
 type Call struct {
 	Args    []string // without the name of the program
 	Folder  string   // the caller's working directory; absolute
-	Environ []string // of the caller, NAME=value
-	PID     int      // of the caller's process; 0 if it is not known
+	Environ []string // the caller's environment, NAME=value
+	PID     int      // the caller's process; 0 if it is not known
 	Stdin   io.Reader
 	Stdout  io.Writer // results: text, one JSON document, or one JSON event a line
 	Stderr  io.Writer // remarks for people

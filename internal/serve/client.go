@@ -30,7 +30,7 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return "the server cannot do this: " + e.Reason }
 
-// ErrPipe reports that a call ended because nobody reads its output any more.
+// ErrPipe reports that a call ended because its output has no reader any more.
 var ErrPipe = errPipe
 
 // Find returns a client for the server of the store in dir; nil if none says that it is there.
@@ -167,7 +167,7 @@ func (c *Client) Silent(err error) error {
 	}
 }
 
-// Retire asks the server to end, and reports whether it does: it goes on while it has calls to carry out.
+// Retire asks the server to end, and reports whether it does: it continues while it has calls to carry out.
 func (c *Client) Retire(ctx context.Context) bool {
 	conn, err := c.connect(ctx)
 	if err != nil {
@@ -189,10 +189,10 @@ func WaitGone(ctx context.Context, dir string, limit time.Duration) bool {
 	return false
 }
 
-// filesOf returns the files of a call's streams. A stream that is no file goes through a pipe; finish waits until what
-// was written is out.
+// filesOf returns the files of a call's streams. A stream that is not a file goes through a pipe; finish waits until
+// what was written is out.
 func filesOf(call Call) (files [descriptors]*os.File, finish func(), err error) {
-	var ends []*os.File // of pipes, which the server gets
+	var ends []*os.File // ends of pipes, which the server gets
 	var copies sync.WaitGroup
 	for i, stream := range []any{call.Stdin, call.Stdout, call.Stderr} {
 		if f, ok := stream.(*os.File); ok {

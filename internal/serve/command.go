@@ -36,7 +36,7 @@ type command struct {
 type reply struct {
 	Ready   bool   `json:"ready,omitempty"`
 	Exit    int    `json:"exit"`
-	Pipe    bool   `json:"pipe,omitempty"`    // it ended because nobody reads its output any more
+	Pipe    bool   `json:"pipe,omitempty"`    // it ended because its output has no reader any more
 	Refused string `json:"refused,omitempty"` // why the server did nothing
 	Ending  bool   `json:"ending,omitempty"`  // and it ends
 }

@@ -23,8 +23,8 @@ func (s *Server) Contain(d Doer) *Containment {
 }
 
 // Containment is a Doer that keeps a call to itself. A panic becomes a failure of the call. A call with a limit that is
-// not done in time is given up: it is cancelled and answered with CodeTooSlow. Where it does not heed that, it goes on
-// alone, and reaches neither the client nor what the client sent.
+// not done in time is given up: it is cancelled and answered with CodeTooSlow. If it ignores that, it continues alone,
+// and reaches neither the client nor what the client sent.
 type Containment struct {
 	Doer
 	// Limit is how long a call with these arguments may take; 0: as long as it wants. A nil one limits nothing.
@@ -76,7 +76,7 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 	return exitRefused
 }
 
-// gate stands between a call and its streams. Once it is closed the call neither reads nor writes.
+// gate separates a call from its streams. Once it is closed the call neither reads nor writes.
 type gate struct {
 	mu    sync.Mutex
 	open  bool

@@ -19,7 +19,7 @@ type descriptor struct {
 	ctx   context.Context
 	fd    int
 	whole bool        // a regular file, which takes everything
-	gone  func(error) // what to do when nobody reads it
+	gone  func(error) // called when it has no reader
 }
 
 func newDescriptor(ctx context.Context, fd int, gone func(error)) *descriptor {

@@ -26,5 +26,5 @@
 //
 // # What it cannot see
 //
-// A library that reads the environment in native code keeps what it read. Threads of a program go on between calls.
+// A library that reads the environment in native code keeps what it read. Threads of a program continue between calls.
 package serve

@@ -12,11 +12,11 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// guarded admits requests of TCP. Whoever can send one can execute code, and a page in a browser can send requests to
-// this machine. So each must
+// guarded admits requests of TCP. A request can execute code, and a page in a browser can send requests to this
+// machine. So each must
 //
 //   - name this machine as its host, or a page could reach the server under its own name (DNS rebinding),
-//   - not come from another origin, as browsers tell,
+//   - not come from another origin, as browsers report,
 //   - show the token.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.tcp.Addr().String())
@@ -44,8 +44,7 @@ func guard(next http.Handler, port, token string) http.Handler {
 	})
 }
 
-// tokenHeaders are the headers in which E2B's clients send a token: that of a sandbox, that of its traffic, and the key
-// of the API.
+// tokenHeaders are the headers in which E2B's clients send a token: a sandbox's, its traffic's, and the API key.
 var tokenHeaders = []string{"X-Access-Token", "E2B-Traffic-Access-Token", "X-API-Key"}
 
 // shows reports whether a request shows the token: as a bearer, or as the password of a URL, for clients that can be

@@ -19,7 +19,7 @@ func listenLocally(address string) (net.Listener, error) {
 	return net.Listen("tcp", address)
 }
 
-// bounded is a listener that closes the connections for which there is no place.
+// bounded is a listener that closes the connections beyond its bound.
 type bounded struct {
 	net.Listener
 	places chan struct{}

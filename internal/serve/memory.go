@@ -17,7 +17,7 @@ func memoryOf(groups []int) map[int]int64 {
 		return sizes
 	}
 	if runtime.GOOS != "linux" {
-		out, _ := exec.Command("ps", "-axo", "pgid=,rss=").Output() // where it fails there is no budget
+		out, _ := exec.Command("ps", "-axo", "pgid=,rss=").Output() // if it fails, memory has no budget
 		for line := range strings.Lines(string(out)) {
 			if f := strings.Fields(line); len(f) == 2 {
 				add(sizes, groups, f[0], f[1], 1024)

@@ -17,7 +17,7 @@ import (
 )
 
 // Pool holds an open store, and sessions whose interpreters stay from call to call. A session has one owner at a time;
-// others wait in turn. Between calls nobody holds the lock of a session, so other processes run it as they like.
+// others wait in turn. Between calls the lock of a session is free, so other processes may run it.
 type Pool struct {
 	store  *xstate.Store
 	budget int64
@@ -33,7 +33,7 @@ type Pool struct {
 
 // warmSession is a session of a pool.
 type warmSession struct {
-	turn    chan struct{} // holds a token while nobody owns the session
+	turn    chan struct{} // holds a token while the session has no owner
 	session *xstate.Session
 	used    time.Time
 	owner   string // the call, named to callers that wait; guarded by Pool.mu like the next two
@@ -167,7 +167,7 @@ func (l *Lease) Settle(ended bool) error {
 // Prepare has the session import libraries ahead of its next call, see xstate.Session.ImportLibraries.
 func (l *Lease) Prepare() { l.rest = l.Session.ImportLibraries }
 
-// Return ends the lease. What is left to be stored is stored after it returns, before the session's next lease.
+// Return ends the lease. The remaining results are stored after it returns, before the session's next lease.
 func (l *Lease) Return() {
 	l.once.Do(func() {
 		p := l.pool
@@ -176,7 +176,7 @@ func (l *Lease) Return() {
 		p.mu.Unlock()
 		p.settling.Go(func() {
 			if l.rest != nil {
-				_ = l.rest(context.Background()) // of results, which are computed again if they are lost
+				_ = l.rest(context.Background()) // stores results, which are computed again if they are lost
 			}
 			p.store.State().Flush()
 			p.back(l.warm)
@@ -185,7 +185,7 @@ func (l *Lease) Return() {
 	})
 }
 
-// Settled waits until what earlier calls of a session left is stored. It does not wait for a call that goes on.
+// Settled waits until what earlier calls of a session left is stored. It does not wait for a call that still runs.
 func (p *Pool) Settled(ctx context.Context, name string) {
 	for ctx.Err() == nil {
 		p.mu.Lock()
@@ -354,7 +354,7 @@ func (p *Pool) Interrupt(id string) bool {
 	return r != nil
 }
 
-// Runs returns the runs that go on, the oldest first.
+// Runs returns the current runs, the oldest first.
 func (p *Pool) Runs() []api.ServedRun {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // Options configure a server. The zero value of each is the usual choice, Dir and Version excepted.
 type Options struct {
 	Dir     string        // the store; it is made if there is none
-	Version string        // of xstate, for server.json
+	Version string        // the version of xstate, for server.json
 	Idle    time.Duration // the server ends when it had nothing to do for so long; 10 minutes
 	Memory  int64         // bytes that idle interpreters may take; half of the machine's
 	Listen  string        // 127.0.0.1:PORT to serve HTTP there, too; PORT 0 is any
@@ -60,7 +60,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	active int // connections and requests
-	busy   int // of these, calls that are carried out
+	busy   int // those that are calls being carried out
 	used   time.Time
 	spent  bool // it takes no more calls, and ends after those that it has
 	calls  sync.WaitGroup
@@ -168,7 +168,7 @@ func (s *Server) look() {
 		fmt.Fprintf(s.o.Log, "the store is gone\n")
 		s.stop()
 	} else if _, ok := readInfo(s.dir); !ok {
-		_ = writeInfo(s.dir, s.Info) // somebody removed or damaged it; without it nobody finds the server
+		_ = writeInfo(s.dir, s.Info) // it was removed or damaged; without it no client finds the server
 	}
 	s.Pool.look()
 	s.mu.Lock()
@@ -196,7 +196,7 @@ func (s *Server) gone() bool {
 	return false
 }
 
-// Spent makes Serve end after the calls that go on. It takes no more: the open store may be of no use. why goes to the
+// Spent makes Serve end after the current calls. It takes no more: the open store may be of no use. why goes to the
 // log.
 func (s *Server) Spent(why string) {
 	fmt.Fprintf(s.o.Log, "takes no more calls: %s\n", why)

@@ -30,7 +30,7 @@ func (s *Server) Serve(ctx context.Context, d Doer) error {
 	return s.close()
 }
 
-// accept takes connections. What each wants, its first byte tells: a command, or HTTP.
+// accept takes connections. The first byte of each shows what it wants: a command, or HTTP.
 func (s *Server) accept(d Doer) {
 	for s.ctx.Err() == nil {
 		c, err := s.socket.AcceptUnix()

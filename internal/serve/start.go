@@ -71,7 +71,7 @@ func Start(ctx context.Context, dir string, environ []string, args ...string) (*
 // inheritNothing has programs that start from now on inherit no descriptor that this process got from its parent. A
 // server that had them would hold locks and pipes of a shell for as long as it lives.
 func inheritNothing() {
-	open, _ := os.ReadDir("/dev/fd") // none, where there is no such folder
+	open, _ := os.ReadDir("/dev/fd") // empty if the folder does not exist
 	for _, f := range open {
 		if n, err := strconv.Atoi(f.Name()); err == nil && n > 2 {
 			syscall.CloseOnExec(n)

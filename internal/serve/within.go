@@ -14,8 +14,8 @@ import (
 // notThere are the errors of a path at which there is nothing, and perhaps cannot be.
 var notThere = []error{fs.ErrNotExist, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENOTDIR}
 
-// Within reports whether a path is a folder or lies in it, also where links lead. Both are absolute. What is not there
-// yet has no links. Who may execute code in a folder may make links there, so names alone do not tell.
+// Within reports whether a path is a folder or lies in it, also where links lead. Both are absolute. A missing path has
+// no links. Code that is executed in a folder may make links there, so names alone do not suffice.
 func Within(folder, path string) bool {
 	top, err := filepath.EvalSymlinks(folder)
 	if err != nil {

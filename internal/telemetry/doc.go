@@ -11,5 +11,5 @@
 // A run continues the trace that its caller names in a traceparent, and hands each attempt of a call the traceparent of
 // its own span. Where nothing is exported, it hands on what it was given.
 //
-// Telemetry never makes a command fail. What was not exported within two seconds of its end is lost.
+// Telemetry never makes a command fail. Data that was not exported within two seconds of its end is lost.
 package telemetry

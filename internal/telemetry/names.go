@@ -28,7 +28,7 @@ func operation(c *state.Call) []attribute.KeyValue {
 // want a name.
 const noProvider = "xstate"
 
-// model is the name of a model where it is provided; else the one by which the program asks it.
+// model is the provider's name of a model; else the one by which the program asks it.
 func model(c *state.Call) string {
 	_, name := journal.ModelOf(c)
 	return cmp.Or(name, c.Tool)
@@ -67,7 +67,7 @@ func messages(role string, data []byte) string {
 	}
 	if len(all) == 0 {
 		text := string(data)
-		_ = json.Unmarshal(data, &text) // what is no text stays JSON
+		_ = json.Unmarshal(data, &text) // anything but text stays JSON
 		all = []message{{role, []part{{"text", text}}}}
 	}
 	out, _ := json.Marshal(all)

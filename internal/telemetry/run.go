@@ -22,7 +22,7 @@ type RunInfo struct {
 	ID      string
 	Verb    string // run, exec, …
 	Session string
-	Origin  state.Origin // of its step; its TraceParent is continued
+	Origin  state.Origin // the origin of its step; its TraceParent is continued
 	State   string       // the tracestate that came with it
 	// Read reads arguments and results of calls, for those who ask for them.
 	Read func(state.Content) ([]byte, error)
@@ -32,8 +32,8 @@ type RunInfo struct {
 type Run struct {
 	t    *Telemetry
 	info RunInfo
-	in   context.Context // of the caller's span
-	ctx  context.Context // of the run's own
+	in   context.Context // the context of the caller's span
+	ctx  context.Context // the context of the run's span
 	span trace.Span
 
 	mu     sync.Mutex
@@ -124,7 +124,7 @@ func (r *Run) Headers(c state.Call) map[string]string {
 	return found
 }
 
-// End ends the run. o is nil where it has no outcome.
+// End ends the run. o is nil if it has no outcome.
 func (r *Run) End(o *runner.Outcome, step state.StepNumber, err error) {
 	if r.t == nil {
 		return

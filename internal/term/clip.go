@@ -20,7 +20,7 @@ func Clip(text string, budget int, missing func(bytes int) string) (short string
 	return text[:head] + gap(text[:head], missing(tail-head)) + text[tail:], true
 }
 
-// gap returns the line between head and tail, on a line of its own and in no colour of the head's.
+// gap returns the line between head and tail, on a separate line and in no colour of the head's.
 func gap(head, line string) string {
 	text := line + "\n"
 	if strings.Contains(head, "\x1b[") {

@@ -11,9 +11,9 @@ import (
 )
 
 // Titles, names, paths, agents, reasons, source and messages of errors are text of others. A terminal acts on some
-// characters: it could be made to change its title, to answer as if the user typed, or to show another text than there
-// is. So all that is written passes Escape, which writes such characters as they are written in source. What a program
-// put out is the exception, because programs colour: Verbatim alone writes it.
+// characters: it could be made to change its title, to answer as if the user typed, or to show a false text. So all
+// that is written passes Escape, which writes such characters as they are written in source. The output of a program is
+// the exception, because programs colour: Verbatim alone writes it.
 
 // Escape returns a text in which nothing is left that a terminal would act on, except the ends of lines and tabs: C0
 // and C1 controls, DEL, characters that change the direction of text, and bytes that are not UTF-8.

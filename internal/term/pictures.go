@@ -63,7 +63,7 @@ func kitty(data []byte) string {
 	return out.String()
 }
 
-// sixel returns a picture in bands of six lines. A character stands for the dots of one colour in a column of a band.
+// sixel returns a picture in bands of six lines. A character encodes the dots of one colour in a column of a band.
 func sixel(from image.Image) string {
 	size := from.Bounds().Size()
 	if size.X == 0 || size.Y == 0 {

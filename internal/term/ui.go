@@ -108,7 +108,7 @@ func (u *UI) encode(doc any) error {
 func (u *UI) Event(e api.Event) {
 	if u.Lines && e.Event != "failed" { // the last document has the errors
 		e.Version = api.Version
-		_ = u.encode(e) // of a reader that is gone the last document tells
+		_ = u.encode(e) // the last document reports a reader that is gone
 	}
 }
 

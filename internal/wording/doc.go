@@ -18,9 +18,9 @@
 // clause with a way that the door does not have is left out if another clause is left. If none is, the hint stays and
 // says that the way is one of the command line, so that an agent can pass it on to its user.
 //
-// A hint is worded once, when it leaves the engine: by the verb, which knows the door of its call, or where an error
-// is handed to the program. What is recorded and may be read at another door has the words of the program's door,
-// which names verbs and values and no door.
+// A hint is worded once, when it leaves the engine: by the verb, which knows the door of its call, or where an error is
+// handed to the program. A recorded hint, which may be read at another door, has the words of the program's door, which
+// names verbs and values and no door.
 //
 // # Why not simply
 //
@@ -30,5 +30,5 @@
 // # What it cannot see
 //
 // Whether the reader may do it: a tool may be one that the host does not offer. Packages that write hints do not import
-// this one. A test reads all of their texts and finds the flags and commands that stand outside of backticks.
+// this one. A test reads all of their texts and finds the flags and commands outside of backticks.
 package wording

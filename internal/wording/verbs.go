@@ -8,7 +8,7 @@ type Door int
 // The doors. The zero value is the command line.
 const (
 	CommandLine Door = iota
-	Tools            // of an agent, over MCP
+	Tools            // an agent's tools, over MCP
 	API              // and the clients that are made of it
 	Program          // a program that handles an exception; what is recorded has these words
 )
@@ -39,7 +39,7 @@ func the(command, name, arguments, flags string) verb {
 }
 
 // verbs are what each door has. Where a verb of the command line is several of a door, the first that takes the flags
-// is meant. The packages of the doors test that they have what stands here.
+// is meant. The packages of the doors test that they have these verbs.
 var verbs = map[Door][]verb{
 	Tools: {
 		the("exec", "exec", "", "session replace append timeout agent reason"),

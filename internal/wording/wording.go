@@ -9,7 +9,7 @@ import (
 // way finds the ways of a text. Other backticks, such as fences, are left alone.
 var way = regexp.MustCompile("`((?:xstate |--)[^`]*)`")
 
-// between are the ends of clauses. What comes after them can be done instead, or too.
+// between are the ends of clauses. The next clause can be done instead, or too.
 var between = regexp.MustCompile(`; |, or `)
 
 // Hint words a hint for a door. Clauses with ways that the door does not have are left out, if others are left.

@@ -14,8 +14,8 @@ import (
 // Confirmed holds claims that live judges confirmed: runs from scratch and interpreters alone. A claim is looked up in
 // two places:
 //
-//   - testdata/confirmed.txt, a golden, so that a machine that never ran the tests needs no judge. A line has the name
-//     of a session and its claims; -update writes it.
+//   - testdata/confirmed.txt, a golden, so that a machine that never ran the tests needs no judge. A line has a
+//     session's name and claims; -update writes it.
 //   - a file in the user's cache folder, to which each confirmed claim is added. Its name is a digest of what judged:
 //     interpreters, packages, and the semantics of the kernels.
 //
@@ -25,7 +25,7 @@ type Confirmed struct {
 	mu      sync.Mutex
 	golden  map[string]map[Claim]bool // by session
 	cached  map[Claim]bool
-	path    string // of the cache; "": there is none
+	path    string // the cache file; "": there is none
 	renewed map[string]map[Claim]bool
 }
 

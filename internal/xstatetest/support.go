@@ -86,7 +86,7 @@ type ProgramStep struct {
 	// Timeout and Since belong to the first step and apply to all: the time limit of a node, and the oldest 3.x.
 	Timeout time.Duration
 	Since   int
-	// Restarted, if set, replaces Ran where each step has an interpreter of its own: what cannot be stored runs again.
+	// Restarted, if set, replaces Ran if each step has a new interpreter: what cannot be stored runs again.
 	Restarted []string
 	// Prints is what the interpreter alone prints, where that is short. It applies to later steps until one of these
 	// has its own. If Prints is nil, it is not kept.
@@ -347,7 +347,7 @@ func runWith(
 	return outcome
 }
 
-// What a program is started with is in files of these names: arguments, one a line, and a standard input.
+// A program is started with the contents of these files: arguments, one a line, and a standard input.
 const (
 	ArgumentsFile = "given/arguments"
 	StdinFile     = "given/stdin"

@@ -133,9 +133,8 @@ func (t *Tree) Close() {
 }
 
 // Parse parses a source. It is safe for concurrent use. A source that does not parse gives a tree as well: its Broken
-// is
-// set, and nodes of kind Error stand where the parser recovered. A tree that is too deep
-// has one such node in its root. The only error is ErrTooLarge.
+// is set, and nodes of kind Error show where the parser recovered. A tree that is too deep has one such node in its
+// root. The only error is ErrTooLarge.
 func Parse(src []byte, l Language) (*Tree, error) {
 	if len(src) >= math.MaxInt32 {
 		return nil, ErrTooLarge

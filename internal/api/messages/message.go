@@ -28,8 +28,8 @@ type message struct {
 // field is a field of a message: its name is the one in JSON, its kind the type with its label.
 type field struct {
 	name, kind string
-	absent     bool // JSON leaves it out where there is no value
-	null       bool // it is null where there is no value
+	absent     bool // JSON leaves it out if it has no value
+	null       bool // it is null if it has no value
 }
 
 // messages are messages by name.
@@ -54,8 +54,8 @@ var renamed = map[reflect.Type]string{
 
 // missing are the embedded types that a document may be without. Others are pointers only to save a copy.
 var missing = map[reflect.Type]bool{
-	reflect.TypeFor[query.Impact]():   true, // of a plan that changes nothing
-	reflect.TypeFor[patch.Decision](): true, // of a placement that nobody had to decide
+	reflect.TypeFor[query.Impact]():   true, // in a plan that changes nothing
+	reflect.TypeFor[patch.Decision](): true, // in a placement that needed no decision
 }
 
 // messageName returns the name of a struct's message.
@@ -97,7 +97,7 @@ type jsonField struct {
 	name   string
 	of     reflect.Type
 	depth  int  // 0: of the struct itself, 1: of one that it embeds
-	absent bool // it is left out where it has no value
+	absent bool // it is left out if it has no value
 }
 
 // jsonFields returns the fields of a struct's object. A field hides those of the same name in embedded types.
@@ -179,7 +179,7 @@ func (all messages) single(t reflect.Type, name string) (string, error) {
 	return "", fmt.Errorf("%v has no protobuf type", t)
 }
 
-// scalar reports whether a type is not a message's, so that only a label tells zero from absent.
+// scalar reports whether a type is not a message's, so that only a label distinguishes zero from absent.
 func scalar(kind string) bool {
 	return slices.Contains([]string{"bool", "string", "int32", "double"}, kind)
 }

@@ -43,7 +43,7 @@ func (all messages) Python() []byte {
 }
 
 // writePython prints the class of a message. A field named like a word of the language needs the other notation, in
-// which types are evaluated: they stand in quotes.
+// which types are evaluated: they are quoted.
 func (m *message) writePython(b *bytes.Buffer) {
 	words := slices.ContainsFunc(m.fields, func(f field) bool { return f.name == "from" || f.name == "class" })
 	before, line, after := "class %s(TypedDict):\n", "    %s: %s\n", ""

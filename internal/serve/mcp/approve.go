@@ -19,9 +19,9 @@ import (
 // A call of a program that waits for a decision is a question to the user of the client, within the call of the tool
 // that ran the program. The handler answers with input requests. A client of the newer protocol calls the tool again
 // with what its user said; of an older one, the library asks. Either way the handler runs again with responses: it
-// records them as decisions, and then carries the call out once more, which goes on from the journal.
+// records them as decisions, and then carries the call out once more, which continues from the journal.
 //
-// What was asked travels with the client, signed: only what this server asked can be decided so.
+// The question travels with the client, signed: only questions of this server can be decided so.
 
 // asked is the state of a call between question and answer.
 type asked struct {
@@ -147,7 +147,7 @@ func (s *server) decide(ctx context.Context, r *sdk.CallToolRequest, a asked) *a
 			continue
 		}
 		_, bad := s.answer(ctx, &request{args: append(args, "--json", "--", fmt.Sprint(id))}, nil)
-		if bad != nil && bad.Code != "not-waiting" { // somebody else has decided
+		if bad != nil && bad.Code != "not-waiting" { // another client has decided
 			return bad
 		}
 	}

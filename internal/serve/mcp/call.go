@@ -33,8 +33,8 @@ func as[D any](text func(*D) *reply) func([]byte) (*reply, error) {
 type Options struct {
 	Folder  string   // where the calls are made; absolute
 	Store   string   // the store of all sessions; "": the one at or above the file of a session
-	Environ []string // of the calls, NAME=value
-	Version string   // of xstate
+	Environ []string // the environment of the calls, NAME=value
+	Version string   // the version of xstate
 }
 
 // server has the tools over a Doer.
@@ -175,7 +175,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// keep adds to the line that is being written. What is beyond the bound is dropped, so the line is no JSON any more.
+// keep adds to the line that is being written. The part beyond the bound is dropped, so the line is not JSON any more.
 func (l *lines) keep(p []byte) {
 	l.rest = append(l.rest, p[:min(len(p), maxAnswer+1-len(l.rest))]...)
 }
@@ -191,7 +191,7 @@ func (l *lines) end() {
 // beat is how often a client hears of a block that takes long: clients give up on silent calls.
 const beat = 5 * time.Second
 
-// progress tells a client how far a call is. Its methods may be called at any time.
+// progress reports to a client how far a call is. Its methods may be called at any time.
 type progress struct {
 	send func(n float64, message string)
 
@@ -242,7 +242,7 @@ func (p *progress) tell(message string) {
 	p.send(p.n, message)
 }
 
-// event tells of the begin and the end of a block.
+// event reports the begin and the end of a block.
 func (p *progress) event(e *event) {
 	if p == nil {
 		return

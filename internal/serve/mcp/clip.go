@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a result, in bytes. Hosts cut a result at about 25,000 tokens; text and document together stay below half
-// of that.
+// Bounds of a result, in bytes. Hosts cut a result at about 25,000 tokens; text and document together take less than
+// half.
 const (
 	textBudget     = 16 << 10
 	documentBudget = 24 << 10
 )
 
-// clip keeps the head and the tail of a text that is longer than most bytes, whole lines where there are some.
+// clip keeps the head and the tail of a text that is longer than most bytes, in whole lines if there are any.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -21,21 +21,21 @@ type reply struct {
 	pictures []sdk.Content
 	links    []sdk.Content
 
-	pictureBytes int // of all pictures, in base64
+	pictureBytes int // the size of all pictures, in base64
 }
 
 // part is a line of a reply, or a text that may be clipped.
 type part struct {
 	text string
 	body bool
-	most int    // of a body: no more than this
-	link func() // of a body: called if it is clipped
+	most int    // the largest size of a body
+	link func() // called if a body is clipped
 }
 
 // Bounds of what goes with the text. Some clients read no message over HTTP that is longer than 1 MiB.
 const (
 	mostPictures     = 4
-	mostPictureBytes = 700 << 10 // of all, in base64
+	mostPictureBytes = 700 << 10 // for all, in base64
 	mostLinks        = 12
 )
 
@@ -123,7 +123,7 @@ func (r *reply) outputs(at place, outputs []state.Output, most int) {
 	})
 }
 
-// textOf is the text of an output. What is displayed ends with a line end, and of a picture its text says nothing.
+// textOf is the text of an output. Displayed text ends with a line end, and the text of a picture is left out.
 func textOf(o *state.Output) string {
 	if o.Kind == "stdout" || o.Kind == "stderr" {
 		return o.Text

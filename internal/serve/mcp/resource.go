@@ -101,7 +101,7 @@ func contentsOf(uri string, o *state.Output) []*sdk.ResourceContents {
 }
 
 // textContents is a text as a resource. The library leaves an empty text out, and a resource has a text or bytes: so
-// the text of a block that put out nothing is no bytes.
+// the text of a block that put out nothing is zero bytes.
 func textContents(uri, text string) *sdk.ResourceContents {
 	c := &sdk.ResourceContents{URI: uri, MIMEType: "text/plain", Text: text}
 	if text == "" {
@@ -110,7 +110,7 @@ func textContents(uri, text string) *sdk.ResourceContents {
 	return c
 }
 
-// allText stands for the index of an output where all text is meant.
+// allText is the index that means the text of all outputs.
 const allText = -1
 
 // address is what a URI names.

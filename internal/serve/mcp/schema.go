@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// schemaDepth is how many levels of a document a schema describes, where a tool has one document. What lies deeper is
-// any object: hosts load the schemas of all tools, and some give them to the model.
+// schemaDepth is how many levels of a document a schema describes, if a tool has one document. A deeper value is any
+// object: hosts load the schemas of all tools, and some give them to the model.
 const schemaDepth = 2
 
 // outputSchema describes the documents that a tool answers with. Of several documents it has one level.

@@ -19,7 +19,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/serve"
 )
 
-// instructions tell an agent how to use the tools. Hosts put them into the model's context.
+// instructions explain the tools to an agent. Hosts put them into the model's context.
 const instructions = `xstate runs a Python program block by block and keeps its state between calls.
 - exec executes code as a notebook does. Variables, imports and functions stay for later calls.
 - To correct a block, exec the whole block again: it takes the place of the old one. Say replace or append to decide.
@@ -52,8 +52,8 @@ func newServer(base context.Context, d serve.Doer, o Options) *server {
 	return s
 }
 
-// contained makes a panic in the handling of a message an error of that message. The library handles messages in
-// goroutines of its own, where a panic would end the process.
+// contained makes a panic in the handling of a message an error of that message. The library handles messages in its
+// own goroutines, where a panic would end the process.
 func contained(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -150,7 +150,7 @@ func (s *server) carryOut(
 	return s.answer(ctx, q, p.event)
 }
 
-// told names the sessions that exist where one does not.
+// told adds the sessions that exist to the error for one that does not.
 func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
 	if e.Code != "no-session" {
 		return e
@@ -168,8 +168,8 @@ func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
 	return e
 }
 
-// reported makes the result of a document: text, pictures and links, and the document itself, which is shortened where
-// it is long.
+// reported makes the result of a document: text, pictures and links, and the document itself, which is shortened if it
+// is long.
 func reported(q *request, document json.RawMessage, schema map[string]any) (*sdk.CallToolResult, error) {
 	if q.inside != "" {
 		var fields map[string]json.RawMessage

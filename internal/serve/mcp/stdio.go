@@ -63,7 +63,7 @@ func (s *shared) follow(line []byte) string {
 		return "invalid request: a message is an object; this version of the protocol has no batches"
 	}
 	if json.Unmarshal(line, &m) != nil {
-		return "" // of the wrong types, which the protocol answers
+		return "" // a message with wrong types, which the protocol answers
 	}
 	switch {
 	case m.Method == "initialize":
@@ -140,7 +140,7 @@ const (
 	notValid  = -32600
 )
 
-// refuse answers a line that is no message, as JSON-RPC says.
+// refuse answers a line that is not a message, as JSON-RPC says.
 func refuse(w io.Writer, code int, message string) {
 	answer, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},

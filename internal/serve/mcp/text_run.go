@@ -173,7 +173,7 @@ func (r *reply) ended(stopped string, exit *int, notices []string) {
 	}
 }
 
-// loops says that whoever works on the program goes round in circles.
+// loops says that work on the program goes round in circles.
 func (r *reply) loops(found []query.Loop) {
 	for _, l := range found {
 		r.line("loop (%s): %s", l.Kind, l.Advice)

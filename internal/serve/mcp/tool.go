@@ -15,11 +15,11 @@ type tool struct {
 	name, title, about string
 	arguments          []argument
 
-	// What the tool may do, as hosts ask before they call it.
+	// The tool's possible effects, which hosts read before they call it.
 	readOnly, destructive, idempotent, openWorld bool
 
 	documents []any                             // one value of each type that it may answer with
-	request   func(input) (request, *api.Error) // of arguments that are in order
+	request   func(input) (request, *api.Error) // makes the request of valid arguments
 }
 
 // caller is the flag that names the client.
@@ -92,8 +92,8 @@ func (t *tool) misused(format string, values ...any) *api.Error {
 type request struct {
 	args   []string
 	stdin  string
-	span   []string                          // of the caller, as variables of the environment
-	events bool                              // the verb tells of events while it runs
+	span   []string                          // the caller's span, as variables of the environment
+	events bool                              // the verb reports events while it runs
 	inside string                            // the field of the document that is the answer; "": the document
 	read   func(data []byte) (*reply, error) // makes the reply of the answer
 }

@@ -70,7 +70,7 @@ func (t *tail) Write(p []byte) (int, error) {
 // has ended.
 //
 // A client that goes away cancels ctx, and so the call. A line that is not taken cancels it, too. A detached command
-// goes on in both cases.
+// continues in both cases.
 func (s *Service) do(ctx context.Context, c *command, format string, to func(line []byte) error) (exit int, err error) {
 	call, err := c.call(ctx, s, format)
 	if err == nil && len(c.tools) > 0 && format != "json-lines" {

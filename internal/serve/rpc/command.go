@@ -113,7 +113,7 @@ func (c *command) duration(flag string, seconds float64) {
 	}
 }
 
-// Variables by which the command line is told the bounds of a call: a client does not set them.
+// Variables that pass the bounds of a call to the command line: a client does not set them.
 const (
 	sandboxVariable = "XSTATE_SANDBOX"
 	passVariable    = "XSTATE_PASS" // names of variables that the program gets, whatever the policy says
@@ -156,8 +156,8 @@ func (c *command) argument(value string) {
 	}
 }
 
-// program adds the file of a program with the program's own arguments. The file stands before --, so it must not look
-// like a flag. Without a file a session must be named: its recorded program is meant.
+// program adds the file of a program with the program's own arguments. The file precedes --, so it must not look like a
+// flag. Without a file a session must be named: its recorded program is meant.
 func (c *command) program(session, file string, arguments []string) {
 	c.arguments = arguments
 	if file == "" && session != "" {

@@ -13,9 +13,9 @@
 // sent as soon as the verb prints it. Clients of binary protobuf get a message with the same fields. Unknown fields of
 // a request are errors: to ignore one would be to do something else than was asked.
 //
-// What a request holds cannot become a flag: values are written as --flag=value, arguments follow --, code is standard
-// input. Bodies and answers have a largest size, and a client that stops reading is given up after a while, so that the
-// memory which a client costs is bounded.
+// The contents of a request cannot become a flag: values are written as --flag=value, arguments follow --, code is
+// standard input. Bodies and answers have a largest size, and a client that stops reading is given up after a while, so
+// that the memory which a client costs is bounded.
 //
 // # What it leaves to others
 //

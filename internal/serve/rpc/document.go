@@ -11,11 +11,11 @@ import (
 // document is what a verb printed: the answer of a method, or one event of a stream.
 type document struct {
 	json    []byte
-	message proto.Message // of the same fields, empty
+	message proto.Message // has the same fields, empty
 }
 
-// request is what a client sent. What is wrong with it is kept, so that the method answers with a code and a hint;
-// the library would answer with neither.
+// request is what a client sent. An error in it is kept, so that the method answers with a code and a hint; the library
+// would answer with neither.
 type request struct {
 	message proto.Message
 	bad     error
@@ -56,7 +56,7 @@ func (c codec) Unmarshal(data []byte, value any) error {
 	case *request:
 		r.bad = c.read(data, r.message)
 		return nil
-	case proto.Message: // of gRPC: the status of an error
+	case proto.Message: // from gRPC: the status of an error
 		return proto.Unmarshal(data, r)
 	}
 	return fmt.Errorf("%T is no request", value)

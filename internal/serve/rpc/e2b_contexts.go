@@ -112,8 +112,8 @@ func (c *contexts) add(r *http.Request) (*e2bContext, error) {
 	return made, nil
 }
 
-// served returns a folder as it was named, if it is the one that is served or lies in it, also where links lead:
-// whoever may execute code in a folder may do there what the user may.
+// served returns a folder as it was named, if it is the one that is served or lies in it, also where links lead: code
+// that is executed in a folder may do there what the user may.
 func (c *contexts) served(folder string) (string, error) {
 	if folder = filepath.Clean(folder); folder == c.folder {
 		return folder, nil
@@ -153,7 +153,7 @@ func (c *contexts) change(id string, how func(*e2bContext)) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.byID[id]; known != nil { // nobody removed it meanwhile
+	if known := c.byID[id]; known != nil { // it was not removed meanwhile
 		how(known)
 	}
 	return nil

@@ -17,7 +17,7 @@ type e2bStream struct {
 	gone    func() // cancels the call when the client does not read
 	begun   bool
 	seen    map[state.BlockID]bool // blocks with outputs
-	results []result               // values of blocks that the code became; the end tells which of them is the main one
+	results []result               // values of blocks that the code became; the end shows which of them is the main one
 	done    *api.Exec
 }
 
@@ -49,7 +49,7 @@ func (s *e2bStream) event(text []byte) error {
 		return err
 	}
 	switch {
-	case e.Other: // earlier code ran again: what it put out is no part of this answer
+	case e.Other: // earlier code ran again: its output is not part of this answer
 	case e.Output != nil:
 		_ = s.output(e.Block, e.Output) // the call is cancelled, and says at its end how far it came
 	case e.Exec != nil:

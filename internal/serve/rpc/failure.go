@@ -31,7 +31,7 @@ func fail(code state.Code, hint, format string, args ...any) *failure {
 
 // misused is the failure of a request that cannot be understood.
 func misused(err error) *failure {
-	message := strings.ReplaceAll(err.Error(), "\u00a0", " ") // protobuf writes one in places, so that nobody compares
+	message := strings.ReplaceAll(err.Error(), "\u00a0", " ") // protobuf adds one at random to stop comparisons
 	return fail(api.CodeUsage, "docs/api.md shows requests, api/xstate/v1 has all fields", "%s", message)
 }
 

@@ -18,8 +18,7 @@ import (
 )
 
 // harness is the client of one stream as a source of tools. A call of the program is an event of the stream, and the
-// client answers it with a request of its own. A call that was made before is served from the record without the
-// client.
+// client answers it with a separate request. A call that was made before is served from the record without the client.
 type harness struct {
 	tools   []journal.Tool
 	pending *pending

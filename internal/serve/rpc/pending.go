@@ -37,7 +37,7 @@ func (p *pending) expect(id state.CallID) (answer <-chan answered, forget func()
 	}
 }
 
-// give answers a call, and reports whether somebody waits for it. The first answer counts.
+// give answers a call, and reports whether the call still waits for it. The first answer counts.
 func (p *pending) give(id state.CallID, x answered) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
 )
 
-// verbs turn the requests of procedures into commands. Interrupt, ListRuns and Answer are not here: they are no verbs.
+// verbs turn the requests of procedures into commands. Interrupt, ListRuns and Answer are not here: they are not verbs.
 var verbs = map[string]func(proto.Message) *command{
 	v1.SessionServiceListProcedure: of(func(*v1.ListRequest) *command { return &command{} }),
 	v1.SessionServiceGetProcedure:  of(func(*v1.GetRequest) *command { return &command{} }),

@@ -12,10 +12,10 @@ type Service struct {
 	Do      serve.Doer
 	Store   string          // its folder; absolute
 	Folder  string          // where calls are made from if a request does not say; absolute
-	Environ []string        // of calls
+	Environ []string        // the environment of calls
 	E2B     bool            // it answers as the E2B code interpreter, too
 	Runs    Runs            // nil: they cannot be listed or interrupted
-	Life    context.Context // ends what goes on without its client; nil: nothing does
+	Life    context.Context // ends commands that run without their client; nil: none does
 
 	pending pending // calls of programs that clients have to answer
 }

@@ -44,7 +44,7 @@ func Poll(ctx context.Context, holds func() bool) error {
 	return nil
 }
 
-// Until polls a condition, and ends a test in which it never holds. What names the condition: "the server has ended".
+// Until polls a condition, and ends a test in which it never holds; what names the condition: "the server has ended".
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if err := Poll(Context(t), holds); err != nil {
@@ -52,7 +52,7 @@ func Until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// Receive returns what comes next on a channel, and the zero value when the channel is closed. What names the event.
+// Receive returns what comes next on a channel, and the zero value when the channel is closed; what names the event.
 func Receive[T any](t testing.TB, what string, from <-chan T) (got T) {
 	t.Helper()
 	ctx := Context(t)

@@ -22,8 +22,8 @@ func Sampled(name string, n int) bool {
 	return All() || strings.Contains(flag.Lookup("test.run").Value.String(), "/") || Of(name, n) == 0
 }
 
-// Seed returns the seed of a random test, and logs it: the test's own, XSTATE_TEST_SEED, or with XSTATE_TEST_ALL=1
-// another one each time. What a seed finds is kept as a test of its own.
+// Seed returns the seed of a random test, and logs it: the test's own, XSTATE_TEST_SEED, or with XSTATE_TEST_ALL=1 a
+// new one each time. A fault that a seed finds is kept as a separate test.
 func Seed(t testing.TB) (seed uint64) {
 	t.Helper()
 	switch text := os.Getenv("XSTATE_TEST_SEED"); {

@@ -124,7 +124,7 @@ def _result(value, again):
 
 def _again(request, run, before):
     """Returns what the function of a step did beside returning a result; "" if nothing. The record of such a step must
-    not stand for another run of it."""
+    not replace another run of it."""
     found = kernel.effects_since(before)
     if found:
         return found

@@ -4,7 +4,7 @@ from . import _calls
 
 
 class Tools:
-    """The tools that there are. tools.search is the tool search, and tools["a b"] one whose name is no identifier."""
+    """All tools. tools.search is the tool search, and tools["a b"] one whose name is not an identifier."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ class AsyncTools(Tools):
 
 
 class Tool:
-    """A tool. Positional arguments are in the order of its schema. What it takes is asked for when it is needed."""
+    """A tool. Positional arguments are in the order of its schema. The schema is requested when it is needed."""
 
     def __init__(self, name):
         self._name = name
@@ -56,7 +56,7 @@ class Tool:
         return _calls.tool(self._name, **self._bound(args, named))
 
     def __get__(self, instance, owner=None):
-        return self  # a tool that is an attribute of a class is no method
+        return self  # a tool that is an attribute of a class is not a method
 
     def _bound(self, args, named):
         """Returns all arguments by name."""

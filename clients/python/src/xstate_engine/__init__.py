@@ -5,7 +5,7 @@
         print(session.exec("x = 20\\nprint(x)"))
         print(session.exec("x + 1").result)
 
-AsyncEngine has the same methods as coroutines. What the engine answers are TypedDicts of xstate_engine.documents.
+AsyncEngine has the same methods as coroutines. The engine's answers are TypedDicts of xstate_engine.documents.
 """
 
 from . import documents

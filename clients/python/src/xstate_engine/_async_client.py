@@ -36,8 +36,8 @@ class AsyncEngine:
     the variables of environ, or those of this process. origin says who calls: agent, model, call_id, reason and more.
 
     timeout bounds, in seconds, calls that execute nothing. wait bounds how long a call waits for a session that another
-    call uses, after the five seconds for which the server itself waits. What executes code takes as long as the code
-    takes; see the timeouts of exec and run.
+    call uses, after the five seconds for which the server itself waits. Calls that execute code take as long as the
+    code takes; see the timeouts of exec and run.
 
     A server ends when it had nothing to do for the time idle ("10m"). With url ("http://127.0.0.1:7777") the engine
     uses the server that listens there, and starts none; the token is that of the store if it is not given.
@@ -78,7 +78,7 @@ class AsyncEngine:
         return await self.call("SessionService/List", {})
 
     async def runs(self) -> list[ActiveRun]:
-        """What runs now, by anybody, the oldest first."""
+        """All current runs of the store, the oldest first."""
         return (await self.call("RunService/ListRuns", {})).get("runs", [])
 
     async def call(self, method: str, request: dict[str, Any], *, executes: bool = False) -> Any:
@@ -96,7 +96,7 @@ class AsyncEngine:
             await pause()
 
     async def stop(self) -> None:
-        """Ends the server of the store, whoever started it. It interrupts what runs."""
+        """Ends the server of the store, even if another process started it. It interrupts what runs."""
         await self.close()
         await self._transport.stop()
 
@@ -280,7 +280,7 @@ class AsyncSession:
     async def approve(
         self, call: int, *, choice: str = "", deny: bool = False, reason: str = "", result: Any = _NOTHING, by: str = ""
     ) -> documents.Approve:
-        """Decides about a call that waits; the next run goes on from there.
+        """Decides about a call that waits; the next run continues from there.
 
         choice is one of those that the call offers, or yes; deny declines it. result is what the call returned, with
         the choice "happened".
@@ -340,8 +340,8 @@ class AsyncSession:
     ) -> AsyncSession:
         """Makes a session with the history of this one, until a step or whole, and returns it.
 
-        private gives it a folder of its own, a copy of the one that the program runs in: so both can run at a time. The
-        session's folder says where it is: its files can be read and edited there.
+        private gives it a private copy of the folder that the program runs in: so both can run at a time. The session's
+        folder is the path of the copy: its files can be read and edited there.
         """
         request = self._request(origin, environ=False, new=new, private=private)
         done: documents.Fork = await self.engine.call("EditService/Fork", {**request, **_given(at_step=at_step)})
@@ -356,7 +356,7 @@ class AsyncSession:
         return await self.engine.call("QueryService/Plan", request)
 
     async def why(self, block: str) -> documents.Why:
-        """Tells why a block ran, was reused, is blocked or stale, and what the next run would do with it."""
+        """Reports why a block ran, was reused, is blocked or stale, and what the next run would do with it."""
         return await self._ask("Why", block=block)
 
     async def value(self, name: str, *, at_step: int | None = None) -> documents.QueryValue:

@@ -21,8 +21,8 @@ _AT_ONCE = 64 << 10
 class AsyncTransport:
     """Sends requests to the server of a store, and starts one if there is none.
 
-    Tasks may use it at the same time: each call has a connection of its own. A call that is cancelled closes it, which
-    ends its run. Connections are kept for one event loop; another one makes its own.
+    Tasks may use it at the same time: each call has its own connection. A call that is cancelled closes it, which ends
+    its run. Connections are kept for one event loop; another one makes its own.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -102,7 +102,7 @@ class AsyncTransport:
         return _Connection(reader, writer, address)
 
     async def _start(self) -> _Connection:
-        # One task starts the server for all that wait. It goes on if one of them is cancelled.
+        # One task starts the server for all that wait. It continues if one of them is cancelled.
         if self._starting is None or self._starting.done():
             self._starting = asyncio.create_task(asyncio.to_thread(self._settings.launch))
         await asyncio.shield(self._starting)

@@ -11,7 +11,7 @@ class XStateError(Exception):
     """A call failed: the engine refused it, or could not be asked.
 
     code is stable (docs/json.md lists the codes), message one sentence, and hint says what to do next. Codes of the
-    client itself: no-xstate (there is no program xstate), no-server (it does not start or cannot be reached),
+    client itself: no-xstate (the program xstate is missing), no-server (it does not start or cannot be reached),
     server-gone (it ended before it answered) and timeout (it did not answer in time).
     """
 
@@ -39,7 +39,7 @@ class ExecutionError(Exception):
         self.traceback = traceback  #: as Python prints it, in lines of blocks
         self.hint = hint  #: what to do; "" if that is not clear
         self.block = block
-        self.line = line  #: of the block, from 1; 0 if it is not known
+        self.line = line  #: line of the block, from 1; 0 if it is not known
 
     def __str__(self) -> str:
         return (f"{self.type}: {self.message}" if self.message else self.type) + (
@@ -63,7 +63,7 @@ def from_document(error: Any) -> XStateError:
 
 
 def from_connect(body: bytes, status: int = 200) -> XStateError:
-    """An error of the Connect protocol. Our own stands in its details, and as text in its message."""
+    """An error of the Connect protocol. Our own is in its details, and as text in its message."""
     try:
         error = json.loads(body)
     except ValueError:

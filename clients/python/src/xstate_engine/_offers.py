@@ -37,9 +37,9 @@ class Tool:
     "read", "idempotent" (call() gets the same idempotency key again), "reversible" (undo names the tool that takes it
     back) or "irreversible", which is what a tool is without it. A call that happened is served from its record.
 
-    call gets the arguments by name, and returns what json can write. It raises ToolRefused to say no. Any other
-    exception says that nobody knows whether it happened: with an effect, the call then waits for a person. With
-    with_key, it also gets the argument idempotency_key.
+    call gets the arguments by name, and returns what json can write. It raises ToolRefused to say no. After any other
+    exception it is not known whether it happened: with an effect, the call then waits for a person. With with_key, it
+    also gets the argument idempotency_key.
     """
 
     call: Callable[..., Any]
@@ -52,7 +52,7 @@ class Tool:
     undo: str = ""  #: the tool that takes an effect back
     version: str = ""  #: another version is another tool
     with_key: bool = False
-    identity: Sequence[str] = ()  #: the arguments that tell calls with effects apart; none: all of them
+    identity: Sequence[str] = ()  #: the arguments that distinguish calls with effects; none: all of them
 
     def definition(self, name: str) -> dict[str, Any]:
         """The tool as requests describe it."""

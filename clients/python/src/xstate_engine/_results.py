@@ -42,7 +42,7 @@ class Image:
 
 
 class ExecResult(dict[str, Any]):
-    """What one call of exec did, and no more. str() of it is the text for a model.
+    """The effects of one call of exec, and no more. str() of it is the text for a model.
 
     It is a dict, the document, and so whatever keeps results as JSON or MessagePack can keep it: an artifact of
     LangGraph, a log. ExecResult(d) is the result again.
@@ -58,7 +58,7 @@ class ExecResult(dict[str, Any]):
 
     @property
     def text(self) -> str:
-        """What the code printed, the value of its last expression and its error; clipped to the budget."""
+        """The output of the code, the value of its last expression and its error; clipped to the budget."""
         return self.document["text"]
 
     @property
@@ -111,12 +111,12 @@ class ExecResult(dict[str, Any]):
 
     @property
     def waiting(self) -> list[WaitingCall]:
-        """Calls that must be decided before the program can go on; see Session.approve."""
+        """Calls that must be decided before the program can continue; see Session.approve."""
         return self.document.get("waiting", [])
 
     @property
     def taken_back(self) -> bool:
-        """The code is no part of the program, because it was interrupted or ended the program."""
+        """The code is not part of the program, because it was interrupted or ended the program."""
         return self.document.get("taken_back", False)
 
     @property

@@ -20,7 +20,7 @@ from ._errors import XStateError, from_document
 
 @dataclass(frozen=True)
 class Address:
-    """What to connect to: a socket in the file system, or host and port with a token."""
+    """The place to connect to: a socket in the file system, or host and port with a token."""
 
     socket: str = ""
     host: str = "localhost"
@@ -35,7 +35,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Settings:
-    """What an engine was made with."""
+    """The arguments that an engine was made with."""
 
     folder: Path
     store: Path
@@ -49,7 +49,7 @@ class Settings:
     timeout: float | None
 
     def variables(self) -> dict[str, str]:
-        """The environment of programs. A variable that is no Unicode cannot be sent."""
+        """The environment of programs. A variable that is not Unicode cannot be sent."""
         variables = dict(os.environ if self.environ is None else self.environ)
         variables = {name: value for name, value in variables.items() if _unicode(name + value)}
         if self.python:

@@ -14,7 +14,7 @@ from .documents import Event
 
 
 class Tools:
-    """Answers the calls of one run, each in a thread of its own. What a coroutine returns is awaited there."""
+    """Answers the calls of one run, each in its own thread. Coroutines are awaited there."""
 
     def __init__(self, offering: Offering, answer: Callable[[dict[str, Any]], Any]) -> None:
         self._offering = offering
@@ -32,7 +32,7 @@ class Tools:
         try:
             self._answer(answer)
         except XStateError:
-            pass  # the server ended, or has ended the run: nobody waits
+            pass  # the server ended, or has ended the run: the answer is not needed
 
     def _result(self, event: Event) -> Any:
         result = self._offering.bind(event)()
@@ -45,4 +45,4 @@ class Tools:
         return asyncio.run(wait())
 
     def end(self) -> None:
-        """Leaves threads whose run has ended to themselves: nobody takes their answers."""
+        """Leaves threads whose run has ended to themselves: their answers are not needed."""

@@ -23,8 +23,8 @@ _AT_ONCE = 64 << 10
 class Transport:
     """Sends requests to the server of a store, and starts one if there is none.
 
-    Threads may use it at the same time: each call has a connection of its own. The lock guards the idle ones. After a
-    fork the child makes its own, because two processes cannot share one.
+    Threads may use it at the same time: each call has its own connection. The lock guards the idle ones. After a fork
+    the child makes its own, because two processes cannot share one.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -85,7 +85,7 @@ class Transport:
 
     def _connection(self) -> tuple[socket.socket, Address]:
         with self._lock:
-            if self._process != os.getpid():  # forked: the parent goes on with its connections
+            if self._process != os.getpid():  # forked: the parent continues to use its connections
                 for connection, _ in self._idle:
                     connection.close()
                 self._idle, self._process = [], os.getpid()
@@ -95,7 +95,7 @@ class Transport:
                 if not select.select([connection], [], [], 0)[0]:
                     self._idle = idle
                     return connection, address
-                connection.close()  # the server closed it, or says what nobody asked
+                connection.close()  # the server closed it, or sent something unasked
         return self._connect() or self._start()
 
     def _connect(self) -> tuple[socket.socket, Address] | None:

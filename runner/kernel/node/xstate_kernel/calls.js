@@ -53,7 +53,7 @@ function errorOf({ code = '', message = '', hint = '' }, suspended) {
   return new type(message, code, hint)
 }
 
-// What else to pass, by the type of a value that is no plain data.
+// Plain data to pass instead, by the type of a value that is not plain data.
 /** @type {Record<string, string>} */
 const INSTEAD = {
   Map: 'Object.fromEntries(x)', Set: '[...x]', Date: 'x.toISOString()', RegExp: 'x.source',
@@ -192,7 +192,7 @@ class Calls {
     if (args.length === 1 && typeof first === 'object' && first !== null && !Array.isArray(first)) return first
     const { tools = [] } = await this.call({ kind: 'tools' })
     const info = tools.find((t) => t.name === name || `${t.source}.${t.name}` === name)
-    if (!info) return {}; // the engine says that there is no such tool
+    if (!info) return {}; // the engine reports that the tool does not exist
     const known = Object.keys(info.input?.properties || {})
     const order = info.order || known
     if (args.length > order.length) {

@@ -1,6 +1,6 @@
 'use strict'
-// What functions capture. The transform puts a constant into each scope whose variables a function captures: a function
-// that reads and sets them, see captures.go. The inspector of this process finds the constants of a function.
+// The captures of functions. The transform puts a constant into each scope whose variables a function captures: a
+// function that reads and sets them, see captures.go. The inspector of this process finds the constants of a function.
 
 /** @import inspector, { Runtime } from 'inspector' */
 // Accessor reads and sets the variables of a scope by their numbers. For -1 it returns their names.

@@ -1,5 +1,5 @@
 'use strict'
-// What a block shows beside text: the value of its last expression, and what it gives to display.
+// The outputs of a block beside text: the value of its last expression, and what it gives to display.
 
 /** @import {Kernel} from './kernel' */
 /** @typedef {Record<string, string | undefined>} Bundle media type → text, or base64 of an image */

@@ -57,7 +57,7 @@ const { Turn } = require('./turn')
 const exists = fs.existsSync
 const DRAIN = 10000 // milliseconds that work which a node leaves over may take
 const STAYS = new RegExp('^(Timeout|TCPServerWrap|PipeServerWrap|UDPWRAP|FSEvent.*|StatWatcher|MessagePort|' +
-  'TCPSocketWrap|PipeWrap)$') // kinds of work that may go on for ever
+  'TCPSocketWrap|PipeWrap)$') // kinds of work that may never end
 const CONNECTED = /^(TCPSocketWrap|PipeWrap)$/ // those of them that another side ends
 const IDLE = 3 // turns of Node's loop in which nothing calls back, after which only what stays is left
 const REST = 1000 // milliseconds without work after which a worker is not waited for
@@ -95,7 +95,7 @@ class Execution {
     this.watchIntervals()
   }
 
-  // watchIntervals knows which intervals go on: nobody waits for them.
+  // watchIntervals tracks the active intervals: no node waits for them.
   watchIntervals() {
     const { setInterval, setTimeout, clearInterval, clearTimeout } = globalThis
     const { intervals, turn } = this
@@ -156,7 +156,7 @@ class Execution {
     this.running.stop?.(new Interrupted())
   }
 
-  // late takes an error that nobody caught: a rejection, or what a callback threw.
+  // late takes an uncaught error: a rejection, or an exception of a callback.
   /** @type {(e: unknown) => void} */
   late(e) {
     if (this.running === null || e instanceof Ended) return
@@ -287,7 +287,7 @@ class Execution {
     if (value && request.expr && !request.quiet && running.ending === null) display.result(this.kernel, value[0])
   }
 
-  // finish ends a node and returns what was observed. left is work that goes on.
+  // finish ends a node and returns what was observed. left is work that continues.
   /** @type {(x: Started, left: (string | Worker)[]) => object} */
   finish({ request, plan, start, running, taken, node, error, began }, left) {
     const { kernel } = this
@@ -322,12 +322,12 @@ class Execution {
       const code = Number(process.exitCode ?? 0)
       if (code !== 0 && x.error === null) running.ending ??= { code, type: 'exit', message: String(code) }
     }
-    this.turn.left = true // what was left is no more
+    this.turn.left = true // the work that was left is gone
     return this.finish(x, left)
   }
 
-  // drainLoop waits until Node's loop is empty, also after the program was told so. It returns the kinds that may go on
-  // for ever, if only they are left.
+  // drainLoop waits until Node's loop is empty, also after the program was notified. It returns the kinds that may
+  // never end, if only they are left.
   /** @type {(running: Running) => Promise<(string | Worker)[]>} */
   drainLoop(running) {
     process.removeListener('beforeExit', this.atIdle)
@@ -380,7 +380,7 @@ class Execution {
     return bound
   }
 
-  // told returns what people are told of an error that ended a node.
+  // told returns the report of an error that ended a node.
   /** @type {(e: unknown, running: Running, request: Run, plan: Partial<Plan>) => Failure} */
   told(e, running, request, plan) {
     const interrupted = running.interrupted || stopsScript(e)
@@ -463,8 +463,8 @@ class Execution {
     else await plain.take(plan.document, this.kernel)
   }
 
-  // drain waits until work that the node left over has ended. Node's loop shows that, because some work, such as that
-  // of zlib, is in no list. It returns the kinds that go on.
+  // drain waits until work that the node left over has ended. Node's loop shows that, because some work, such as
+  // zlib's, is in no list. It returns the kinds that continue.
   /** @type {(running: Running, failed: boolean) => Promise<(string | Worker)[]>} */
   async drain(running, failed) {
     await new Promise((resolve) => setImmediate_(resolve))

@@ -1,5 +1,5 @@
 'use strict'
-// How errors of the program are told.
+// How errors of the program are reported.
 
 /**
  * @typedef {object} Failure
@@ -16,7 +16,7 @@ const OWN = __dirname
 
 // interrupted is what an interrupt raises.
 class Interrupted extends Error {}
-class Ended extends Error {} // of process.exit
+class Ended extends Error {} // thrown by process.exit
 class Unsettled extends Error {}
 
 /** @type {Map<string, string[]>} */

@@ -1,7 +1,7 @@
 'use strict'
-// What a walk writes of the objects that most data is made of: plain objects, instances of classes, arrays, and Map,
-// Set and Date, to which nothing unusual was done. Others are written by Walk.object. It would write the same bytes of
-// these, too, as TestWalks holds.
+// Writes the objects that most data is made of: plain objects, instances of classes, arrays, and Map, Set and Date, to
+// which nothing unusual was done. Others are written by Walk.object. It would write the same bytes of these, too, as
+// TestWalks holds.
 
 /** @import {Walk} from './walk' */
 
@@ -20,7 +20,7 @@ const NUMBER = { number: true } // in a slot: the next of the numbers
 const FEW = 32 // numbers that are written one by one
 const SHORT = 16 // elements of a list that are noted in slots
 const MANY = 1 << 23 // values that are noted
-const SHAPES = 1 << 14 // of a walk
+const SHAPES = 1 << 14 // shapes that a walk keeps
 const TRIED = 4 // shapes that an object is compared with before it is asked for its keys
 const CHUNK = 1 << 12 // slots that are made at once, at most
 
@@ -58,12 +58,12 @@ class Copy {
     this.of = of
     /** @type {unknown[]} */
     this.values = new Array(n)
-    this.at = 0 // of the next value
+    this.at = 0 // the index of the next value
   }
 }
 
 // Levels is what a walk met: of each object its kind, in the order of their numbers, and what the objects held. That is
-// in slots, as far as no kind has it, one object after the other. Numbers that are no small integers are in numbers:
+// in slots, as far as no kind has it, one object after the other. Numbers that are not small integers are in numbers:
 // V8 would make an object of each.
 class Levels {
   /** @param {number} parts how often it has changed which objects are parts of workspace modules */
@@ -75,7 +75,7 @@ class Levels {
     this.slots = this.chunks[0] // the last of the chunks
     this.at = 0 // the next of its slots
     this.numbers = new Float64Array(16)
-    this.count = 0 // of numbers
+    this.count = 0 // how many numbers are used
     this.held = 0 // values that are noted
     this.slow = 0 // objects that Walk.object wrote
     this.named = nameOf.size

@@ -1,5 +1,5 @@
 'use strict'
-// What a node does with files by functions of Node. Native code and child processes are the sandbox's to see.
+// Observes what a node does with files by functions of Node. The sandbox observes native code and child processes.
 
 /** @import {Marks} from './marks' */
 /** @import {Options, Run} from './messages' */
@@ -150,7 +150,7 @@ class Files {
     if (this.active) this.reads[p] ??= 'presence'
   }
 
-  // status notes that the state of a file was asked for: its size and content time tell of its content.
+  // status notes that the state of a file was asked for: its size and content time depend on its content.
   /** @type {(p: unknown, follow?: boolean) => void} */
   status(p, follow) {
     const at = this.of(p, follow)

@@ -61,7 +61,7 @@ function hardOf(places, soft) {
   if (!soft.length) return places
   const hard = new Int32Array(places.length - soft.length)
   let n = 0
-  let next = 0 // of the soft ones, which are in order
+  let next = 0 // the next of the soft ones, which are in order
   for (let i = 0; i < places.length; i++) {
     if (i === soft[next]) next++
     else hard[n++] = places[i]
@@ -75,7 +75,7 @@ function isDefinition(value, w) {
   return typeof value === 'function' && w.opaque === '' && w.count === w.soft.length && sourceOf(value).own
 }
 
-// stays reports whether a value is known to be what it was when it got a fingerprint. Where it is not, a new one tells.
+// stays reports whether a value is known to be what it was when it got a fingerprint. If it is not, a new one decides.
 /** @type {(value: unknown, fp: Fingerprint) => boolean} */
 function stays(value, fp) {
   return fp.levels !== null && typeof value === 'object' && value !== null && fp.places.length > 0 &&
@@ -142,7 +142,7 @@ class Groups {
     return found
   }
 
-  // move changes who reaches the objects of a fingerprint, and forgets what was told of the names that this concerns.
+  // move changes who reaches the objects of a fingerprint, and forgets the known neighbours of the names concerned.
   /** @type {(name: string, fp: Fingerprint, change: (names: ReadonlySet<string>) => number) => void} */
   move(name, fp, change) {
     const { owner } = columns
@@ -231,7 +231,7 @@ class Groups {
     return found
   }
 
-  // pairs returns [a, b, digest of where they share] for all pairs with a member in names.
+  // pairs returns [a, b, digest of the places that they share] for all pairs with a member in names.
   /** @type {(names: Iterable<string>) => Pair[]} */
   pairs(names) {
     /** @type {Map<string, Pair>} */
@@ -265,7 +265,7 @@ function reach(fp) {
   return fp.more.length ? [...fp.hard, ...fp.more] : fp.hard
 }
 
-// numberOf returns the number of an object, given where it is in reach.
+// numberOf returns the number of an object, given its place in reach.
 /** @type {(fp: Fingerprint, at: number) => number} */
 function numberOf(fp, at) {
   if (at >= fp.hard.length) return -1

@@ -1,5 +1,5 @@
 'use strict'
-// State that outlives a node and is no value of a name: the generator of Math.random, the working directory, the
+// State that outlives a node and is not the value of a name: the generator of Math.random, the working directory, the
 // environment, settings of console.
 
 /** @import {Setting} from './console' */

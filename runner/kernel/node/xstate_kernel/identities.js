@@ -48,8 +48,8 @@ function add(o) {
 }
 
 // find returns the place of an object, if it has one. Each object has one place, and each place one object, so a place
-// that has it is the one that the table would tell. It is often near: what was met in a row is often met again in that
-// order, as a whole, without some, or each so many. To look into the table takes much longer than to try these.
+// that has it is the one that the table would return. It is often near: what was met in a row is often met again in
+// that order, as a whole, without some, or each so many. To look into the table takes much longer than to try these.
 /** @type {(o: Identity) => number | undefined} */
 function find(o) {
   const n = objects.length

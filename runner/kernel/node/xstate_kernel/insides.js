@@ -1,6 +1,5 @@
 'use strict'
-// What an object holds that is no property, as a walk writes it: elements of a collection, bytes, the state of a
-// promise.
+// Writes the contents of an object that are not properties: elements of a collection, bytes, the state of a promise.
 
 /** @import {Walk} from './walk' */
 
@@ -16,7 +15,7 @@ const URL_ = require('url').URL
 const href = getter(URL_.prototype, 'href')
 const views = getter(/** @type {object} */ (prototype(Uint8Array.prototype)), Symbol.toStringTag)
 const source = getter(RegExp.prototype, 'source')
-// What a RegExp is does not depend on its prototype.
+// Getters kept from the start: the flags of a RegExp do not depend on its prototype.
 const FLAGS = [['d', 'hasIndices'], ['g', 'global'], ['i', 'ignoreCase'], ['m', 'multiline'], ['s', 'dotAll'],
   ['u', 'unicode'], ['v', 'unicodeSets'], ['y', 'sticky']].map(([letter, name]) => (
   /** @type {[string, (() => unknown) | undefined]} */ ([letter, getter(RegExp.prototype, name)])))

@@ -63,8 +63,8 @@ const SKIPPED = new Set(['navigator', 'crypto', 'localStorage', 'sessionStorage'
   'CloseEvent', 'FormData', 'Headers', 'Request', 'Response', 'MessageEvent', 'Storage', 'performance', 'WebAssembly',
   'CompressionStream', 'DecompressionStream'])
 
-// begin names the intrinsics of the language. What Node adds is named when a value reaches it: its modules are loaded
-// late, and that takes time.
+// begin names the intrinsics of the language. An object that Node adds is named when a value reaches it: its modules
+// are loaded late, and that takes time.
 function begin() {
   nameOf.set(writes, 'process.writes')
   nameOf.set(globalThis, 'globalThis')
@@ -97,8 +97,8 @@ function module_(id, exports) {
   if (id.startsWith('node:')) pictures.set(exports, picture(exports))
 }
 
-// isOfFiles reports whether a name is that of a part of fs. While the program has files open by number it is no name:
-// only the functions of fs show who uses such a number.
+// isOfFiles reports whether a name is that of a part of fs. While the program has files open by number it does not
+// count as a name: only the functions of fs show who uses such a number.
 /** @type {(name: string) => boolean} */
 const isOfFiles = (name) => /^(esm:)?node:fs\b/.test(name)
 
@@ -215,7 +215,7 @@ function changed() {
   return found
 }
 
-// isLate reports whether a property is one that Node has put in the place of an accessor of its own.
+// isLate reports whether a property is one with which Node has replaced its own accessor.
 /** @type {(o: object, p: Picture, i: number, now: PropertyDescriptor) => boolean} */
 function isLate(o, p, i, now) {
   const { get } = p.values[i]

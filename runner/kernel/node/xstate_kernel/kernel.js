@@ -93,7 +93,7 @@ class Kernel {
     for (const [k, v] of Object.entries({ xstate: offered, ...offered })) intrinsics.nameOf.set(v, `xstate.${k}`)
   }
 
-  // serve answers requests until the engine is gone: do_run answers the request run. It goes on in the same turn of
+  // serve answers requests until the engine is gone: do_run answers the request run. It continues in the same turn of
   // Node's loop, unless an answer has to wait.
   serve() {
     const handlers = /** @type {Record<string, (header: object, body: Buffer) => Reply | Later>} */ (

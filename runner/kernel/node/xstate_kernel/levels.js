@@ -2,10 +2,10 @@
 // Whether a value is what it was when a walk met it: by a look at each object that the walk met, without bytes and
 // without a search for identities.
 //
-// What a walk writes follows from the levels of the objects that it meets: what each object is, and the values that it
-// holds itself. Where each object has the level that it had, a walk from the same root goes the same way, meets the
+// The output of a walk follows from the levels of the objects that it meets: what each object is, and the values that
+// it holds itself. Where each object has the level that it had, a walk from the same root goes the same way, meets the
 // same objects in the same order, and writes the same bytes. So they are compared in that order, each with its level
-// then. What a walk looks at beside them is counted: the objects that have names (intrinsics.js), the parts of
+// then. Other things that a walk looks at are counted: the objects that have names (intrinsics.js), the parts of
 // workspace modules, and numbers of open files. Where one of these has changed, a value is walked.
 
 const descriptors = require('./descriptors').open

@@ -1,5 +1,5 @@
 'use strict'
-// What modules of the workspace hold, as state of the program: which modules a node can reach, and which it changed.
+// The contents of workspace modules, as state of the program: which modules a node can reach, and which it changed.
 // doc.go has the argument.
 
 /** @import {Fingerprint} from './groups' */
@@ -51,8 +51,8 @@ class ModuleStates {
   }
 
   // look finds which modules a node could reach, and which it changed. prints are of the values that it has read, files
-  // of the modules that it imported. everything: what every program has was changed, so it could reach all. What a node
-  // that reaches none can see of them is as it was.
+  // of the modules that it imported. everything: what every program has was changed, so it could reach all. A node that
+  // reaches none sees no change of them.
   /** @type {(prints: Fingerprint[], files: string[], everything: boolean) => void} */
   look(prints, files, everything) {
     this.changedNow = []
@@ -85,8 +85,8 @@ class ModuleStates {
     return found
   }
 
-  // held returns what the modules hold that the node has changed. What is in others no digest names: the engine names
-  // it by lineage, see unnamed.
+  // held returns what the modules hold that the node has changed. No digest names the contents of others: the engine
+  // names them by lineage, see unnamed.
   /** @type {() => Record<string, string>} */
   held() {
     /** @type {Record<string, string>} */
@@ -106,8 +106,8 @@ class ModuleStates {
     return found
   }
 
-  // noteRoots notes what belongs to each module: what it exports as a whole, and the functions that it exports. What
-  // these hold is in its state, and in that of no other module.
+  // noteRoots notes what belongs to each module: what it exports as a whole, and the functions that it exports. The
+  // contents of these are in its state, and in that of no other module.
   noteRoots() {
     this.roots = new Map()
     for (const [file, m] of this.own) {

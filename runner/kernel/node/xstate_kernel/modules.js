@@ -47,7 +47,7 @@ class Modules {
     this.own = new Map() // path of a workspace module → what is known of it
     this.loading = 0 // loads of CommonJS modules that have begun and not ended
     /** @type {Map<string, string[]>} */
-    this.libraries = new Map() // package → files that tell its version, and those of the packages that it needs
+    this.libraries = new Map() // package → files that show its version, and those of the packages that it needs
     this.packages = new Packages(files)
     this.resolver = new Resolver(files)
     /** @type {Set<string>} */
@@ -448,7 +448,7 @@ class Modules {
     return { unloaded: gone.map((f) => this.states.nameOf(f)), dropped }
   }
 
-  // imports tells what the node imported, or what its values come from.
+  // imports returns what the node imported, or what its values come from.
   imports() {
     /** @type {Record<string, string[] | undefined>} */
     const libraries = {}

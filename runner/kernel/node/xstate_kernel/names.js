@@ -1,6 +1,6 @@
 'use strict'
-// The names of the program: properties of the global object. Before each node an accessor stands in the place of each
-// name. It notes the first read, and then makes way for the value, which costs nothing more.
+// The names of the program: properties of the global object. Before each node an accessor replaces each name. It notes
+// the first read, and then makes way for the value, which costs nothing more.
 
 /** @import {Plan} from './messages' */
 /**
@@ -30,7 +30,7 @@ class Names {
     /** @type {Map<string, () => unknown>} */
     this.accessors = new Map() // name → its accessor, while that is in place
     /** @type {NodeNames | null} */
-    this.node = null // of the node that runs
+    this.node = null // the names of the running node
     /** @type {Map<PropertyKey, PropertyDescriptor>} */
     this.builtin = new Map() // what the global object has before the program
     this.quiet = () => false // whether what runs belongs to no node
@@ -172,7 +172,7 @@ class Names {
     return now
   }
 
-  // isLate reports whether a property is one that Node has put in the place of an accessor of its own.
+  // isLate reports whether a property is one with which Node has replaced its own accessor.
   /** @type {(name: string, was: PropertyDescriptor, p: PropertyDescriptor) => boolean} */
   isLate(name, was, p) {
     let value

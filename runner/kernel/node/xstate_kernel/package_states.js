@@ -1,5 +1,6 @@
 'use strict'
-// What packages hold, as state of the program: which packages a node can reach, and which it may have set. See doc.go.
+// The contents of packages, as state of the program: which packages a node can reach, and which it may have set. See
+// doc.go.
 
 /** @import {Fingerprint} from './groups' */
 /** @typedef {Map<string, Fingerprint>} Prints name → fingerprint of its value */

@@ -79,7 +79,7 @@ class Packages {
     return d
   }
 
-  // changed reports whether a package is no more what it was when it was loaded.
+  // changed reports whether a package has changed since it was loaded.
   /** @type {() => boolean} */
   changed() {
     for (const [file, text] of this.texts) if (this.read(file) !== text) return true

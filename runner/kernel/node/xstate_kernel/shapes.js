@@ -6,9 +6,9 @@
 // V8 gives each object a map (its hidden class). The map has the kind of object, with all that a program cannot reach,
 // the prototype, whether it can be extended, and, unless the map is that of a dictionary, the keys in their order with
 // their attributes, getters and setters, also those of symbols and private fields. It has the kind of elements (the
-// properties whose keys are indices), and that kind says when one is no ordinary property. What the map does not have
-// is values, and how many elements there are. So two objects of one map differ in nothing else. Where a map changes
-// though the object does not (V8 generalizes it), two objects only seem to differ, and are asked one by one.
+// properties whose keys are indices), and that kind says when one is not an ordinary property. The map has neither the
+// values nor the number of elements. So two objects of one map differ in nothing else. Where a map changes though the
+// object does not (V8 generalizes it), two objects only seem to differ, and are asked one by one.
 //
 // The maps of two objects are compared by a function of V8's own tests. The flag that lets a text call it is set while
 // that text is compiled, and not while any other is. V8 throws the compiled code of a function away that was not called

@@ -12,8 +12,8 @@
 
 const text = Function.prototype.toString
 
-const LAST = /\/\*@xs([^*]*)\*\/\}$/ // of a function with a body in braces, and of a class
-const FIRST = /\/\*@xe([^*]*)\*\// // of an arrow whose body is an expression
+const LAST = /\/\*@xs([^*]*)\*\/\}$/ // the mark of a function with a body in braces, and of a class
+const FIRST = /\/\*@xe([^*]*)\*\// // the mark of an arrow whose body is an expression
 
 // original returns a text without what the transform has put into it, see transform.go and captures.go.
 /** @type {(code: string) => string} */

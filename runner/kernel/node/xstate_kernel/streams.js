@@ -1,7 +1,7 @@
 'use strict'
-// What the program prints. Descriptors 1 and 2 are files of the engine, to which child processes write as well. Text is
-// written there at once, so that it survives a crash. It is sent, in order, when the other stream gets text and at the
-// end of a node.
+// Collects the output of the program. Descriptors 1 and 2 are files of the engine, to which child processes write as
+// well. Text is written there at once, so that it survives a crash. It is sent, in order, when the other stream gets
+// text and at the end of a node.
 
 /** @import {Channel} from './frames' */
 /** @import {Bundle} from './display' */

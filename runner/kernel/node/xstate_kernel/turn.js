@@ -1,6 +1,7 @@
 'use strict'
-// What a script leaves for its end: the statements of a script are executed in one turn of Node's loop, as Node does,
-// and callbacks run after the last one. What is left is in the interpreter alone, so that only a new one is without it.
+// Work that a script leaves for its end: the statements of a script are executed in one turn of Node's loop, as Node
+// does, and callbacks run after the last one. Such work is in the interpreter alone, so that only a new one is without
+// it.
 
 const { AsyncResource } = require('async_hooks')
 const { promiseHooks } = require('v8')

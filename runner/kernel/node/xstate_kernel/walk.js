@@ -1,6 +1,6 @@
 'use strict'
-// Digests of values: two values have one digest only if no program tells them apart. A walk notes as well which mutable
-// objects a value reaches, by which its name may share them with others.
+// Digests of values: two values have one digest only if no program distinguishes them. A walk notes as well which
+// mutable objects a value reaches, by which its name may share them with others.
 
 /** @import {Identity, Places} from './identities' */
 /** @import {Shape} from './shapes' */
@@ -102,7 +102,7 @@ class Walk extends Stream {
     /** @type {Map<string | symbol, number>} */
     this.keys = new Map()
     this.opaque = ''
-    this.unsettled = false // whoever reads the value may change it without a trace
+    this.unsettled = false // a reader of the value may change it without a trace
     /** @type {Set<string>} */
     this.deps = new Set()
     /** @type {Set<string>} */
@@ -116,7 +116,7 @@ class Walk extends Stream {
     this.sets = new Set() // names by which its functions may set what a package holds
     /** @type {Set<string>} */
     this.packages = new Set() // the packages of which it is, or reaches, a part
-    this.named = descriptors.size === 0 ? nameOf.size : -1 - nameOf.size // of an object that has no name now
+    this.named = descriptors.size === 0 ? nameOf.size : -1 - nameOf.size // marks an object that has no name now
     this.inModule = false // variables of functions of workspace modules count
     /** @type {Map<object, string>} */
     this.elsewhere = NOTHING // object → another module, to which it belongs
@@ -190,7 +190,7 @@ class Walk extends Stream {
     this.rest(todo, depth)
   }
 
-  // number writes a number that is no integer of 32 bits.
+  // number writes a number that is not an integer of 32 bits.
   /** @type {(v: number) => void} */
   number(v) {
     if (v !== v) { this.tag(12); return }
@@ -255,7 +255,7 @@ class Walk extends Stream {
     levels.kinds.push(new Slow(Buffer.from(this.buffer.subarray(at, this.at)), todo.slice(from)))
   }
 
-  // descriptor notes that a number stands for an open file. All that hold it share the file.
+  // descriptor notes that a number is that of an open file. All that hold it share the file.
   /** @type {(v: number) => void} */
   descriptor(v) {
     const shared = /** @type {object} */ (descriptors.get(v))
@@ -300,7 +300,7 @@ class Walk extends Stream {
     return next
   }
 
-  // property pushes a property, and writes what its attributes have of their own.
+  // property pushes a property, and writes its attributes if they are unusual.
   /** @type {(o: object, k: PropertyKey, todo: unknown[]) => void} */
   property(o, k, todo) {
     const p = property(o, k)
@@ -421,7 +421,7 @@ class Walk extends Stream {
     return false
   }
 
-  // listed reports whether an array has keys that are no indices, or elements that are accessors.
+  // listed reports whether an array has keys that are not indices, or elements that are accessors.
   /** @type {(v: unknown[]) => boolean} */
   listed(v) {
     for (const k of ownKeys(v)) {

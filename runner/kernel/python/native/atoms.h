@@ -176,7 +176,7 @@ static inline int is_nan(PyObject *o)
 	return v != v;
 }
 
-/* Whether all are atoms, and none a NaN, which is told apart by identity. */
+/* Whether all are atoms, and none a NaN, which is distinguished by identity. */
 static int plain_atoms(Objects *items)
 {
 	for (size_t i = 0; i < items->n; i++)

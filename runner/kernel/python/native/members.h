@@ -83,7 +83,7 @@ static int put_length(Members *m, Py_ssize_t n)
 	return n > INT32_MAX ? -1 : add(&m->lengths, &v, 4);
 }
 
-/* To visit a dict takes longer than what is done there, where there are many: so keys and values come in one pass. */
+/* Visiting many dicts takes longer than the work done there: so keys and values come in one pass. */
 static int put_dict(Members *m, PyObject *d)
 {
 	Py_ssize_t at = 0;
@@ -114,7 +114,7 @@ static int attributes_of(PyObject *o, Py_ssize_t basic, Attributes *a)
 {
 	const uint8_t *at = (const uint8_t *)o;
 	if (minor == 13) {
-		const uint8_t *head = at + basic; /* room, how many, where they are, whether they count */
+		const uint8_t *head = at + basic; /* room, count, address, whether they count */
 		if (*(PyObject **)(at - 24) || !head[3]) return 0;
 		*a = (Attributes){(PyObject **)(head + 8), head + 8 + 8 * head[0], head[1], 1};
 		return 1;

@@ -1,6 +1,6 @@
-/* Forks interpreters from this one: see ../doc.go. The copy is one for the system alone. CPython is not told, as
+/* Forks interpreters from this one: see ../doc.go. The copy is one for the system alone. CPython is not notified, as
    it is by os.fork, so the copy holds what this interpreter holds: the state of its generators, locks, and callbacks.
-   That is right because there is one thread. Where the headers of the system are older, numbers stand for names. */
+   That is right because there is one thread. With older headers of the system, numbers replace names. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ typedef struct { unsigned char filter[MOST_FILTER]; size_t size; int files[MOST_
 /* The first message on a control socket; the listener comes with it. The second one is how the interpreter ended. */
 typedef struct { int32_t keeper, pid, error, killable; } Begun;
 
-/* Takes a request. 0: there are no more. */
+/* Takes a request. 0: none is left. */
 static int take(int door, Request *r)
 {
 	union { char bytes[CMSG_SPACE(sizeof r->files)]; struct cmsghdr align; } rights;

@@ -155,7 +155,7 @@ static PyObject *same(PyObject *self, PyObject *args)
 	return got < 0 ? NULL : PyLong_FromLongLong(found);
 }
 
-/* The types of members in the order in which they come first, and what stands for each: see graph. of has for each
+/* The types of members in the order in which they come first, and the code of each: see graph. of has for each
    member the number of its type. */
 typedef struct { PyObject *types[MAX_KINDS]; uint8_t codes[MAX_KINDS]; size_t n; Bytes of; } Kinds;
 

@@ -24,4 +24,4 @@ TYPE_CHECKING = False  # linters take it for true; to ask typing would load typi
 original = dict(vars(builtins))  # each file of the kernel takes these for its builtins: the program may replace some
 original["id"] = (
     object.__hash__
-)  # tells objects apart as well, and raises no audit event, which costs ten times as much
+)  # distinguishes objects as well, and raises no audit event, which costs ten times as much

@@ -1,7 +1,7 @@
 """Writes many atoms at once: values of CPython's own types that hold nothing else and never change.
 
-Invariant: what is written for a list tells its items and their types. Which form is chosen depends on these alone.
-Texts, which are most of what programs hold many of, are joined: marshal takes five times as long for them."""
+Invariant: the bytes of a list determine its items and their types. Which form is chosen depends on these alone. Texts,
+which are most of what programs hold many of, are joined: marshal takes five times as long for them."""
 
 import marshal
 
@@ -22,7 +22,7 @@ def among(kinds):
 
 def parts(items, kinds):
     """Yields a list of atoms, of which the types are given, in parts with their types and the set of these: keys, and
-    names of attributes, stand behind values."""
+    names of attributes, follow values."""
     found, half = among(kinds), len(items) // 2
     if found != TEXTS and str in found and half >= _FEW and kinds[half:].count(str) == len(items) - half:
         yield items[:half], kinds[:half], among(kinds[:half])

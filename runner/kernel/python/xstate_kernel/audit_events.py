@@ -1,4 +1,4 @@
-"""What the audit events of Python say about a node: one function for each event, by its name in HANDLERS.
+"""Learns from the audit events of Python about a node: one function for each event, by its name in HANDLERS.
 
 Each gets the observer, the event and its arguments. On the stack are then the function, the two methods of the observer
 that lead to it, and the hook: the caller of what raised the event is ABOVE frames further up."""

@@ -1,4 +1,4 @@
-"""What the program has bound: the namespace, its fingerprints and groups, and groups that are parked."""
+"""The bindings of the program: the namespace, its fingerprints and groups, and groups that are parked."""
 
 from xstate_kernel import original as __builtins__
 
@@ -25,15 +25,15 @@ GONE = object()
 class Bindings:
     """The namespace of the program, and groups of names that the engine has parked.
 
-    It keeps a copy of the namespace from node to node: to make one takes longer than to run a node, where there are
-    thousands of names."""
+    It keeps a copy of the namespace from node to node: with thousands of names, making one takes longer than running a
+    node."""
 
     def __init__(self, namespace, preset, printer, groups):
         self.ns, self.preset, self.printer, self.groups = namespace, preset, printer, groups
         self.kept_alive = []  # unbound values, because the program could observe when they are freed
         self.left_open = []  # unbound values with their open files, which the end of a value would write to
         self.parked = {}  # digest of a group → ({name: value}, {name: Fingerprint})
-        self._copy = None  # of the namespace, maybe of an earlier time; None: it is in use, or there is none
+        self._copy = None  # a copy of the namespace, maybe of an earlier time; None: it is in use, or not made
 
     def is_bound(self, name):
         """Reports whether the program has bound a name."""

@@ -1,8 +1,8 @@
 """Wrappers in the place of functions of C.
 
-A function of C that is an attribute of a class is no method: logging.Formatter has converter = time.localtime and calls
-self.converter(seconds), without the formatter. A function of Python would get the formatter as its first argument. So
-what the kernel puts in the place of a function of C is a BuiltinFunction, which looks like one and is no descriptor.
+A function of C that is an attribute of a class is not a method: logging.Formatter has converter = time.localtime and
+calls self.converter(seconds), without the formatter. A function of Python would get the formatter as its first
+argument. So the kernel replaces a function of C by a BuiltinFunction, which looks like one and is not a descriptor.
 """
 
 import os

@@ -28,7 +28,7 @@ _fix_co_filename = vars(_imp)["_fix_co_filename"]
 
 
 def load(entry, path):
-    """Imports a module of the kernel, and all that it needs, from the file at path where it serves; returns it."""
+    """Imports a module of the kernel, and all that it needs, from the file at path if it serves; returns it."""
     collects = gc.isenabled()
     gc.disable()  # what a start makes stays: to visit it again and again takes a tenth of the time
     usual = vars(external)["_path_stat"]
@@ -88,7 +88,7 @@ class _Finder(external.SourceLoader):
 
 
 def _stat(path):
-    """Does the same as posix.stat, and does not ask the supervisor where it need not, see sandbox.unasked."""
+    """Does the same as posix.stat, but asks the supervisor only if it must, see sandbox.unasked."""
     if sys.platform == "linux" and path.startswith("/"):
         return posix.stat(path, dir_fd=UNASKED)
     return posix.stat(path)
@@ -103,7 +103,7 @@ def _stamp(source):
 
 
 def _bytecode():
-    """What bytecode depends on, beside its source."""
+    """Returns what bytecode depends on, beside its source."""
     return f"{sys.implementation.cache_tag} {external.MAGIC_NUMBER.hex()} {sys.flags.optimize}"
 
 

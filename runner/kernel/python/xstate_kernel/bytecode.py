@@ -1,4 +1,4 @@
-"""What code objects load, store, delete and import, read from their bytecode."""
+"""Finds what code objects load, store, delete and import, read from their bytecode."""
 
 import dis
 import sys
@@ -91,7 +91,7 @@ _code_stars = {}
 
 
 def star_imports(code):
-    """Returns (offset, module) of each star import of a code object, which stands at top level."""
+    """Returns (offset, module) of each star import of a code object, which is at top level."""
     found = _code_stars.get(code)
     if found is None:
         found, module = [], None

@@ -14,18 +14,18 @@ from xstate_kernel import original as __builtins__
 
 from . import blake2b, observe, volatility
 
-VERSION = 1  # of what the module xstate finds here
+VERSION = 1  # the version of the interface that the module xstate finds here
 
 _IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__", "eval", "exec"}  # who uses one may import any module
 _OFFERED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "offered")
 _INT = struct.Struct("i")
-_fd = None  # of the door
+_fd = None  # descriptor of the door
 _door = None  # the door as a socket, once a call was made
 _doors = {}  # the same, for the threads that make the first calls at the same time
 _kernel = None
 filename = None  # what tracebacks call the block that runs
 node = 0  # how many nodes ran
-_codes = ()  # of the node
+_codes = ()  # code of the node
 _telling = None  # (how many names there were, marks that the text of the node has)
 tools = None  # (node, what there is to call), once the program asked
 
@@ -70,8 +70,8 @@ def begin(name, codes):
 
 
 def drawn():
-    """Returns what the engine needs to tell a call from one that the node made when it ran before: what the node drew,
-    and whether anything that it did may differ from run to run. None: that is not known."""
+    """Returns what the engine needs to distinguish a call from one of the node's earlier run: what the node drew, and
+    whether anything that it did may differ from run to run. None: that is not known."""
     files = _kernel.files
     if not files.active:
         return None
@@ -119,7 +119,7 @@ def connect():
 
 
 def _door_socket(_socket):
-    """Returns a socket of the door that leaves it open when nobody holds the socket any longer. Each thread that makes
+    """Returns a socket of the door that leaves it open when the socket has no holder any longer. Each thread that makes
     a first call makes one, and one of them is used. An interrupt may drop a socket as soon as it is made, too."""
 
     class Door(_socket.socket):
@@ -187,7 +187,7 @@ def _version_of(function, shape):
 
 
 def _modules(used):
-    """Returns the workspace modules that code may use which has these names and imports. What else is loaded does not
+    """Returns the workspace modules that code may use which has these names and imports. Other loaded modules do not
     matter: another interpreter may have loaded less."""
     if not used.isdisjoint(_IMPORTERS):
         return [name for name, _ in _kernel.workspace.loaded()]
@@ -226,7 +226,7 @@ def effects():
 def effects_since(before):
     """Returns what was done since effects() returned before, or ""."""
     now = effects()
-    return next((what for what in now if what and now[what] != before[what]), "")  # "" and None are no effects
+    return next((what for what in now if what and now[what] != before[what]), "")  # "" and None are not effects
 
 
 def recorded(before):

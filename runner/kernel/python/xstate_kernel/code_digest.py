@@ -15,9 +15,9 @@ _code_digests = {}
 
 
 def flatten(code, source, flags):
-    """Gives the code objects nested in code the digest they would have if all of the source stood on one line.
+    """Gives the code objects nested in code the digest they would have if all of the source were on one line.
 
-    Bytecode depends on layout: from 3.13 on two loads become one instruction only where they stand on one line.
+    Bytecode depends on layout: from 3.13 on two loads become one instruction only if they are on one line.
     """
     if not any(isinstance(k, types.CodeType) for k in code.co_consts):
         return

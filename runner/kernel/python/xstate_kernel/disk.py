@@ -1,4 +1,4 @@
-"""A full disk. Where the kernel writes files of its own, it is no failure of the program."""
+"""A full disk. If it stops a write of the kernel itself, that is not a failure of the program."""
 
 import errno
 import os

@@ -1,4 +1,5 @@
-"""What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
+"""The representations of a value: media bundles for results and display(), bounded descriptions for queries,
+figures."""
 
 import binascii
 import itertools
@@ -24,8 +25,9 @@ def text_of(request):
 
 
 def bundle(value, text=repr):
-    """Returns media type → text for a value; images in base64. text writes the value as text. What the program has
-    registered for a medium comes first, then what the value or its library gives as several media, then its methods."""
+    """Returns media type → text for a value; images in base64. text writes the value as text. A function that the
+    program has registered for a medium comes first, then what the value or its library gives as several media, then its
+    methods."""
     found: dict = adapters.bundle(value) or {}
     if formatters.plain.knows(value):
         found["text/plain"] = formatters.plain(value)

@@ -1,13 +1,13 @@
-"""What a node draws: the clocks and the randomness of the operating system that it reads.
+"""The draws of a node: the clocks and the randomness of the operating system that it reads.
 
-A node that calls a tool with an effect may have to run again before the call is settled: its answer was lost, or
-somebody must decide. It is given what it drew before, in order, so that it makes the same calls. The engine keeps the
+A node that calls a tool with an effect may have to run again before the call is settled: its answer was lost, or a
+decision is needed. It is given what it drew before, in order, so that it makes the same calls. The engine keeps the
 draws with each such call, see runner/same_call.go."""
 
 from xstate_kernel import original as __builtins__
 
 _MOST = 4096  # draws of a node that are kept
-_BYTES = 1 << 18  # of their values, about
+_BYTES = 1 << 18  # bytes of their values, about
 
 
 class Draws:
@@ -42,7 +42,7 @@ class Draws:
             self.made.append((source, value))
 
     def unsent(self):
-        """Returns how many draws the engine has that still count, and those that it does not have; None where it has
+        """Returns how many draws the engine has that still count, and those that it does not have; None if it has
         all."""
         since, had = min(self._sent, len(self.made)), self._sent
         self._sent = len(self.made)

@@ -27,11 +27,11 @@ from . import (
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
-_NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
+_NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # words that may begin a nested code object
 _UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
 
 
-_TURNS = 100  # of the event loop at the end of a cell: tasks may never wait for anything
+_TURNS = 100  # turns of the event loop at the end of a cell: tasks may never wait for anything
 
 
 class Execution:
@@ -43,12 +43,12 @@ class Execution:
         self.pid = os.getpid()
         self.executing = False
         self.own = ()  # code objects of the running node
-        self.part = None  # of a function, that the running node is
+        self.part = None  # the part of a function, that the running node is
         self.made = []  # code that the node made at run time
         self.shown = False  # the value of the node's last expression was put out
         self.ending = None  # how the node ended the program
-        self.loop = None  # of asyncio, once the program needs one
-        self.in_cell = False  # of a notebook, where the loop always runs
+        self.loop = None  # asyncio's loop, once the program needs one
+        self.in_cell = False  # the node is in a notebook's cell, where the loop always runs
         self.interrupted = False  # the engine interrupted the node
         self.disk_full = False  # the last node failed because the disk is full
         self.import_error = ""  # what failed of an import that made the last node fail: "module" or "shared library"
@@ -207,7 +207,7 @@ class Execution:
         parts = getattr(loop, "__dict__", {})
         if "_thread_id" not in parts or loop.is_closed():
             return eval(code, self.ns)
-        events._set_running_loop(loop)  # the code finds the loop running, and it goes on with the next await
+        events._set_running_loop(loop)  # the code finds the loop running, and it continues with the next await
         parts["_thread_id"] = threading.get_ident()
         try:
             return eval(code, self.ns)
@@ -227,7 +227,7 @@ class Execution:
         return self.loop
 
     def go_on(self):
-        """Lets the tasks of a notebook go on at the end of a cell, as far as they wait for nothing."""
+        """Lets the tasks of a notebook continue at the end of a cell, as far as they wait for nothing."""
         for _ in range(_TURNS):
             if not self.in_cell or self.loop is None or self.loop.is_closed() or not getattr(self.loop, "_ready", ()):
                 return

@@ -129,16 +129,16 @@ class Fingerprinter:
         return name if twin is None else "%s#%d" % (name, twin[1])
 
     def unchanged(self, value, fp):
-        """Reports that a value still is what fp says, where that can be told from its containers holding the same
-        objects. That takes a small part of the time. False: it may be, or not."""
+        """Reports that a value still is what fp says, if the objects in its containers show that. That takes a small
+        part of the time. False: it may be, or not."""
         return self.compare(value, fp) is True
 
     def compare(self, value, fp):
         """Returns True if a value certainly is what fp says, and False if it certainly differs: containers whose
-        members are the same objects, and then one that has more or fewer. None: only another walk tells."""
+        members are the same objects, and then one that has more or fewer. None: only another walk shows."""
         if (
             fp.levels is None or self.shared
-        ):  # of those who share a module's data more is told, see Walk.note_module_state
+        ):  # more is recorded of values that share a module's data, see Walk.note_module_state
             return None
         level = [value]
         for lengths, inner, below in fp.levels:

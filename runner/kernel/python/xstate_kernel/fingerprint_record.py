@@ -1,4 +1,4 @@
-"""What is known of a value: its digest, and what the digest leaves out."""
+"""The facts about a value: its digest, and what the digest leaves out."""
 
 from xstate_kernel import original as __builtins__
 
@@ -47,20 +47,20 @@ class Fingerprint:
         self.imports = set()  # modules its code may import
         self.kinds = set()  # types of what it holds, but lists, tuples, dicts and constants; None: others, see Walk
         self.size = 0  # bytes hashed, about; more for what takes longer to pickle
-        self.handed = 0  # of them, those of parts of arrays that the engine was given before
+        self.handed = 0  # those bytes in parts of arrays that the engine was given before
         self.cites = set()  # files of the code where exceptions in it were raised
         self.files = set()  # workspace modules it depends on
         self.libraries = set()  # packages of which it has a function, a class, or what keeps their state
         # Workspace module that holds a part of it → the names of that there, for the module that others have it from.
         self.in_modules = {}
-        self.partial = False  # more can be reached than ids tell
+        self.partial = False  # more can be reached than ids show
         self.weak = False  # it holds weak references: it changes when a target goes
         self.lifetime_sensitive = False  # it may notice that an object goes
-        self.shuffled = False  # it holds a set whose order is another each time
+        self.shuffled = False  # it holds a set whose order changes each time
         self.sets = False  # it holds another set
         self.nan = False  # it holds a NaN beside those in arrays
         self.handles = set()  # descriptors of open files that an opaque value reaches, see handles.py
-        self.levels = None  # of a large container of containers and immutable values: what they hold, see graph
+        self.levels = None  # for a large container of containers and immutable values: what they hold, see graph
 
     def of_part(self, number):
         """Returns the fingerprint of a part that reaches all that the value reaches."""
@@ -78,7 +78,7 @@ class Fingerprint:
 
     @property
     def ids(self):
-        """Id of a mutable object → its place. Where there are many, that takes time."""
+        """Id of a mutable object → its place. With many objects, that takes time."""
         return self.places if self.ordinals is None else {**self.ordinals.places(), **self.places}
 
     def shares(self):

@@ -1,8 +1,8 @@
 """Imports a library into a new interpreter as the program imported it first.
 
 A new interpreter does not execute the program's imports: a library arrives with the first value or node that needs it.
-What its import reads and sets belongs to the node that imported it first, and is state of the program already. So three
-rules hold for the import of a library that the program has imported before:
+The state that its import reads and sets belongs to the node that imported it first, and is state of the program
+already. So three rules hold for the import of a library that the program has imported before:
 
 - It finds in the environment what its first import found, see FirstImports.told.
 - Afterwards the environment is what it was: the state of the program has what the import sets.

@@ -1,4 +1,4 @@
-"""Loads values of a foreign store: pickles that somebody may have made to harm.
+"""Loads values of a foreign store: pickles that may be malicious.
 
 A pickle is a program: it may import any module and call anything with anything. Here it may name only what a table
 lists, and call only what the table calls safe with any arguments, or a function of this module that checks them first.
@@ -9,10 +9,10 @@ attributes say of its elements. Such values are computed again.
 
 The Unpickler in C takes no such rules: it sets the state of any object by any __setstate__, and numpy.dtype then takes
 references for numbers, which reads and writes memory at chosen addresses. Its counterpart in Python is slower, but each
-of its instructions is a method. The memory of large arrays is no part of the pickle and costs the same.
+of its instructions is a method. The memory of large arrays is not part of the pickle and costs the same.
 
-What this cannot prevent: a fault in the code of a library that reads its own format. Therefore questions load foreign
-values in a bounded interpreter.
+This cannot prevent a fault in the code of a library that reads its own format. Therefore questions load foreign values
+in a bounded interpreter.
 """
 
 import importlib.util
@@ -63,7 +63,7 @@ def _default(*args):
 
 
 def _lay(o, mask, finger, places, items):
-    """Restores the table of a set if it is one that this set can have: sets.lay writes what it is told."""
+    """Restores the table of a set if it is one that this set can have: sets.lay writes what it is given."""
     if type(o) not in (set, frozenset) or type(items) is not list or type(places) is not bytes:
         raise Refused("the table of a set")
     if type(mask) is not int or type(finger) is not int:
@@ -75,7 +75,7 @@ def _lay(o, mask, finger, places, items):
         seen.add(id(x))
     taken = places.count(1)
     if (
-        (mask, places) != (0, b"")  # of an interpreter with another layout of sets
+        (mask, places) != (0, b"")  # an interpreter with another layout of sets
         and not (
             7 <= mask < 1 << 40
             and mask & (mask + 1) == 0
@@ -138,7 +138,7 @@ def _set_dtype(d, state):
 
 
 def _data(dtype):
-    """Checks a type whose elements are no references."""
+    """Checks a type whose elements are not references."""
     if type(dtype).__module__.partition(".")[0] != "numpy" or not isinstance(dtype, _numpy().dtype) or dtype.hasobject:
         raise Refused("memory as objects")
     return dtype
@@ -188,7 +188,7 @@ def _view(base, dtype, shape, offset, strides, writeable):
 
 
 def _share(groups):
-    """Stands for what restores the references that frames share. A value without frames has none."""
+    """Replaces the function that restores the references that frames share. A value without frames has none."""
     if groups != []:
         raise Refused("references of frames")
 

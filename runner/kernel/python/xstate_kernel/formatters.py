@@ -1,8 +1,8 @@
 """The formatters of get_ipython().display_formatter: functions by which the program wants values of a class shown.
 
-Each media type has one, with the methods that IPython's has. What the program registers there is state of the
-interpreter that every display may read, like a handler of signals: see process.py. A function for a class also holds
-for its subclasses, and comes before the methods of values (_repr_html_). What it raises is printed, and no failure.
+Each media type has one, with the methods that IPython's has. Registered functions are state of the interpreter that
+every display may read, like a handler of signals: see process.py. A function for a class also holds for its subclasses,
+and comes before the methods of values (_repr_html_). Its exception is printed, and is not a failure.
 """
 
 import sys
@@ -157,7 +157,7 @@ class PlainText(Formatter):
 
 
 class DisplayFormatter:
-    """What get_ipython().display_formatter is."""
+    """The type of get_ipython().display_formatter."""
 
     def __init__(self):
         self.formatters = {m: (PlainText if m == "text/plain" else Formatter)(m, f) for m, f in METHODS.items()}

@@ -1,4 +1,4 @@
-"""Length-prefixed frames on two descriptors of their own, so that whatever the program prints cannot break them.
+"""Length-prefixed frames on two separate descriptors, so that output of the program cannot break them.
 
 A frame is: 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
 """
@@ -10,7 +10,7 @@ from json import decoder, encoder, scanner
 
 from xstate_kernel import original as __builtins__
 
-# What json is made of, and not what it offers: the program may change functions and classes of it.
+# The parts of json, not its public functions and classes: the program may change those.
 if encoder.c_make_encoder is not None:
     _pieces = encoder.c_make_encoder(
         None, None, encoder.c_encode_basestring_ascii, None, ": ", ", ", False, False, True
@@ -46,7 +46,7 @@ class Channel:
             os.close(self._out)
 
     def adopt(self, read_fd, write_fd):
-        """Goes on with other pipes, in an interpreter that was forked from a template."""
+        """Continues with other pipes, in an interpreter that was forked from a template."""
         for new, fd in ((read_fd, self._in.fileno()), (write_fd, self._out)):
             os.dup2(new, fd, False)
             os.close(new)

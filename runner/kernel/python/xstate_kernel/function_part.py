@@ -20,7 +20,7 @@ _GONE = object()
 
 
 class _Returned:
-    """What a return statement of the function returned, and the variables of the function then."""
+    """The value that a return statement of the function returned, and the variables of the function then."""
 
     __slots__ = ("found", "value")
 
@@ -212,7 +212,7 @@ def _calls(node, name):
 
 
 class _Uncalled(ast.NodeTransformer):
-    """Replaces the call of a function by what it returned, also where it is awaited or given to asyncio.run."""
+    """Replaces the call of a function by what it returned, also if it is awaited or given to asyncio.run."""
 
     def __init__(self, name, value):
         self.name, self.value = name, value

@@ -14,7 +14,7 @@ from .atoms import ATOMS
 from .walk_code import SKIP_MEMBERS
 
 _NOBODY = frozenset()
-_MANY = 100  # classes and functions that a value reaches, of which the names are told
+_MANY = 100  # classes and functions that a value reaches, of which the names are reported
 
 
 class Groups:
@@ -35,7 +35,7 @@ class Groups:
         self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
         self._lookers = {}  # the same for what a name reaches but copies before it writes to it
         self._near = {}  # name → names that share a mutable object with it, names that share any
-        self._places = {}  # (a, b) → digest of where they share, "" if they do not
+        self._places = {}  # (a, b) → digest of the places that they share, "" if they do not
         self._ordinals = {}  # name → those of its print, which are in no index
         self._bodies = {}  # id of a class or function → what it holds, see _body
         self.changed = set()  # ids of classes and functions whose contents changed
@@ -177,7 +177,7 @@ class Groups:
         return near[soft]
 
     def pairs(self, names):
-        """Returns {(a, b): digest of where they share} for all pairs with a member in names; a < b."""
+        """Returns {(a, b): digest of the places that they share} for all pairs with a member in names; a < b."""
         found = {}
         for name in names:
             for other in self.neighbours(name):
@@ -244,15 +244,15 @@ def _move(owners, ids, change):
 
 
 def _body(o):
-    """What an assignment to a class or function changes of it: constants, kept so that no other gets their ids, and
-    ids."""
+    """Returns what an assignment to a class or function changes of it: constants, kept so that no other gets their ids,
+    and ids."""
     members = [(k, _Constant(v) if type(v) in ATOMS else id(v)) for k, v in vars(o).items() if k not in SKIP_MEMBERS]
     if isinstance(o, types.FunctionType):
         return members, id(o.__code__), id(o.__defaults__), id(o.__kwdefaults__)
     return members, o.__module__, tuple(map(id, o.__bases__)), len(_abc_dump(o)[0]) if isinstance(o, abc.ABCMeta) else 0
 
 
-class _Constant:  # noqa: PLW1641 - it is no key
+class _Constant:  # noqa: PLW1641 - it is not a key
     __slots__ = ("value",)
 
     def __init__(self, value):

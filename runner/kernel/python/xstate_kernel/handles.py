@@ -1,4 +1,4 @@
-"""Files that stay open between nodes: which of them a value uses, and where they are.
+"""Files that stay open between nodes: which of them a value uses, and their paths.
 
 An open file is known by the path at which the kernel first found it. It keeps that name when it is renamed, replaced or
 removed, because the handle stays on the same inode.

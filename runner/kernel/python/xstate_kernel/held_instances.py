@@ -1,7 +1,7 @@
 """Finds the instances that libraries hold: objects of a library's class that are attributes of its modules.
 
-Such an object (reprlib.aRepr, mpmath.mp) is part of the library. What the program assigns to its attributes changes the
-results of the library for all later code, under whatever name the program reached the object.
+Such an object (reprlib.aRepr, mpmath.mp) is part of the library. An assignment of the program to its attributes changes
+the results of the library for all later code, under whatever name the program reached the object.
 """
 
 import sys

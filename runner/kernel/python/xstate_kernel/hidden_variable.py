@@ -73,7 +73,7 @@ class Settings(Variable):
 
 
 class Counter:
-    """Counts threads, or thread pools, without a name of their own. The next default name contains its number."""
+    """Counts threads, or thread pools, that are given no name. The next default name contains its number."""
 
     def __init__(self, variable, first):
         self.next, self._variable = first, variable

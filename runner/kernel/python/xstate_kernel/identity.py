@@ -1,4 +1,4 @@
-"""Tells whether two lists, or two dicts, hold the same objects: at the speed of memory, where a list's items lie as
+"""Reports whether two lists, or two dicts, hold the same objects: at the speed of memory, if a list's items lie as
 CPython lays them."""
 
 import builtins
@@ -13,7 +13,7 @@ from . import native
 
 _FEW = 64
 _WORD = ctypes.sizeof(ctypes.c_void_p)
-_AT = list.__basicsize__ - 2 * _WORD  # of the pointer to the items; how many are allocated comes after it
+_AT = list.__basicsize__ - 2 * _WORD  # offset of the pointer to the items; how many are allocated comes after it
 _compare = None
 
 
@@ -49,8 +49,8 @@ def differing(before, now):
     """Returns the keys of a dict whose values are other objects than before, or that are new: if the keys that were
     there are now the first ones, in the same order. Else returns None.
 
-    The loop in C reads nothing but the two tables: each node asks, and where there are thousands of names it takes
-    longer to reach all objects than to run the node."""
+    The loop in C reads nothing but the two tables: each node asks, and with thousands of names it takes longer to reach
+    all objects than to run the node."""
     if native.differing is not None:
         return native.differing(before, now)
     keys, was, values = list(now), list(before.values()), list(now.values())

@@ -57,7 +57,7 @@ def simple(t):
 
 
 class _Bare:
-    """What an instance is that has attributes and nothing else."""
+    """A model of instances that have attributes and nothing else."""
 
 
 def bare(t):

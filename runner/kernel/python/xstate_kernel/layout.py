@@ -1,4 +1,4 @@
-"""What a node reads of the layout of blocks: their text, and numbers of lines."""
+"""The layout of blocks that a node reads: their text, and numbers of lines."""
 
 import linecache
 

@@ -18,7 +18,7 @@ _printed, _fresh, _unusual_ones = (
     set(),
     set(),
     set(),
-)  # libraries: that printed; of which that is not told yet; that saw something unusual
+)  # libraries: that printed; of which that is not reported yet; that saw something unusual
 _sets = {}  # library → what it set in the environment during its import: variable → value, or None
 _parts = {}  # (library, number of modules) → the libraries of which it has something
 _holdings = {}  # id of a module → the state in which it was looked at, and what it held
@@ -27,7 +27,7 @@ _USUAL = frozenset(
 )
 _HOME = os.path.expanduser("~") + os.sep
 _CACHE = os.environ.get("XDG_CACHE_HOME") or _HOME + ".cache"
-# A program in bounds has a folder of its own for caches, and matplotlib's settings are in it. Its name is that of the
+# A program in bounds has its own folder for caches, and matplotlib's settings are in it. Its name is that of the
 # workspace, which another machine or a replay has elsewhere. See sandbox.Spec.Environ.
 _BOUNDED = None if _CACHE.startswith(_HOME) else ("MPLCONFIGDIR", os.path.join(_CACHE, "matplotlib"))
 PACKAGES, _INFO = "*-info", (".dist-info", ".egg-info")  # the names that importlib.metadata looks for in a folder
@@ -35,7 +35,7 @@ workspace = None  # ends with a separator; None: the kernel does not observe rea
 
 
 def _importing():
-    """Yields the libraries whose imports are going on, the innermost first; nothing if that is no library."""
+    """Yields the libraries whose imports are running, the innermost first; nothing if that is not a library."""
     frame, inner = sys._getframe(1), True
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -102,7 +102,7 @@ def _unusual(kind, name):
 
 
 def _packages(name):
-    """Returns what a folder of the workspace lists: None if that is no package, where only these count."""
+    """Returns what a folder of the workspace lists: None if only packages count and it has none."""
     folder, last = os.path.split(name)
     try:
         if last != PACKAGES:

@@ -11,7 +11,7 @@ _BOOTSTRAP = "<frozen importlib._bootstrap>"
 _KERNEL = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 _roots, _bases, _patterns = (), frozenset(), ((), None)
-_folders = None  # of which the patterns are not compiled yet: most programs use no cache
+_folders = None  # folders whose patterns are not compiled yet: most programs use no cache
 _home = os.path.expanduser("~")
 _prefixes = ()  # what every path in a cache begins with
 

@@ -37,7 +37,7 @@ class Lines:
         return again
 
     def renew(self, functions):
-        """Gives functions the code that the text has now; yields it where it is another."""
+        """Gives functions the code that the text has now; yields it if it differs."""
         for f in functions:
             code = self.current(f.__code__)
             if code is not f.__code__:
@@ -48,7 +48,7 @@ class Lines:
         """Returns the code object that the text makes now for one that it made before; the same one if there is
         none."""
         if not code.co_filename.startswith("<") or code.co_filename == "<string>":
-            return code  # of a file, or made by exec
+            return code  # it is from a file, or made by exec
         key = (code.co_name, code_digest.known(code))
         names = [code.co_filename] if code.co_filename in self._texts else []
         for name in names + [n for n in self._texts if n != code.co_filename]:

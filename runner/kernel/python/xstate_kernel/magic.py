@@ -92,7 +92,7 @@ class Magic:
             raise UsageError(f"Line magic function `%{name}` not found.")
 
     def load_extension(self, name):
-        """%load_ext: there is no shell that an extension could extend. One that is not installed is an error."""
+        """%load_ext: an extension has no shell to extend. One that is not installed is an error."""
         name = name.strip().strip("'\"")
         if name not in _NO_EFFECT:
             importlib.import_module(name)
@@ -184,7 +184,7 @@ class Magic:
             self._recorder.rich("result", display.bundle(value, display.pretty))
 
     def var(self, text, get):
-        """A field of a shell command: its value, or the text as it is where there is no such name."""
+        """A field of a shell command: its value, or the text as it is if the name is not bound."""
         try:
             return str(get())
         except NameError:
@@ -243,8 +243,8 @@ class Magic:
                 del self._namespace[name]
 
     def run_file(self, args):
-        """%run: executes a script in a namespace of its own, then binds here what it defined. -i: it sees the names
-        of here, -n: its __name__ is not __main__, -e: its exit is no error, -t: its time is shown."""
+        """%run: executes a script in a new namespace, then binds here what it defined. -i: it sees the names bound
+        here, -n: its __name__ is not __main__, -e: its exit is not an error, -t: its time is shown."""
         import runpy
 
         words = shlex.split(args)
@@ -337,7 +337,7 @@ class _Capturing:
 
 
 class Captured:
-    """What %%capture took: text, and display data as media type → text."""
+    """The outputs that %%capture took: text, and display data as media type → text."""
 
     def __init__(self):
         self.stdout, self.stderr, self._outputs = "", "", []

@@ -108,7 +108,7 @@ class Kernel:
         builtins.__xstate__ = magic.Magic(
             self.recorder,
             namespace,
-            lambda mark: self.files.marks.add(mark),  # noqa: PLW0108 - there are no files yet
+            lambda mark: self.files.marks.add(mark),  # noqa: PLW0108 - files is set later
         )
         if options.get("ipython"):
             builtins.display, builtins.get_ipython = self.display, shell.get_ipython
@@ -139,7 +139,7 @@ class Kernel:
         self.lent = None  # memory that the engine may read
         self.pickled = 0  # groups, in files there: the engine takes them while the next node runs
         self.hidden = hidden.Hidden(options["seed"], self.names)
-        self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
+        self.state = self.hidden.snapshot()  # the state of the hidden variables; None: not known
         self.execution = execution.Execution(
             self.bindings, self.names, self.recorder, self.hidden, self.modules.process
         )
@@ -317,7 +317,7 @@ class Kernel:
         return {}, b""
 
     def do_store(self, request, _):
-        """Pickles the named values as one group into the reply. What is large goes into files of the spool.
+        """Pickles the named values as one group into the reply. Large parts go into files of the spool.
 
         A part that the engine was given before is only named, unless the engine lost it. Of the others, the engine
         reads the memory of arrays in this process, before its next request: as many bytes as "lend" says. Of an outline

@@ -179,7 +179,7 @@ class Arrays:
         return found, self.handed_bytes(known)
 
     def handed_bytes(self, known):
-        """Returns how many bytes of an array the engine was given, as far as the digests of its chunks tell."""
+        """Returns how many bytes of an array the engine was given, as far as the digests of its chunks show."""
         if known is None or known.chunks is None:
             return 0
         return sum(size for c, size in zip(known.chunks, _sizes(known.hi - known.lo)) if c in self.handed)
@@ -187,7 +187,7 @@ class Arrays:
     def chunks(self, buffers):
         """Returns for each buffer its address and its parts: pairs of size and digest.
 
-        The digest is None where it is not known. The parts of a watched array are its chunks. A buffer without watched
+        The digest is None if it is not known. The parts of a watched array are its chunks. A buffer without watched
         arrays has no parts. The method does not look for writes since the value was fingerprinted: the digests belong
         to that fingerprint, under which the engine stores the value. It verifies what it is given by them."""
         inside = [k for k in self._known.values() if k.chunks is not None and None not in k.chunks]

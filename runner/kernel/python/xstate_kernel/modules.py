@@ -52,7 +52,7 @@ _SETTERS = frozenset(
         *adapters.CLASS_EXTENDERS,
     )
 )
-_MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
+_MODULES = frozenset(("modules", "stopall"))  # attributes of sys, and of the patches of unittest.mock
 _HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -89,7 +89,7 @@ def _joined(facts):
 
 
 class Modules:
-    """What a node does to modules."""
+    """Observes what a node does to modules."""
 
     def __init__(self, namespace, printer, workspace, groups, effects):
         self._namespace, self._workspace, self._effects, self._groups = namespace, workspace, effects, groups
@@ -197,7 +197,7 @@ class Modules:
 
     def _take(self, value, counts=None):
         """Takes the attributes of a module, a class or a held instance of a library. counts are the names of those that
-        the program can assign; None: all. What a library assigns in its own code is no change by the program."""
+        the program can assign; None: all. An assignment in the library's own code is not a change by the program."""
         if id(value) in self._before:
             known = self._before[id(value)]
             if counts is None and known[3] is not None:
@@ -511,7 +511,7 @@ def _internal(name):
 
 
 def _watched(old, new):
-    """Reports whether the kernel put a function of its own in the place of a library's, or that one back."""
+    """Reports whether the kernel replaced a library's function by its own, or put that one back."""
     if not (code_owner.is_a(old, types.FunctionType) and code_owner.is_a(new, types.FunctionType)):
         return False
     paths = [f.__code__.co_filename for f in (old, new)]

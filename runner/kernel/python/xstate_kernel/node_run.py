@@ -415,7 +415,7 @@ class NodeRun:
         if self.error is not None and self.execution.disk_full:
             marks.add("unobserved disk space")
         if self.error is not None and self.execution.import_error == "shared library":
-            marks.add("unobserved shared library")  # that it needs: the system looks for it in places of its own
+            marks.add("unobserved shared library")  # that it needs: the system searches its own folders for it
         see.marks, see.exact = sorted(marks), self.names.exact
         see.figures, see.had_figures = bool(adapters.open_figures()), bool(self.had_figures)
         cited = {f for w in see.writes if w["name"] in self.prints for f in self.prints[w["name"]].cites}

@@ -1,4 +1,4 @@
-"""What the kernel saw of one node: the reply to a request to run it, built in one place."""
+"""The observation of one node: the reply to a request to run it, built in one place."""
 
 from xstate_kernel import original as __builtins__
 
@@ -6,7 +6,7 @@ from xstate_kernel import original as __builtins__
 _FIELDS = {
     # names of the namespace
     "reads": "reads",  # that the node read
-    "absent": "absent",  # of these, the ones that were not bound
+    "absent": "absent",  # those of them that were not bound
     "comembers": "comembers",  # whose values changed because they share objects with what the node changed
     "writes": "writes",  # bound, changed or deleted: each with its digest and what it depends on
     "deleted": "deleted",  # that the node may have bound and deleted
@@ -36,7 +36,7 @@ _FIELDS = {
     "stdin": "stdin",  # the bytes of the standard input that it looked at
     "files": "files",  # reads, listings, writes, permissions and times
     "environ": "environ",  # variables of the environment that it set or removed
-    "library_environ": "library_environ",  # of these, the ones that only imports of libraries set
+    "library_environ": "library_environ",  # those of them that only imports of libraries set
     "environ_reads": "environ_reads",  # that it read
     "figures": "figures",  # whether figures are open
     "had_figures": "had_figures",  # whether some were before

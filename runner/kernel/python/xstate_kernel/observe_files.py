@@ -43,7 +43,7 @@ SQL = re.compile(
 
 
 class Files:
-    """What a node does to files, and its other effects outside the namespace."""
+    """Observes what a node does to files, and its other effects outside the namespace."""
 
     numbers = True  # files that the program opens as descriptors are separate state
     observed = 0  # the number under which the sandbox observes the node that runs; 0: it does not
@@ -52,7 +52,7 @@ class Files:
     draws = draws.Draws()
 
     def on_child(self):
-        """Is called when a child process starts. The kernel puts a function of its own here, tests run without."""
+        """Is called when a child process starts. The kernel replaces this method, tests run without."""
 
     def on_descriptor(self, fd):
         """Is called when another file is put in the place of a descriptor, likewise."""
@@ -68,7 +68,7 @@ class Files:
         descriptors.folder = self.folder
         self.above = code_owner.folders_above(
             self.folder
-        )  # libraries check these folders for links in the paths of their own files
+        )  # libraries check these folders for links in the paths of their files
         self.on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
         self._count = 0
@@ -77,7 +77,7 @@ class Files:
         self.logs = {}  # write-ahead log that a connection of SQLite may write → its state when the node began
         self._prepare(os.path.realpath(store))
         self.handles = handles.Handles()
-        self.proxy = None  # its host and port, where it records what the program requests
+        self.proxy = None  # its host and port, if it records what the program requests
         self.active = False
         self.restoring = False  # no node is running, but a restore may import libraries
         self.reset()
@@ -105,7 +105,7 @@ class Files:
         return os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def adopt(self, spool):
-        """Goes on with another spool, in an interpreter that was forked from a template."""
+        """Continues with another spool, in an interpreter that was forked from a template."""
         self._spool = spool
         journal = self._open_journal()
         os.dup2(journal, self._journal, False)
@@ -125,7 +125,7 @@ class Files:
         self.environ = set()
         self.forked = False  # the node forked this process: the kernel does not observe the child's reads
         self.put = {}  # variable → value that the node put into the environment, perhaps without os.environ
-        self.put_by_program = set()  # of these variables, those that not only imports of libraries put there
+        self.put_by_program = set()  # those variables that not only imports of libraries put there
         self.marks = set()
         self.chance = []  # (generator, state after its seed from the operating system), while nothing is drawn
         self.descriptors = {}  # descriptor that was opened → whether the program, not a library, opened it
@@ -210,7 +210,7 @@ class Files:
         return p
 
     def _cache(self, p):
-        """Reports whether a library uses a path of its cache, which is no file of the program's then."""
+        """Reports whether a library uses a path of its cache, which is then not a file of the program."""
         if not library_caches.use(p):
             return False
         self.cached.update((p, os.path.realpath(p)))

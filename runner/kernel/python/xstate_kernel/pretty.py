@@ -12,11 +12,11 @@ from . import formatters
 from .builtin_function import BuiltinFunction
 
 _WIDTH, _ITEMS = 79, 1000
-_BREAK, _NEWLINE = object(), object()  # a place where a line may end; one where it must
+_BREAK, _NEWLINE = object(), object()  # a place where a line may end; one where a line must end
 
 
 class _Group:
-    """Items that stand on one line if there is room. If there is none, the line ends at each place where it may."""
+    """Items that share a line if there is room. If there is none, the line ends at each possible place."""
 
     def __init__(self, indent):
         self.indent, self.items, self.width = indent, [], 0  # width None: it holds the end of a line
@@ -41,7 +41,7 @@ class _Group:
 
 
 class Printer:
-    """What a _repr_pretty_ method is given, with the methods that such methods call."""
+    """The argument of _repr_pretty_ methods, with the methods that they call."""
 
     def __init__(self):
         self._open, self._shown = [_Group(0)], []

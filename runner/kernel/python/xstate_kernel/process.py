@@ -1,4 +1,5 @@
-"""What the program registers in the interpreter: streams, hooks, signal handlers, codecs, finders, handlers of loggers.
+"""Registrations of the program in the interpreter: streams, hooks, signal handlers, codecs, finders, handlers of
+loggers.
 
 Any node may call or change such an object without reading a name of the program. The engine treats it as a change of a
 module: it identifies the object by lineage, and undoes the registration only in a new interpreter. The state is
@@ -42,7 +43,7 @@ class Process:
     def __init__(self, printer, groups):
         self._printer, self._groups = printer, groups
         self.attributes = {}  # what the program put into modules, by module and name
-        self._searchers, self._handlers = [], {}  # of codecs, and of errors in text, by name
+        self._searchers, self._handlers = [], {}  # by name: searchers of codecs, and handlers of errors in text
         self._tracing = (None, None)
         self.traced = False  # a trace function was active in the node
         self._watch_codecs()
@@ -235,7 +236,7 @@ class _Print:
 
     def __init__(self):
         self.digests, self.ids, self.deps, self.files, self.opaque = [], set(), set(), set(), False
-        self.untold = set()  # ids of what handlers of libraries hold that cannot be told
+        self.untold = set()  # ids of mutable objects without a digest that handlers of libraries hold
 
 
 def _writes(o):

@@ -1,4 +1,5 @@
-"""The proxy that records the requests of a program. A socket that is connected to it is no use of the network."""
+"""The proxy that records the requests of a program. A socket that is connected to it does not count as use of the
+network."""
 
 from xstate_kernel import original as __builtins__
 

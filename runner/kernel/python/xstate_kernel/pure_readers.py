@@ -1,4 +1,5 @@
-"""Proves of a node that it changed nothing that was there before it. What such a pure reader read is not checked.
+"""Proves of a node that it changed nothing that was there before it. The values that such a pure reader read are not
+checked.
 
 The proof is of the code that ran, and of what the names that this code loads were bound to:
 
@@ -14,9 +15,9 @@ The proof is of the code that ran, and of what the names that this code loads we
     itself are looked at. Its __init__ may store attributes into its first argument, which is new.
 
 By induction over the instructions that execute: each calls only what was looked at, and changes only what is new. New
-objects are of these kinds, too, or are iterators and functions that the node made of them. What may run without being
-called (finalizers, callbacks of weak references, hooks, handlers of signals, other threads, what the program has put
-in place of something of a library) excludes the proof. A node that failed, was interrupted or showed a value is not
+objects are of these kinds, too, or are iterators and functions that the node made of them. Code that may run without
+being called (finalizers, callbacks of weak references, hooks, handlers of signals, other threads, what the program has
+put in place of something of a library) excludes the proof. A node that failed, was interrupted or showed a value is not
 proven either. Where nothing is proven, the values are compared as always.
 
 Before CPython 3.12 nothing is proven: the names that a node read are not known exactly.
@@ -44,8 +45,8 @@ _HARMLESS = frozenset(
     STORE_FAST_LOAD_FAST STORE_FAST_MAYBE_NULL STORE_FAST_STORE_FAST STORE_GLOBAL STORE_NAME SWAP TO_BOOL
     UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNPACK_EX UNPACK_SEQUENCE YIELD_VALUE""".split()
 )
-_OPERATORS = vars(dis).get("_nb_ops", ())  # of BINARY_OP, since CPython 3.11: the name and the sign
-_INTRINSICS = frozenset((3, 5, 6))  # of CALL_INTRINSIC_1: the end of a generator, unary plus, a tuple of a list
+_OPERATORS = vars(dis).get("_nb_ops", ())  # the name and the sign of each BINARY_OP, since CPython 3.11
+_INTRINSICS = frozenset((3, 5, 6))  # values of CALL_INTRINSIC_1: the end of a generator, unary plus, a tuple of a list
 _BUILTINS = frozenset(
     """NotImplemented abs all any ascii bin bool bytes callable chr complex dict divmod enumerate filter float format
     frozenset hash hex int isinstance issubclass iter len list map max min next oct ord pow print range repr reversed
@@ -64,7 +65,7 @@ _TYPES = (
     *(map, filter, zip, enumerate, reversed, BaseException, staticmethod, classmethod, type(iter([]))),
 )
 _OTHERS = frozenset().union(*map(dir, _TYPES)) - _METHODS
-# What makes code run that nothing calls, and what observes the interpreter. No node is proven once code named it.
+# Names that make code run without a call, or that observe the interpreter. No node is proven once code named it.
 _LATER = frozenset(
     """__del__ weakref _weakref WeakKeyDictionary WeakValueDictionary WeakSet WeakMethod addaudithook monitoring
     settrace setprofile _setprofile _settrace ctypes _ctypes""".split()
@@ -80,7 +81,7 @@ _STORES = ("LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BO
 
 
 class _Facts:
-    """What code does: whether that is harmless, the names and attributes that it loads, what __init__ stores."""
+    """Facts about code: whether it is harmless, the names and attributes that it loads, what __init__ stores."""
 
     __slots__ = ("attributes", "harmless", "names", "stored")
 

@@ -1,7 +1,7 @@
 """Speaks with the supervisor of the sandbox, which sees the system calls of this process and of its children.
 
-A call of access(2) on a path below /.xstate is a message. It comes in order with all other calls of the thread. There
-is no such folder, so the call changes nothing where nobody listens.
+A call of access(2) on a path below /.xstate is a message. It comes in order with all other calls of the thread. The
+folder does not exist, so the call changes nothing without a supervisor.
 """
 
 import _frozen_importlib
@@ -30,8 +30,8 @@ def mark(what, name):
 
 
 def watch_imports():
-    """Tells the supervisor when a thread begins to import and when that ends. An import looks for modules in the
-    workspace, and a library for files of its own: these look-ups are no inputs of the node."""
+    """Reports to the supervisor when a thread begins to import and when that ends. An import looks for modules in the
+    workspace, and a library for its own files: these look-ups are not inputs of the node."""
     bootstrap = _frozen_importlib.__dict__
     find, modules, threads = bootstrap["_find_and_load"], sys.modules, set()
 

@@ -33,7 +33,7 @@ class Scan:
                         pass  # gone meanwhile, or not ours to read
 
     def changes(self):
-        """Yields each path that differs, with what was there: None where nothing was, a copy of None where it is not
+        """Yields each path that differs, with what was there: None if nothing was, a copy of None if that is not
         known."""
         before = self._before
         if not before:
@@ -78,4 +78,4 @@ class Scan:
 
 
 def _of(st):
-    return (st.st_size, st.st_mtime_ns) if stat.S_ISREG(st.st_mode) else None  # of a directory, that it is there
+    return (st.st_size, st.st_mtime_ns) if stat.S_ISREG(st.st_mode) else None  # for a directory, only that it is there

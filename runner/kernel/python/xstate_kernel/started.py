@@ -1,7 +1,7 @@
-"""What the program was started with: its arguments (sys.argv) and its standard input (sys.stdin).
+"""The inputs that the program was started with: its arguments (sys.argv) and its standard input (sys.stdin).
 
 Both are given for a run. A node that looks at the arguments reads them as hidden state. Of the input, a node reads the
-position where it begins, and the bytes up to the last one that it looked at: what comes later cannot matter to it."""
+position at its start, and the bytes up to the last one that it looked at: what comes later cannot matter to it."""
 
 import codecs
 import io
@@ -109,7 +109,7 @@ arguments = Arguments()
 
 
 class Stdin(io.TextIOBase):
-    """The standard input of the program. It has no buffer of its own: its position is that of its bytes."""
+    """The standard input of the program. It has no separate buffer: its position is that of its bytes."""
 
     name, mode, newlines = "<stdin>", "r", None
 
@@ -199,7 +199,7 @@ class Stdin(io.TextIOBase):
             text += decoder.decode(byte, not byte)
             if not byte:
                 break
-        if len(text) > size:  # what follows a carriage return tells whether it is a line's end
+        if len(text) > size:  # the byte after a carriage return decides whether it is a line's end
             self.buffer.back(len(text[size:].encode(*self._codec)))
         return text[:size]
 
@@ -210,7 +210,7 @@ class Bytes(io.BufferedIOBase):
     name, mode = "<stdin>", "rb"
 
     def __init__(self):
-        self.path = None  # of the content; None: there is none
+        self.path = None  # the path of the content; None: the program has no input
         self._data, self.at, self.shut = None, 0, False
         self._plain = False  # the content is there, and has no carriage return
         self.begin()
@@ -224,7 +224,7 @@ class Bytes(io.BufferedIOBase):
 
     def seen(self):
         """Returns which bytes the node looked at: the first, the one after the last, and whether it met the end; None
-        where it looked at none."""
+        if it looked at none."""
         upto = self._upto
         if self.at > self._from:
             upto = max(upto or 0, self.at)
@@ -245,7 +245,7 @@ class Bytes(io.BufferedIOBase):
     def whole_line(self):
         """Reads the next line of a plain content; None where that takes a closer look.
 
-        Programs read millions of lines. That the position moved tells that the node read them."""
+        Programs read millions of lines. The moved position shows that the node read them."""
         at = self.at
         if self._plain and not self.shut:
             self.at = self._data.find(b"\n", at) + 1

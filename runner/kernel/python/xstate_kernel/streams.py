@@ -29,7 +29,7 @@ from . import code_owner, disk, frames
 
 PLACE = re.compile(r'(<[^<>\n]+>)(?::\d+|", line \d)')  # how warnings and tracebacks cite a line of a block
 _PLACE_CHARS = 300  # what is cited may lie across two pieces of text
-_HEADER = struct.Struct("<QQ")  # of the shared memory: bytes of text that were sent before, and the stream
+_HEADER = struct.Struct("<QQ")  # in the shared memory: bytes of text that were sent before, and the stream
 _LOOKED = 512  # writes of a node that all look at the files
 _UNLOOKED = 31  # later writes between two looks
 _PIECE = 1 << 20  # bytes that are sent at once
@@ -49,7 +49,7 @@ class Native:
         self._fd, self.elsewhere = fd, False  # whether the node has put another file in its place
 
     def adopt(self, file):
-        """Goes on with another file, in an interpreter that was forked from a template."""
+        """Continues with another file, in an interpreter that was forked from a template."""
         os.dup2(file, self._file, False)
         os.dup2(file, self._fd)
         os.close(file)
@@ -120,7 +120,7 @@ class Shared:
         return self._map[_HEADER.size : self._map.tell()]
 
     def clear(self, size):
-        """Forgets the text, of so many bytes, which was sent. What is not text is zero: that shows where text ends."""
+        """Forgets the text, of so many bytes, which was sent. All bytes after the text are zero: that shows its end."""
         self._map[_HEADER.size : _HEADER.size + size] = bytes(size)
         self.sent += size
         self._start()
@@ -161,7 +161,7 @@ class Recorder:
         os.register_at_fork(after_in_child=self._in_child)
 
     def adopt(self, files):
-        """Goes on with other files, in an interpreter that was forked from a template."""
+        """Continues with other files, in an interpreter that was forked from a template."""
         self._native[0].adopt(files[0])
         self._native[1].adopt(files[1])
         self.shared = Shared(files[2])
@@ -195,7 +195,7 @@ class Recorder:
         self.look()
 
     def write(self, stream, data):
-        """Takes text of a stream, 0 or 1, where it is not enough to put it into the memory."""
+        """Takes text of a stream, 0 or 1, if it is not enough to put it into the memory."""
         if self._forked or self._native[stream].elsewhere:
             while data:
                 data = data[os.write(stream + 1, data) :]
@@ -398,11 +398,11 @@ def _end_characters():
         stream.write(_begun[stream.name].decode(b"", True))
 
 
-# The bytes of a character may come in several writes: programs copy files in pieces. What waits for the rest is no
-# attribute of a stream, for it is no part of a value that holds the stream.
+# The bytes of a character may come in several writes: programs copy files in pieces. Bytes that wait for the rest are
+# not in an attribute of a stream, for they are not part of a value that holds the stream.
 _begun = {f"<{name}>": codecs.getincrementaldecoder("utf-8")("replace") for name in _STREAMS}
 STREAMS = Stream(0), Stream(1)  # sys.stdout and sys.stderr of the program
-# What the streams write to. It is no attribute of theirs: who holds a stream would share it with all who hold one.
+# The targets of the streams. They are not attributes of the streams: all values that hold a stream would share them.
 _recorder = _put = _home = None
 
 

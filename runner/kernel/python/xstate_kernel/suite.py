@@ -61,7 +61,7 @@ class Suite(Phases):
         self.lined = set()  # ids of codes that may read line numbers
         self.levels = set()  # numbers of units that are top levels of modules
         self.modules = {}  # path → Module
-        self.count = 0  # of units sent to the engine
+        self.count = 0  # units sent to the engine
         self.first = {}  # path → {unit: number}
         self.groups = 0
         self._needs = {}  # paths → group of these modules and of all that they import
@@ -341,7 +341,7 @@ class Suite(Phases):
                 if type(value) is types.ModuleType:
                     if not value.__name__.startswith(
                         module.name + "."
-                    ):  # without an import of its own, a module has a submodule because other code imported it
+                    ):  # without its own import, a module has a submodule because other code imported it
                         names.add(value.__name__)
                 else:
                     names.add(

@@ -74,6 +74,6 @@ class Module:
     def __init__(self, path, name, source, code, namespace):
         self.path, self.name, self.source, self.code, self.namespace = path, name, source, code, namespace
         self.loads = set()  # paths of modules that were executed because of this one
-        self.group = None  # of its import
+        self.group = None  # the group of its import
         self.telling = None  # names that it binds and through which code may reach a clock or randomness
         self.loud = not source.quiet

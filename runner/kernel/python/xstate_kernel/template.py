@@ -1,8 +1,8 @@
 """Forks interpreters from a kernel that has imported what a program imports: see ../doc.go.
 
-A template waits in C. What returns is a copy of it in another process, which takes what is its own: pipes, files of
-output, the spool, and its number. All else is what an interpreter has that has imported the same: CPython is not told
-of the fork, so generators go on from the same state and no callback runs."""
+A template waits in C. The call returns in a copy of it in another process, which takes its own pipes, output files,
+spool and number. All else is as in an interpreter that has imported the same: CPython is not notified of the fork, so
+generators continue from the same state and no callback runs."""
 
 import gc
 import os
@@ -18,7 +18,7 @@ _held = ()  # what the process had before the first request, see _holds
 _loaded = frozenset()  # modules that it had then: every start has them
 _missed = set()  # modules that imports have looked for since, and not found
 _running = started.running  # as the kernel has set it
-_own = False  # an import has looked at what a copy has of its own: the name of the program, arguments, input
+_own = False  # an import has looked at what differs between copies: the name of the program, arguments, input
 
 
 class _Missing:
@@ -72,8 +72,8 @@ def ready(kernel):
 def prepare(kernel):
     """Returns what copies of this interpreter depend on, or None if they would not be whole: a fork copies one thread,
     and shares what is open. These are the files and folders by which a start of Python chooses what there is to import,
-    the folders in which a module with one of the names would have been found first, and whether it depends on what a
-    copy has of its own.
+    the folders in which a module with one of the names would have been found first, and whether it depends on what
+    differs between copies.
 
     Does what the first node would do in each copy: to look at all objects copies their memory."""
     if _door is None or len(sys._current_frames()) > 1 or _holds() != _held:

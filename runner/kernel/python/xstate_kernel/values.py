@@ -11,7 +11,7 @@ column adds little more than that column, and nothing else of it is hashed or co
 split at rows, and the engine hashes it.
 
 A stored part is not verified when it is read. The engine compares the digests of what was loaded, and these cover the
-elements of all arrays. What they do not cover no program can see: the rest of an array of which a view was stored.
+elements of all arrays. No program can see what they do not cover: the rest of an array of which a view was stored.
 """
 
 import bisect

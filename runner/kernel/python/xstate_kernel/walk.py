@@ -175,7 +175,7 @@ class Walk(Containers):
         self.reduced(o, t, adapter)
 
     def simple(self, o, t, placed):
-        """Writes an instance of a class of the user's, see instances.simple. placed: it has a place of its own."""
+        """Writes an instance of a class of the user's, see instances.simple. placed: it has its own place."""
         self.put(b"T")
         *parts, own = instances.parts(o, t)
         if issubclass(t, (set, frozenset)):
@@ -257,7 +257,7 @@ class Walk(Containers):
             self.set(set(o.data), b"w", False)
 
     def raised(self, e):
-        """Adds parts of an exception that pickling does not show: its causes, and where it was raised."""
+        """Adds parts of an exception that pickling does not show: its causes, and the place that raised it."""
         places, tb = [], e.__traceback__
         while tb is not None:
             code = tb.tb_frame.f_code
@@ -308,7 +308,7 @@ class _Scratch:
 
 
 def _scratch(o, names):
-    """Returns stand-ins for the arrays in these attributes to which nothing refers but their object."""
+    """Returns substitutes for the arrays in these attributes to which nothing refers but their object."""
     found, space = {}, getattr(o, "__dict__", None) or {}
     for name in names & space.keys():
         for a in (space[name],):
@@ -358,7 +358,7 @@ _sentinels = {}  # class of a library → id of an instance that its module has 
 def sentinel(o, t):
     """Returns the name of a sentinel of a library, such as dataclasses.MISSING, or None for other objects.
 
-    A sentinel has a class of its own. Many objects refer to it, and none changes it.
+    A sentinel has its own class. Many objects refer to it, and none changes it.
     """
     found = _sentinels.get(t)
     if found is None:
@@ -419,7 +419,7 @@ _DISPATCH = {
 NO_ALIAS = (
     *(types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, BuiltinFunction, types.CodeType, tuple),
 )
-_modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
+_modules = {}  # id of an object that does not name its module → itself and the module that pickle finds it in
 
 
 def _module_of(o, name):

@@ -151,7 +151,7 @@ class Code(WalkState):
         self.stack.append(o.__self__)
 
     def lru(self, o):
-        """Writes a functools.lru_cache. What it holds counts, for results may depend on more than the arguments. But a
+        """Writes a functools.lru_cache. Its contents count, for results may depend on more than the arguments. But a
         library's cache in use is the library's."""
         uses = o.cache_info()[:2]
         if any(uses):

@@ -16,7 +16,7 @@ from .unsupported import Opaque
 from .walk_unordered import Unordered
 
 _DEEP = 16  # levels
-# Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes.
+# From these sizes on, bytes are hashed by themselves: OpenSSL takes half the time, and four megabytes.
 _BULK, _LARGE = 1 << 16, 1 << 24
 _FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
 _KEPT = 1000  # atoms of a container that are held, to see that they are the same: fewer are written as quickly
@@ -407,7 +407,7 @@ class Containers(Unordered):
     def proxy(self, o):
         self.put(b"x")
         if o is getattr(sys.modules.get("dataclasses"), "_EMPTY_METADATA", None):
-            return  # of all fields that have none
+            return  # the value of all fields that have none
         for owner in gc.get_referents(o):
             self.fp.notes.setdefault(id(owner), "v")
         self.stack.append(self.temporary(dict(o)))

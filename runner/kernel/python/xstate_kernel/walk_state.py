@@ -1,4 +1,4 @@
-"""What a traversal of a value keeps, and how it writes to the canonical stream: see fingerprint.py."""
+"""The state that a traversal of a value keeps, and how it writes to the canonical stream: see fingerprint.py."""
 
 import weakref
 
@@ -58,7 +58,7 @@ class WalkState:
 
     def own(self, o):
         if self.levels:
-            self.levels = None  # what changes, and is no container of graph
+            self.levels = None  # it changes, and is not a container of graph
         if id(o) in self.temps:
             return
         if self.seen.share(id(o)):
@@ -67,7 +67,7 @@ class WalkState:
             self.fp.places[id(o)] = self.seen.get(id(o), 0)
 
     def fold(self):
-        """Tells the fingerprint of the objects that other values may share."""
+        """Notes in the fingerprint the objects that other values may share."""
         fp, seen = self.fp, self.seen
         seen.withhold(fp.places)
         for i, place in fp.notes.items():

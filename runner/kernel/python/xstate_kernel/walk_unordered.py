@@ -14,9 +14,9 @@ refinement of Weisfeiler and Leman):
     set, and of the units that share an object with it.
 
 No part of a colour depends on an order of iteration. Equal colours mostly mean that elements can be exchanged. If they
-share in part, the walk writes one, and compares what the others are now that this one has ordinals. What remains equal
-is written in any order. In odd values (regular graphs) two orders may yield two digests: the value then counts as
-changed although it is not, never the reverse.
+share in part, the walk writes one, and compares what the others are now that this one has ordinals. Elements that
+remain equal are written in any order. In odd values (regular graphs) two orders may yield two digests: the value then
+counts as changed although it is not, never the reverse.
 
 An element is visited twice: once for its unit, and once for the stream. Units may overlap, and a refinement may take
 many rounds. Both are limited; above a limit the value is opaque.

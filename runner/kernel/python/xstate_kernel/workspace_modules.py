@@ -17,7 +17,7 @@ class Workspace:
     def __init__(self):
         self._missed = {}  # module name → names that it imports and that were not found
         self._seen = {}  # module name → (path, stat key, digest)
-        self._entries, self._loaded = {}, []  # of sys.modules at the last check, and the workspace modules among them
+        self._entries, self._loaded = {}, []  # sys.modules at the last check, and the workspace modules among them
         self._first = frozenset(sys.modules)  # modules that the interpreter and the kernel loaded
         self._parsed = {}  # (digest of a source, package) → names of modules it imports
         self._functions = {}  # digest of a source → names that its top level mentions, its functions and methods
@@ -85,7 +85,7 @@ class Workspace:
                 if isinstance(value, types.ModuleType):
                     if not value.__name__.startswith(
                         n + "."
-                    ):  # without an import of its own, a module has a submodule because other code imported it
+                    ):  # without its own import, a module has a submodule because other code imported it
                         todo.append(value.__name__)
                 else:
                     owner = getattr(value, "__module__", None)

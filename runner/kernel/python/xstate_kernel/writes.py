@@ -21,7 +21,7 @@ class Writes:
         self.redefined = {}  # class → itself, for classes that the node defined
         self.defined_as = {}  # id of a class that a node defined → weak reference to it, its digest then
         self.altered = set()  # names of classes and functions that the node changed in place
-        self.verifies = False  # looks at what pure readers read, and fails where it changed
+        self.verifies = False  # looks at what pure readers read, and fails if it changed
         self.old_classes = {}  # digest → the class object that instances may be of
 
     def fingerprint_writes(self, start, reads, certain, failed, parts, proven=False):

@@ -1,4 +1,4 @@
-"""IPython: its display functions show values as the builtin display does, and values that bring media of their own."""
+"""IPython: its display functions show values as the builtin display does, and values that bring their own media."""
 
 import binascii
 import builtins
@@ -62,7 +62,7 @@ def _watch(hidden, module):
     """Without a shell of IPython, its functions print values as text, or make a shell."""
     show = getattr(builtins, "display", None)
     if show is None:
-        return  # the program is no notebook: outside of xstate it has no shell either
+        return  # the program is not a notebook: outside of xstate it has no shell either
 
     def display(*objs, raw=False, display_id=None, **_):
         for o in objs:

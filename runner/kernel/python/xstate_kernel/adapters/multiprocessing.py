@@ -1,6 +1,6 @@
-"""multiprocessing: a child that is no fork runs the program's file again, as a module with another name.
+"""multiprocessing: a child that is not a fork runs the program's file again, as a module with another name.
 
-No audit event tells that such a child starts: neither where the library starts it, nor where a server forks it."""
+No audit event reports the start of such a child: neither when the library starts it, nor when a server forks it."""
 
 import os
 import sys

@@ -397,7 +397,7 @@ def owning(pickler, o, writeable):
 
     An array over a buffer could not be resized or made writeable."""
     flat = o if o.flags.c_contiguous else o.T
-    buffer = PickleBuffer((flat if o.ndim else o.reshape(1)).view("u1"))  # of some types there is no buffer
+    buffer = PickleBuffer((flat if o.ndim else o.reshape(1)).view("u1"))  # some types have no buffer
     pickler.owned[id(buffer)] = buffer
     return filled, (writeable, o.dtype, o.shape, "C" if o.flags.c_contiguous else "F", buffer)
 

@@ -183,7 +183,7 @@ def _bare(kind):
 
 
 def _fill(o, state):
-    """Loads an extension array over one of Arrow. What pandas stores would be one chunk."""
+    """Loads an extension array over one of Arrow. In the form that pandas stores, it would be one chunk."""
     vars(o).update(state)
 
 
@@ -219,7 +219,7 @@ def copy_on_write():
 
 
 def _reduce_block(pickler, o):
-    """Returns how to pickle a block of a frame, with memory of its own.
+    """Returns how to pickle a block of a frame, with its own memory.
 
     Under copy-on-write, no program can observe that frames share memory, and a loaded frame could not detect it."""
     rv = o.__reduce__()

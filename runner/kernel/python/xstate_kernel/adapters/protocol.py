@@ -14,7 +14,7 @@ class Adapter:
     """The knowledge about one library, or about a few packages that belong together."""
 
     packages: tuple = ()  # the top-level packages that the adapter describes
-    recorder, script = None, False  # of the program's output, and whether the program is a script; None in tests
+    recorder, script = None, False  # the program's recorder, and whether the program is a script; None in tests
 
     # Values (walk.py, reach.py, values.py).
 

@@ -18,7 +18,7 @@ from .protocol import Adapter
 
 _KEPT = 1 << 16  # bytes of a value whose digest is kept
 _WORD = ctypes.sizeof(ctypes.c_void_p)
-_WORDS = 16  # of a buffer, among which is the object whose memory it views
+_WORDS = 16  # words of a buffer, among which is the object whose memory it views
 
 
 class PyArrow(Adapter):
@@ -97,7 +97,7 @@ class PyArrow(Adapter):
         try:
             if o.get_total_buffer_size() > 2 * o.nbytes + 4096:  # a small part of a large array
                 return lib.concat_arrays([o]).__reduce_ex__(5)
-        except lib.ArrowException:  # of some types it is not known
+        except lib.ArrowException:  # it is not known for some types
             pass
         return NotImplemented
 
@@ -157,7 +157,7 @@ def _table(h, o):
 
 
 def _chunked(h, o):
-    """Writes chunks: a program sees where they end, when it prints a column."""
+    """Writes chunks: a program sees their ends, when it prints a column."""
     _type(h, o.type)
     h.put(b"%d;" % o.num_chunks)
     for c in o.chunks:

@@ -54,7 +54,7 @@ class ScikitLearn(Adapter):
 
 
 def _dropped(frame):
-    """Reports whether the times of a fold are no result."""
+    """Reports whether the times of a fold are not a result."""
     if not frame.f_locals.get("return_times", True):
         return True
     while frame is not None and frame.f_code.co_name != "cross_validate":

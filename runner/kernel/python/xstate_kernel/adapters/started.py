@@ -1,4 +1,4 @@
-"""What the kernel puts into the interpreter in place of its own objects: sys.argv, sys.stdin, the other streams."""
+"""The kernel's replacements for objects of the interpreter: sys.argv, sys.stdin, the other streams."""
 
 from xstate_kernel import original as __builtins__
 

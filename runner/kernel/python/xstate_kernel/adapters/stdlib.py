@@ -1,4 +1,4 @@
-"""Adapters of one line: for parts of the standard library, and for packages without an adapter of their own."""
+"""Adapters of one line: for parts of the standard library, and for packages that need no larger adapter."""
 
 from xstate_kernel import original as __builtins__
 

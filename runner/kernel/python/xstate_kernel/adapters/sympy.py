@@ -1,4 +1,4 @@
-"""SymPy: expressions never change. What they compute about themselves is a cache, and so are facts they looked up."""
+"""SymPy: expressions never change. Facts that they compute about themselves or look up are a cache."""
 
 import sys
 

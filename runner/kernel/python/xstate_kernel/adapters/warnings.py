@@ -23,7 +23,7 @@ class Warnings(Adapter):
         return (Variable("conf:warnings", self._get, self._put),)
 
     def registered(self):
-        """Returns the program's filters if one is for a warning class of its own: that is not plain data."""
+        """Returns the program's filters if one is for a warning class of the program, which is not plain data."""
         if not _of_program(warnings.filters):
             return {}
         return {"filters": tuple(f for f in warnings.filters if f not in self._of_libraries)}

@@ -40,7 +40,7 @@ async def acall(request, on_piece=None, run=None):
 
 
 def _reply(result, name):
-    """Returns a reply as the engine's would be: what is no plain data fails here as it fails there."""
+    """Returns a reply as the engine's would be: a value that is not plain data fails here as it fails there."""
     return {"result": json.loads(encoded(plain(result, "the result of " + (name or "the model")), "the result"))}
 
 

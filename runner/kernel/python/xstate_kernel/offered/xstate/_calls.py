@@ -108,8 +108,9 @@ def step(name, function=None, /, *args, **named):
     """Calls a function once, and keeps its result: later runs are served it, until the function or an argument changes.
 
     step("load", load, path) calls load(path) as the step of that name. As a decorator, @step or @step("load") makes
-    each call of the function a step. What the function uses of the program counts as part of it. A function that does
-    more than return a result, such as print, write a file or change a list, is called again in each later run."""
+    each call of the function a step. The parts of the program that the function uses count as part of it. A function
+    that does more than return a result, such as print, write a file or change a list, is called again in each later
+    run."""
     if function is None:
         return Step(name.__name__, name) if callable(name) else lambda f: Step(name, f)
     if _is_async(function):
@@ -196,7 +197,7 @@ async def gather(*awaitables, limit=None):
 
 
 def provide(name, function=None, /):
-    """Lets function stand in for the tool of a name where no engine runs the program. Also a decorator: @provide("x").
+    """Makes function the tool of a name if no engine runs the program. Also a decorator: @provide("x").
 
     Under the engine it does nothing: there, tools are those of the session."""
     if function is None:

@@ -16,7 +16,7 @@ class CallError(Exception):
 
 
 class ToolError(CallError):
-    """The tool answered that it cannot, or there is no such tool, or it does not take these arguments."""
+    """The tool answered that it cannot, or does not exist, or does not take these arguments."""
 
 
 class CallLost(CallError):
@@ -32,9 +32,10 @@ class NotPlain(TypeError):
 
 
 class Suspended(BaseException):
-    """The call waits for a decision. The block ends here, and runs again once somebody decided.
+    """The call waits for a decision. The block ends here, and runs again after the decision.
 
-    It is no Exception, so that a program that goes on after any error does not go on after this one."""
+    It does not derive from Exception, so that a program that continues after any error does not continue after this
+    one."""
 
     def __init__(self, message="", hint=""):
         super().__init__(message)
@@ -49,7 +50,7 @@ class BudgetSpent(Suspended):
 
 
 for _class in (CallError, ToolError, CallLost, CallDenied, NotPlain, Suspended, BudgetSpent):
-    _class.__module__ = __package__  # what tracebacks call them, and where they are found
+    _class.__module__ = __package__  # the module that tracebacks show and programs import from
 
 _CLASSES = {
     "tool-refused": ToolError,
