@@ -12,9 +12,3 @@ type FileRecord struct {
 
 // EncodeFileRecords returns the records of files, by name, in the form of a session record.
 func EncodeFileRecords(files map[string]FileRecord) []byte { return encode(files) }
-
-// DecodeFileRecords is the inverse of EncodeFileRecords.
-func DecodeFileRecords(data []byte) (files map[string]FileRecord, err error) {
-	err = decode(data, &files)
-	return files, err
-}

@@ -73,7 +73,6 @@ func FuzzAnalyze(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		for _, dialect := range []depgraph.Dialect{JavaScript, ESM, TypeScript, TSX} {
-			Statements([]byte(source), dialect)
 			facts, err := Analyze([]byte(source), dialect)
 			if err != nil {
 				continue
