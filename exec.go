@@ -26,8 +26,8 @@ type ExecOptions struct {
 	Run     runner.RunOptions
 	// Record records the revision with record, and may keep the program's file in step. Nil means record alone.
 	Record func(r *Revision, record func() ([]Step, error)) ([]Step, error)
-	// Recall reports whether the caller has the result of a submission that is repeated, see Exec. Then nothing runs,
-	// and there is no outcome. Nil means that it does not.
+	// Recall reports whether the caller has the result of a submission that is repeated, see Exec. If so, nothing runs
+	// and there is no outcome. Nil means that the caller has none.
 	Recall func(submission string) bool
 }
 
@@ -37,7 +37,7 @@ type ExecResult struct {
 	Block     BlockID   // the block that the code became; the last one if it became several
 	Blocks    []BlockID // all of them, in the order of the code
 	Edits     []Step    // the steps that record the revision
-	Outcome   *Outcome  // of the whole program
+	Outcome   *Outcome  // the whole program's
 	Step      Step      // records the run
 	Undone    []Step    // the steps that took the code back
 	// Submission names the submission where the origin has a CallID, and Repeated says that it was made before.
@@ -50,14 +50,14 @@ type ExecResult struct {
 // the differences that patch.Submitted states. So the program from top to bottom is always what the results show.
 //
 // The same code again is the same block, and its recorded result is returned, where executing it again would find and
-// leave everything as it is. Otherwise it is a new block: "n += 1" counts each time. What may vary, such as the reading
-// of a clock, is executed each time.
+// leave everything as it is. Otherwise it is a new block: "n += 1" counts each time. Code whose result may vary, such
+// as reading a clock, is executed each time.
 //
 // The same code under the same Origin.CallID is the same submission, such as a retry after a time-out: it makes no
 // block and executes nothing that has a result. Other code under the id is another submission, as a call may submit
-// several. What a submission became is recorded with the step of its edits, and lives as long as the session. So a
-// retry finds it after a restart, and after a kill between the edits and the run. Then it brings the program up to
-// date. Code that was taken back may be submitted again.
+// several. The record of a submission is part of the step of its edits, and lives as long as the session. So a retry
+// finds it after a restart, and after a kill between the edits and the run. Then it brings the program up to date. Code
+// that was taken back may be submitted again.
 //
 // Code that does not parse is a block that fails. Code that is interrupted, or that ends the program, is taken back: it
 // would be executed again by the next call, or keep later blocks from being executed.
@@ -96,7 +96,7 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 		was[submissionRecord+key] = submissionOf(r, done)
 	}
 	record := func() ([]Step, error) {
-		if len(r.Edits) == 0 { // the run tells that the code was submitted again
+		if len(r.Edits) == 0 { // the run reports that the code was submitted again
 			for name, value := range was {
 				return nil, s.store.state.PutSessionRecord(ctx, s.name, name, value)
 			}
@@ -133,7 +133,7 @@ func (s *Session) Exec(ctx context.Context, code string, o ExecOptions) (*ExecRe
 	return done, err
 }
 
-// interrupted reports whether the run was stopped, but not by a budget: with a larger one, that goes on.
+// interrupted reports whether the run was stopped, but not by a budget: with a larger budget it continues.
 func (r *ExecResult) interrupted() bool {
 	return r.Outcome.Stopped != nil && state.CodeOf(r.Outcome.Stopped) != journal.CodeBudget
 }
@@ -220,7 +220,7 @@ func (s *Session) describe(ctx context.Context, program []state.ProgramBlock, on
 	}
 }
 
-// faulty reports whether a block failed by its own text, which was submitted. What a file says is for its author to
+// faulty reports whether a block failed by its own text, which was submitted. The text of a file is for its author to
 // change; a block that once did what it should fails by another one's fault; and more time may be all that it needs.
 func (s *Session) faulty(ctx context.Context, b *state.Block) bool {
 	if !b.Failed() {
@@ -259,7 +259,7 @@ func statementLine(id BlockID, e *state.ExecError) (line int) {
 
 // overtaken reports whether the program has changed what a block read or wrote when it was last executed: the blocks
 // after it did that, or the block itself, as "n += 1" does. To execute its code at the end would give something else.
-// That it loaded a library is no change. What failed has changed nothing.
+// Loading a library is not a change, and a block that failed has changed nothing.
 func (s *Session) overtaken(program []state.ProgramBlock, id BlockID) bool {
 	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
 	if at < 0 {
@@ -305,7 +305,7 @@ func addWrites(to map[Key]Digest, t *state.Trace) {
 // submission is what a submission became.
 type submission struct {
 	Blocks   []BlockID `cbor:"blocks"`
-	Versions []Digest  `cbor:"versions"`        // of these
+	Versions []Digest  `cbor:"versions"`        // one for each block
 	First    BlockID   `cbor:"first,omitempty"` // ExecResult.Block
 }
 

@@ -22,7 +22,7 @@ type Explanation struct {
 	Block  BlockID    `json:"block"`
 	Status string     `json:"status"` // see state.Status.String; "new" when this version was not run yet
 	Edited StepNumber `json:"edited"`
-	Origin Origin     `json:"origin"` // of the edit
+	Origin Origin     `json:"origin"` // the edit's
 	RanAt  StepNumber `json:"ran_at,omitempty"`
 	// Pending is "edited", "moved" or "deleted" if the file has such an edit that is not recorded yet.
 	Pending string           `json:"pending,omitempty"`
@@ -335,7 +335,7 @@ func repeatedEffects(n *runner.PlanNode, name string) []query.RepeatedEffect {
 }
 
 // repeatedCalls returns the calls with effects of a node that runs or may run, whose arguments vary: it may make them
-// with others. The run asks before it does, unless it can tell that they are the same.
+// with others. The run asks before it does, unless it knows that they are the same.
 func (s *Session) repeatedCalls(
 	ctx context.Context, n *runner.PlanNode, name string,
 ) (found []query.RepeatedEffect, err error) {

@@ -222,8 +222,8 @@ func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (St
 }
 
 // Which selects edits to undo: those of the steps First to Last, or of all steps if both are 0. If Agent is set, it
-// selects only edits by that agent. If Newest is set, it selects the newest of them that is in effect and is no undo,
-// together with the other edits of the same patch.
+// selects only edits by that agent. If Newest is set, it selects the newest of them that is in effect and is not an
+// undo, together with the other edits of the same patch.
 type Which struct {
 	First, Last StepNumber
 	Agent       string

@@ -15,8 +15,8 @@ const CodeUnrecorded state.Code = "unrecorded-edits"
 
 // Target describes what a patch applies to, in addition to the session.
 type Target struct {
-	Name    string        // of the program's file; "" when there is none
-	Path    string        // of the file, from the root
+	Name    string        // the program file's; "" when there is none
+	Path    string        // the file's path from the root
 	Data    []byte        // the content of the file
 	Block   BlockID       // the block to patch if the patch names none
 	Answers *state.Answer // the failure that it answers; nil means the failures of the last run
@@ -24,7 +24,7 @@ type Target struct {
 	Base  []patch.Block
 	Stale Stale // what to do if blocks of Base have changed since
 
-	submitted func([]state.ProgramBlock) *patch.Submitted // of Exec
+	submitted func([]state.ProgramBlock) *patch.Submitted // set by Exec
 }
 
 // Revision is the program that a patch would produce. It is not recorded yet.
@@ -33,7 +33,7 @@ type Revision struct {
 	patch.Revision
 	Repeats []Repeat // blocks that were submitted with this text before
 	old     []patch.Block
-	records map[string]any // of the session, to be written with the first step
+	records map[string]any // session records to write with the first step
 }
 
 // Repeat reports that a patch submits a block with a text that the block had before.

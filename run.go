@@ -512,7 +512,7 @@ func (s *Session) RunIfChanged(
 	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{draft})
 	if err != nil {
 		if state.CodeOf(err) == state.CodeConflict {
-			return done, false, nil // somebody edited it meanwhile
+			return done, false, nil // another caller edited it meanwhile
 		}
 		return done, false, err
 	}

@@ -35,9 +35,9 @@ type SessionOptions struct {
 	Workspace string   // the folder the program runs in; the current one when empty
 	File      string   // the program's file, for __file__; may be empty
 	Python    string   // interpreter; when empty, see Store.FindPython; AnyPython: not the one remembered
-	Environ   []string // of the program; os.Environ() when nil
+	Environ   []string // the program's; os.Environ() when nil
 	Observe   string   // "static": observe as before CPython 3.12
-	Seed      uint64   // of a new session's random number generators; 0 draws one
+	Seed      uint64   // for a new session's random number generators; 0 draws one
 
 	// Policy bounds what the program does; nil: nothing does. It says where tools come from. See policy.Read.
 	Policy *policy.Policy
@@ -60,16 +60,16 @@ type Session struct {
 	invoked   runner.Invocation // what engine starts the program with
 	languages *mixed.Languages
 	history   *query.History
-	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
+	planner   *runner.Planner // for the program after step plannedAt; nil until the first plan
 	plannedAt StepNumber
 	loaded    loadedFile // last
 	began     launchState
 	gate      *rule.Gate
 	held      *state.Lock // between Hold and its end
-	known     patch.Known // of the code that Exec was given
-	secrets   *secret.Set // of the program
+	known     patch.Known // about the code that Exec was given
+	secrets   *secret.Set // the program's
 	journal   *journal.Journal
-	web       *web.Source // of its requests; nil: they are not recorded
+	web       *web.Source // the source of its requests; nil: they are not recorded
 }
 
 // Store returns the store that holds the session.
@@ -108,7 +108,7 @@ func (s *Session) Close() error {
 
 // launchState is what the program's interpreter was started with, besides options.
 type launchState struct {
-	folder  os.FileInfo // of the workspace: another one may be made in its place
+	folder  os.FileInfo // the workspace: another one may be made in its place
 	script  bool
 	imports kernel.ImportBase
 }
@@ -124,7 +124,7 @@ func compareEnvirons(was, now []string) (changed map[string]*string, ok bool) {
 		into  map[string]string
 	}{{was, before}, {now, after}} {
 		for _, pair := range x.pairs {
-			if name, value, ok := strings.Cut(pair, "="); ok && !strings.HasPrefix(name, "XSTATE_") { // of no program
+			if name, value, ok := strings.Cut(pair, "="); ok && !strings.HasPrefix(name, "XSTATE_") { // xstate's own
 				x.into[name] = value
 			}
 		}
@@ -153,10 +153,10 @@ var ofShell = []string{"_", "PWD", "OLDPWD"}
 // perCommand are variables that differ from command to command, and that no interpreter reads when it starts.
 var perCommand = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "TRACEPARENT", "TRACESTATE"}
 
-// Settle writes to disk what the program left in open files, as Close does, while the caller holds the session. Where
-// there are such files, that ends the interpreter. So does what goes on, if the program has ended: its child processes,
-// and what has a port. rest stores what Close would store and keeps the interpreter. The
-// caller calls it once, before the session's next use.
+// Settle writes to disk what the program left in open files, as Close does, while the caller holds the session. If
+// there are such files, that ends the interpreter. So do running child processes, and what has a port, if the program
+// has ended. rest stores what Close would store and keeps the interpreter. The caller calls it once, before the
+// session's next use.
 func (s *Session) Settle(ended bool) (rest func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	if s.engine == nil {
@@ -223,7 +223,7 @@ func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	return func() {
-		_ = s.held.Release() // of files that were not written
+		_ = s.held.Release() // these files have no unwritten data
 		s.held = nil
 	}, nil
 }

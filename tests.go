@@ -46,7 +46,7 @@ type TestResult struct {
 type TestReport struct {
 	Step    StepNumber   `json:"step,omitempty"`   // that records it; 0 if there is nothing new to record
 	Runner  string       `json:"runner,omitempty"` // "pytest 8.3.4", "unittest"
-	Ran     int          `json:"ran"`              // of a plan: that would run
+	Ran     int          `json:"ran"`              // in a plan: those that would run
 	Reused  int          `json:"reused"`
 	Failed  int          `json:"failed"`
 	Seconds float64      `json:"seconds"`

@@ -3,7 +3,7 @@ package runner
 import "maps"
 
 // bindOrder says in which order the names that are bound were bound. It may lie on another one, which must not change
-// meanwhile, and has the order of that one except for names of its own.
+// meanwhile, and has the order of that one except for names that it lists itself.
 type bindOrder struct {
 	under *bindOrder // nil: none
 	at    map[string]int

@@ -7,14 +7,14 @@ import (
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
-// spentError stops a run before its next node: RunOptions.BeforeNode said so. What was finished is kept, as when the
+// spentError stops a run before its next node: RunOptions.BeforeNode said so. Finished results are kept, as when the
 // run is interrupted.
 type spentError struct{ error }
 
 // meter measures the processor time of a run. That of an interpreter that was replaced counts as far as it was seen.
 type meter struct {
 	began time.Time
-	gone  time.Duration // of interpreters that are no more
+	gone  time.Duration // used by interpreters that have exited
 	group []int         // those of the present ones; none: there was none
 	since time.Duration // its processor time when the run began
 	last  time.Duration // the same when it was last looked at

@@ -13,11 +13,11 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What a program calls is an input of the node that calls it, see package journal. The result is a key of the base,
-// call:KEY#N: a trace is valid as long as the journal has the same result. How many equal calls the program has made is
-// state of the program, count:KEY, or effect:SCOPE/KEY where the tool has effects. So a new equal call in front of
-// another gives the later one a new number, and only that one happens. scope:SCOPE stands for the effects on a scope so
-// far, in order: what reads the scope reads it.
+// The result of a call is an input of the node that calls, see package journal. It is a key of the base, call:KEY#N: a
+// trace is valid as long as the journal has the same result. How many equal calls the program has made is state of the
+// program, count:KEY, or effect:SCOPE/KEY where the tool has effects. So a new equal call in front of another gives the
+// later one a new number, and only that one happens. scope:SCOPE represents the effects on a scope so far, in order: a
+// call that reads the scope reads it.
 //
 // A node that failed has made its calls all the same. They are counted when it succeeds.
 
@@ -29,7 +29,7 @@ const (
 	spaceTool   = "tool" // kind/name → the tool that the name means, see journal.ToolDigest
 )
 
-// toolKey returns the key of what a name means; "" where it means the same for ever.
+// toolKey returns the key of what a name means; "" if that never changes.
 func toolKey(r journal.Request) depgraph.Key {
 	if r.Kind != journal.KindTool && r.Kind != journal.KindModel {
 		return ""
@@ -46,7 +46,7 @@ func ToolOf(k depgraph.Key) (kind journal.Kind, name string, ok bool) {
 	return journal.Kind(of), name, true
 }
 
-// countKey returns the key that counts the calls equal to c; "" where they are not counted.
+// countKey returns the key that counts the calls equal to c; "" if they are not counted.
 func countKey(c *journal.Call) depgraph.Key {
 	switch {
 	case !c.Counted():
@@ -57,7 +57,7 @@ func countKey(c *journal.Call) depgraph.Key {
 	return depgraph.Key(fmt.Sprintf("%s:%s", spaceCount, c.Key))
 }
 
-// countOf returns how many calls a digest of countKey stands for.
+// countOf returns how many calls a digest of countKey represents.
 func countOf(d state.Digest) int {
 	text, _, _ := strings.Cut(string(d), ".")
 	n, _ := strconv.Atoi(text)
@@ -111,7 +111,7 @@ func recordedCalls(j *journal.Journal) func(depgraph.Key) state.Digest {
 		at, _ := state.CallPlaceOf(k)
 		d, err := j.Digest(context.Background(), at)
 		if err != nil {
-			return unknown // whoever needs it calls, and gets the error
+			return unknown // a node that needs it calls, and gets the error
 		}
 		return d
 	}

@@ -28,7 +28,7 @@ var errHalted = errors.New("the block goes on later")
 
 // calls answers the calls of one execution.
 type calls struct {
-	journal *journal.Journal // nil: there are no tools
+	journal *journal.Journal // nil: no tools
 	pos     *programState    // before the node
 	caller  state.Caller
 	// serves reports whether only the journal may answer calls of a class
@@ -36,16 +36,16 @@ type calls struct {
 
 	mu       sync.Mutex
 	made     []*journal.Call
-	numbers  map[depgraph.Key][]int         // of made, by countKey, that are in use
+	numbers  map[depgraph.Key][]int         // numbers in made that are in use, by countKey
 	had      map[*journal.Call]bool         // effects
 	found    map[*journal.Call]state.Digest // outcomes
 	tools    map[depgraph.Key]bool          // that were named
 	scopes   map[string]state.Digest        // read, as they were before the node
-	stopped  *state.ExecError               // why the node cannot go on
-	waiting  []state.WaitingCall            // what must be decided before it can
+	stopped  *state.ExecError               // why the node cannot continue
+	waiting  []state.WaitingCall            // the calls that must be decided before it can
 	lost     bool
 	uncalled bool       // see errUncalled
-	same     *sameCalls // nil: there are no tools
+	same     *sameCalls // nil: no tools
 }
 
 func newCalls(j *journal.Journal, pos *programState, caller state.Caller, serves func(journal.Class) bool) *calls {
@@ -197,8 +197,8 @@ func (c *calls) end(call *journal.Call, found state.Digest, err error) {
 	c.made = slices.DeleteFunc(c.made, func(other *journal.Call) bool { return other == call })
 }
 
-// settled notes that the node came to its end. One that ended the program by a failure, or went on without the result
-// of a call, may make its calls again.
+// settled notes that the node came to its end. A node that ended the program by a failure, or continued without the
+// result of a call, may make its calls again.
 func (c *calls) settled(ctx context.Context, failed bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,8 +208,8 @@ func (c *calls) settled(ctx context.Context, failed bool) error {
 	return c.same.keepDraws(ctx, true)
 }
 
-// calledWithin says which call that is counted was made within a step; "" where there is none. The step must run again,
-// so that the call counts again.
+// calledWithin returns the counted call that was made within a step; "" if there is none. The step must run again, so
+// that the call counts again.
 func (c *calls) calledWithin(step state.CallID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,8 +221,8 @@ func (c *calls) calledWithin(step state.CallID) string {
 	return ""
 }
 
-// halted returns errHalted once the node cannot go on: a program that catches that, or another of its threads, must not
-// have effects that it would not have after the decision.
+// halted returns errHalted once the node cannot continue: a program that catches that, or another of its threads, must
+// not have effects that it would not have after the decision.
 func (c *calls) halted() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +232,7 @@ func (c *calls) halted() error {
 	return fmt.Errorf("%w: %s", errHalted, c.stopped.Message)
 }
 
-// stop notes why the node cannot go on. The first reason counts.
+// stop notes why the node cannot continue. The first reason counts.
 func (c *calls) stop(kind, message string) {
 	if c.stopped == nil {
 		c.stopped = &state.ExecError{Type: kind, Message: message}

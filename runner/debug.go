@@ -9,8 +9,8 @@ import (
 	"github.com/xstate-engine/xstate/runner/sandbox"
 )
 
-// debugLevel returns the level of observation that XSTATE_DEBUG names, or level where it names none. So one process can
-// compare levels: it is read at each start of an interpreter.
+// debugLevel returns the level of observation that XSTATE_DEBUG names, or level if it names none. It is read at each
+// start of an interpreter, so that one process can compare levels.
 func debugLevel(level sandbox.Level) sandbox.Level {
 	for word := range strings.SplitSeq(os.Getenv("XSTATE_DEBUG"), ",") {
 		switch l := sandbox.Level(word); l {

@@ -20,7 +20,7 @@ const (
 	ActReuse Action = "reuse"
 	ActBlock Action = "block"
 	ActSkip  Action = "skip" // an earlier block ends the program
-	ActFail  Action = "fail" // of a block alone: a failure of it is reused
+	ActFail  Action = "fail" // for a block alone: its failure is reused
 	ActNone  Action = ""     // the program has left nothing for its end, which this is
 )
 
@@ -48,7 +48,7 @@ type place interface {
 	aliasesAround([]string) []state.Alias
 	isLifetimeSensitive(name string) bool        // the value of name, or one that shares with it, is so
 	layout(n *node, cited []string) state.Digest // see layoutOf
-	nameOf(writer int) string                    // of an entry
+	nameOf(writer int) string                    // the name of an entry's writer
 	ending() ending
 }
 
@@ -181,7 +181,7 @@ type choice struct {
 	last   *state.Trace // the best known earlier execution, for its cost and writes; may be nil
 }
 
-// chooseGiven returns the result that n takes. What a run was given comes first: the caller of Run said so.
+// chooseGiven returns the result that n takes. Results given to the run come first: the caller of Run asked for them.
 func (e *Engine) chooseGiven(p place, n *node, g decideOptions) (choice, error) {
 	if t := g.served; t != nil {
 		return choice{trace: t, reason: state.Reason{Code: state.ReasonServed}, last: &t.Trace}, nil
@@ -234,8 +234,8 @@ func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, o
 			return a, e, false
 		}
 	}
-	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what
-	// libraries saw. So their absence from the reads is compared, too.
+	// An execution reads these only if they exist: values with finalizers, figures that were begun, and what libraries
+	// saw. So their absence from the reads is compared, too.
 	reads := func(k depgraph.Key) bool {
 		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
 		return found
@@ -357,7 +357,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
 		state.Statements(b.Nodes) == len(n.unit.nodes) && !n.isEnd() {
 		if before.Code != n.code && n.facts.Part != nil {
-			c.reason.Code = state.ReasonCode // of the function, in another block
+			c.reason.Code = state.ReasonCode // the function's code, in another block
 		} else if before.Code != n.code {
 			c.reason.Code = state.ReasonEngine
 		} else if before.Status == state.StatusBlocked {

@@ -12,9 +12,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What the bounds forbade is an input of the node: under other bounds the call would have succeeded. So a denial reads
-// the key policy:ACTION TARGET, which has a value where the present bounds forbid it. A trace with a denial is valid
-// under every policy that denies the same, and not where one allows it.
+// A denial is an input of the node: under other bounds the call would have succeeded. So it reads the key policy:ACTION
+// TARGET, which has a value if the present bounds forbid the action. A trace with a denial is valid under every policy
+// that denies the same, and not where one allows it.
 
 // markDenied marks a node that went on after a denial. Its result depends on the policy.
 const markDenied = "denied"

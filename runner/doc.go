@@ -14,9 +14,8 @@
 //
 // The engine walks the nodes in program order and keeps the program state. It looks for a trace of the node's code
 // whose reads all have the digests that they have here. If there is one, the state takes the trace's writes, and
-// nothing runs. Otherwise the kernel is given the state before the node, and the node runs. What it was observed to
-// read and write becomes a new trace. Invalidation and early cutoff need no rules: a node with equal inputs finds its
-// trace.
+// nothing runs. Otherwise the kernel is given the state before the node, and the node runs. Its observed reads and
+// writes become a new trace. Invalidation and early cutoff need no rules: a node with equal inputs finds its trace.
 //
 // One function decides about a node, Engine.decide. A walk that plans, a walk that runs, the Planner and the speculator
 // all call it, and Planner answers its queries from an index instead of a walk.
@@ -27,7 +26,7 @@
 //     "xs.append(1)" appends twice.
 //   - To re-run it with everything that names connect misses "b = a; b.append(1)". There a changes, and no text says
 //     so.
-//   - To keep each variable by itself makes two lists of one: after a restart, b is no alias of a.
+//   - To keep each variable by itself makes two lists of one: after a restart, b is not an alias of a.
 //
 // So names that reach a common mutable object form a group, a co-variable in Kishu's terms. The engine fingerprints,
 // stores and restores a group as one. A trace is valid only where the names that it read share objects as they did
@@ -55,8 +54,8 @@
 //     lists and where later ones go. An empty set gets a new table when it is fingerprinted. So one that was emptied
 //     and filled again may list in another order than in a plain run. A stored set gets its table again. Code whose
 //     constant sets would not is not stored, and no bytecode of such modules is kept. Texts hash alike in every run
-//     (PYTHONHASHSEED). What hashes by its address lies in another order each time: a node that reads a set of such
-//     objects is marked.
+//     (PYTHONHASHSEED). Objects that hash by address have another order each time: a node that reads a set of them is
+//     marked.
 //   - A change in place of what many names reach and few nodes change: a class or function of the program, or what a
 //     workspace module holds. The names that reach it form no group. The node that changes it reads which names they
 //     are (reach:NAME), and writes all of them.
@@ -71,24 +70,24 @@
 //     to its target, and the symbolic links on the way are read. A node that uses an open handle or a memory map reads
 //     its file. Where a library asks whether the file that it replaces exists, only to remove what a failure leaves,
 //     the answer counts as read after a failure alone.
-//   - Files of native code and of child processes, by system calls (package sandbox). What these read, look up, list or
-//     lack counts as a read; what they write is restored before they run again. Files of the system that they use are
-//     one key, compared by identity. A process that looks at a file may compare times: so these are put in the order of
-//     the nodes that wrote the files, and that order is a read. kernel.reporting and file_times.go have the arguments.
-//     A node of whose processes not all is known is marked and reads all that the program wrote.
-//   - Files that stay open between nodes, as states of their own: on which inode a handle is, which paths lead there,
-//     where it stands, and what its buffer holds. The states are named by lineage, and are reached by executing the
-//     nodes that made them, in order, in one interpreter. open_files.go has the argument.
-//   - What a workspace module holds, as a key of its own (held:NAME). All nodes that can reach the module read it, and
-//     the engine compares it after each of them. A load that reaches the module and reads nothing but its source writes
-//     no such key: it may happen at any time, under the options that held there. The engine unloads a module that a
-//     state has otherwise, or not yet. Code that can name sys.modules reads every name that is a module or depends on
-//     one. A star import reads none.
-//   - What an installed library looks at while it is imported, read by the node that imports it first. What it saw
-//     stays in it. So a library that looked at something, set a variable, or printed, has a key (load:NAME). Nodes that
-//     import it again read the key. Where it saw what is not the same everywhere, so do all that use it or hold
-//     something of it. Only a new interpreter imports it again, in the environment of the first, when a value or a node
-//     needs it. What such an import reads and sets is in the state since the first one: it is neither read nor written
+//   - Files of native code and of child processes, by system calls (package sandbox). Files that these read, look up,
+//     list or lack count as read; files that they write are restored before they run again. Files of the system that
+//     they use are one key, compared by identity. A process that looks at a file may compare times: so these are put in
+//     the order of the nodes that wrote the files, and that order is a read. kernel.reporting and file_times.go have
+//     the arguments. A node whose processes are not fully known is marked and reads all that the program wrote.
+//   - Files that stay open between nodes, as separate states: the inode of a handle, the paths that lead there, its
+//     position, and the content of its buffer. The states are named by lineage, and are reached by executing the nodes
+//     that made them, in order, in one interpreter. open_files.go has the argument.
+//   - The content of a workspace module, as a separate key (held:NAME). All nodes that can reach the module read it,
+//     and the engine compares it after each of them. A load that reaches the module and reads nothing but its source
+//     writes no such key: it may happen at any time, under the options that held there. The engine unloads a module
+//     that a state has otherwise, or not yet. Code that can name sys.modules reads every name that is a module or
+//     depends on one. A star import reads none.
+//   - Inputs of an installed library's import, read by the node that imports it first. The library keeps what it saw.
+//     So a library that looked at something, set a variable, or printed, has a key (load:NAME). Nodes that import it
+//     again read the key. If it saw something that differs between machines, so do all nodes that use the library or
+//     hold something of it. Only a new interpreter imports it again, in the environment of the first, when a value or a
+//     node needs it. The effect of such an import is in the state since the first one: it is neither read nor written
 //     again. See first_imports.py.
 //   - Which submodules are attributes of a package: those that earlier nodes imported, by whatever statement. An
 //     interpreter that was given the package alone imports them for the node that uses it.
@@ -111,11 +110,11 @@
 //     sys.stdout, a codec, a finder of modules, a logger's handler, an option that is a function). It is named by
 //     lineage. A node that changes an object that is reached from there writes it.
 //
-// What a node changes is found by comparison: names by identity; by digest, the values of what it read and of all that
-// overlaps with what changed; files and hidden variables likewise. A node that sets a seed, an environment variable or
-// the working directory to its present value has written it all the same. A logger's file handler stands at the end of
-// its file, and is reopened there after the engine put other content in place. Every node counts as the writer of
-// any other open file that replaces sys.stdout. A value that has no name by content (a generator, a socket, a
+// The changes of a node are found by comparison: names by identity; by digest, the values of what it read and of all
+// that overlaps with what changed; files and hidden variables likewise. A node that sets a seed, an environment
+// variable or the working directory to its present value has written it all the same. A logger's file handler is at the
+// end of its file, and is reopened there after the engine put other content in place. Every node counts as the
+// writer of any other open file that replaces sys.stdout. A value that has no name by content (a generator, a socket, a
 // figure) is named by lineage: the code and inputs that made it. A node that reads it counts as changing it.
 //
 // # What observation costs
@@ -125,10 +124,10 @@
 //   - Arrays of a megabyte and more are hashed as far as they were written to. Their pages are write-protected in a way
 //     in which the system notes a write and lets it through (Linux 6.7). Elsewhere all of a touched array is hashed.
 //   - Containers and plain instances are hashed level by level, at some tenths of a microsecond an object. A container
-//     of containers and constants is hashed again only if it, or one inside it, holds other objects than before. To see
-//     that takes a fifth of the time. Where a node of Python is proven to be a pure reader, nothing that it read is
-//     looked at again: its code, and all that this calls, can change nothing that was there before. pure_readers.py
-//     has the argument. Nothing else that is cheaper shows that none of a million objects was changed.
+//     whose members are containers and constants is hashed again only if it, or one inside it, holds other objects than
+//     before. To see that takes a fifth of the time. Where a node of Python is proven to be a pure reader, nothing that
+//     it read is looked at again: its code, and all that this calls, can change nothing that was there before.
+//     pure_readers.py has the argument. Nothing else that is cheaper shows that none of a million objects was changed.
 //   - Instances of the program's classes are read without their __dict__, which CPython 3.11 to 3.13 make only on
 //     request. Loops over objects that have one take up to twice the time.
 //   - The memory of large arrays is stored in parts that are named by these hashes. A part that the store was given is
@@ -137,11 +136,11 @@
 //     computes it again.
 //   - Earlier versions of values stay alive, for the nodes that need them, up to RunOptions.Memory bytes.
 //
-// What a node costs the engine does not grow with the number of names, for a program has thousands. A program state
-// keeps indexes (keyTable), and the kernel state notes which names may differ from it (kernelState.differing has the
-// argument). The kernel compares the namespace with a copy that it keeps from node to node (node_start.py). What has to
-// ask of all names still does: a node with unobserved access to the namespace, the first node after a state that was
-// made for another, and a kernel that has only some of the names.
+// The engine's cost per node does not grow with the number of names, for a program has thousands. A program state keeps
+// indexes (keyTable), and the kernel state notes which names may differ from it (kernelState.differing has the
+// argument). The kernel compares the namespace with a copy that it keeps from node to node (node_start.py). Three cases
+// still query all names: a node with unobserved access to the namespace, the first node after a state that was made for
+// another, and a kernel that has only some of the names.
 //
 // # What cannot be seen
 //
@@ -156,8 +155,8 @@
 // store or by re-running what made them. Files are put back before the next node runs. Nodes that use what it would
 // have defined are blocked, and so are the later nodes of its block. A kernel that dies costs the node, and so does one
 // that ignores an interrupt and is killed with all it started. The next kernel starts with an empty namespace and takes
-// from the store what it needs. What the node printed is in files of the engine's. Each file that it wrote was
-// announced, with its former content, before the first write. So neither is lost.
+// from the store what it needs. The node's output is in files of the engine. Each file that it wrote was announced,
+// with its former content, before the first write. So neither is lost.
 //
 // A failure is a result like any other, valid while what the node read is unchanged. A failed import has read all that
 // can cure it: the places where Python looked for modules, and the listings of the folders of libraries, which each
@@ -175,20 +174,20 @@
 // ends there. Where the node runs again and does not end the program, later nodes find their traces.
 //
 // The program state says that the program has ended. Engine.decide then skips a node, before it looks at anything else.
-// A skipped node has no result. What it wrote before is removed, as for a deleted block. A code other than 0 makes the
+// A skipped node has no result. Its earlier writes are removed, as for a deleted block. A code other than 0 makes the
 // node's status failed, but what it wrote stays. In a plan that runs the node again, later nodes that would run may be
 // skipped, so they are ActMaybe. The planner gives such a program to a walk. An exception that the program catches, and
-// the end of a thread, are no end; os._exit is a death.
+// the end of a thread, do not end the program; os._exit is a death.
 //
 // # The end of a script
 //
 // A script ends after its last node, and an interpreter then runs what the program has left for that: handlers, timers.
-// This is a node of its own, the end (depgraph.KindEnd). It has no text. analyse adds it to the last block, where
+// This is a separate node, the end (depgraph.KindEnd). It has no text. analyse adds it to the last block, where
 // Config.Ends says that the program is a script; an interpreter of a notebook or of submissions lives on.
 //
-// Whether there is something to do is hidden state of the language (kernel.KeyEnd). Where it is absent, Engine.decide
-// finds nothing to do (ActNone): no outcome and no plan has the node, so a program without handlers costs nothing. What
-// the handlers are is state of the program before the end, either that key itself (Bash) or the interpreter's alone
+// Whether there is something to do is hidden state of the language (kernel.KeyEnd). If it is absent, Engine.decide
+// finds nothing to do (ActNone): no outcome and no plan has the node, so a program without handlers costs nothing. The
+// handlers are state of the program before the end, either that key itself (Bash) or the interpreter's alone
 // (modulesKey: Python, Node). So the registrations are restored as any state is, by executing what made them, and
 // another edit starts from the state before the end. No other node reads what the end wrote, for it is the last.
 //
@@ -199,16 +198,16 @@
 //     interpreter that ends with an error may leave something out. A handler that needs a name that the failed node
 //     would have bound finds it unbound.
 //   - A failure that ended the interpreter (kernel.Failures.Ends: a shell under "set -u") has run the handlers.
-//   - A code of 0 is no ending: the program has come to its end. Another one is, as of any node.
+//   - A code of 0 is not an ending: the program has come to its end. Another one is, as of any node.
 //   - A part of a program (RunOptions.Part) does not come to its end. The planner gives a program with an end to a
 //     walk.
 //
 // # What a program is started with
 //
 // The arguments and the standard input are inputs (Invocation). The kernel observes each use of sys.argv and sys.stdin.
-// A node that reads the input reads the position where it begins (conf:stdin), writes the position where it stops, and
-// reads the bytes between them, and the end if it met it (stdin:FROM-TO$). So an edited block continues where the block
-// before it stopped, and another content matters only to the nodes that looked at what differs.
+// A node that reads the input reads its start position (conf:stdin), writes its end position, and reads the bytes
+// between them, and the end if it met it (stdin:FROM-TO$). So an edited block continues where the block before it
+// stopped, and another content matters only to the nodes that looked at what differs.
 //
 // A run with other arguments is another use of the program: what the last one left in files is part of the workspace
 // (Engine.ForgetFiles). Otherwise "p.py save a.txt" and then "p.py save b.txt" would remove a.txt.

@@ -8,25 +8,25 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// A file that the program writes may be edited by somebody between two runs. What that means depends on the program.
-// If a node reads the file before the program writes it, the edit is an input, as in a fresh run: a log that the
-// program appends to, a configuration that it writes only where there is none. Otherwise the file is a result, and a
-// run would put the program's content in place of the edit. Such a run is refused before anything executes. The traces
-// show which of the two holds. Where they do not, because a node is new, the run overwrites the file as a fresh run
-// would, and reports it.
+// A user may edit a file that the program writes between two runs. The meaning of the edit depends on the program. If a
+// node reads the file before the program writes it, the edit is an input, as in a fresh run: a log that the program
+// appends to, a configuration that it writes only if it is missing. Otherwise the file is a result, and a run would put
+// the program's content in place of the edit. Such a run is refused before anything executes. The traces show which of
+// the two holds. If they do not, because a node is new, the run overwrites the file as a fresh run would, and reports
+// it.
 
 // CodeFileEdited is the code of the error of a run that would overwrite an edited result.
 const CodeFileEdited state.Code = "file-edited"
 
-// EditedFile is a result of the program that somebody edited after the program wrote it.
+// EditedFile is a result of the program that was edited after the program wrote it.
 type EditedFile struct {
 	Name string        `json:"name"` // relative to the workspace
 	By   state.BlockID `json:"by"`   // the block that writes it
 }
 
-// editedFiles returns the files of the program that somebody edited since the last run, or earlier if no run wrote them
-// since. Deleted files do not count: nothing is lost where they are written again. Nor does a folder where the program
-// left nothing.
+// editedFiles returns the files of the program that were edited since the last run, or earlier if no run wrote them
+// since. Deleted files do not count: writing them again loses nothing. Nor does a folder where the program left
+// nothing.
 func (e *Engine) editedFiles() map[string]state.Digest {
 	found := map[string]state.Digest{}
 	for name, r := range e.cfg.Files {

@@ -31,12 +31,12 @@ type Config struct {
 	File      string // the program's own file, for __file__; "" when it has none
 	Imports   kernel.ImportBase
 	Script    bool // see kernel.Launch
-	// Ends: the program is a script that ends after its last node. What it has left for its end then runs.
+	// Ends: the program is a script that ends after its last node. Its exit handlers and timers then run.
 	Ends      bool
 	Languages kernel.Languages
-	Seed      uint64   // of random number generators, for programs that do not seed them
+	Seed      uint64   // for random number generators that programs do not seed
 	Observe   string   // see kernel.Launch
-	Environ   []string // of the program, NAME=value
+	Environ   []string // the program's, NAME=value
 	Files     map[string]state.FileRecord
 	OnFiles   func(map[string]state.FileRecord) error // keeps Files, whenever a node wrote one; may be nil
 	Scratch   string                                  // a folder for values in transit; the store when empty
@@ -51,7 +51,7 @@ type Config struct {
 	// do; nil: everything.
 	Level  sandbox.Level
 	Bounds *sandbox.Bounds
-	// Journal makes and remembers the calls of the program; nil: there are no tools
+	// Journal makes and remembers the calls of the program; nil: no tools
 	Journal *journal.Journal
 	// Recording makes calls of the program's requests over HTTP; nil: they are not recorded.
 	Recording *kernel.Recording
@@ -71,9 +71,9 @@ type Engine struct {
 	cfg         Config
 	options     keyOptions
 	baseState   *basestate.State
-	end         *programState // after the last run; nil where it did not reach the end
+	end         *programState // after the last run; nil if it did not reach the end
 	facts       map[state.Digest]*depgraph.Facts
-	dialects    []depgraph.Dialect // of the program that was analysed last
+	dialects    []depgraph.Dialect // those of the program that was analysed last
 	keys        map[unitPlace][]nodeKeys
 	valid       map[state.Digest]bool // blocks that the language accepts, by factsKey
 	environ     map[string]string
@@ -85,7 +85,7 @@ type Engine struct {
 	parts       sync.Map        // state.Digest → true: parts of values that the store was given, or gave, see lost
 	spool       *beneath.Folder // see spool.go; nil: none is made
 	others      []*Engine       // that execute nodes ahead of their turn
-	stale       bool            // of one of these: a run has begun since it executed last
+	stale       bool            // set on one of others: a run has begun since it executed last
 	isolated    bool            // files are restored after the runs, see Isolated
 
 	// versions has the module: keys of packages at the end of the last run.
@@ -179,7 +179,7 @@ func (e *Engine) SetFiles(files map[string]state.FileRecord) {
 }
 
 // ForgetFiles drops the records of the files that are as the program left them: they count as files of the workspace.
-// Those that somebody edited stay recorded, so that a run does not overwrite them unasked.
+// Edited files stay recorded, so that a run does not overwrite them unasked.
 func (e *Engine) ForgetFiles() {
 	maps.DeleteFunc(e.cfg.Files, func(name string, r state.FileRecord) bool {
 		return e.baseState.OnDisk(name) == r.Left
@@ -227,10 +227,10 @@ func (e *Engine) Close() error {
 // Checkpoint stores what Close would, and keeps the interpreter. The engine's next use may be far away.
 func (e *Engine) Checkpoint(ctx context.Context) error { return e.storeDeferred(ctx) }
 
-// HasOpen reports whether the program has files open. What it wrote to them may not be on disk until Close.
+// HasOpen reports whether the program has files open. Data written to them may not be on disk until Close.
 func (e *Engine) HasOpen() bool { return e.kernel != nil && len(e.kernelState.open) > 0 }
 
-// HasRunning reports whether something of the program goes on that ends with a program under its interpreter alone:
+// HasRunning reports whether something of the program still runs that ends with a program under its interpreter alone:
 // child processes, or what has a port.
 func (e *Engine) HasRunning() bool {
 	return e.kernel != nil && (e.kernelState.running != state.Absent || e.kernel.Listens())
@@ -334,7 +334,7 @@ func (e *Engine) refused(u *unit) *state.ExecError {
 		return nil
 	}
 	if u.unparsed == nil || lineOf(string(u.unparsed), v.Line) != lineOf(u.Source, v.Line) {
-		v.Column = 0 // of the block without its magics, which is not the text that people see
+		v.Column = 0 // it is in the block without its magics, which is not the text that people see
 	}
 	return u.language.Refusal(u.ID, u.Source, v)
 }

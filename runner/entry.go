@@ -6,8 +6,8 @@ import "github.com/xstate-engine/xstate/state"
 type entry struct {
 	digest state.Digest
 	writer int              // index of the node that wrote it; -1: the base
-	age    int              // of a file: its place among those that its writer wrote, in the order of their times
-	info   *state.ValueInfo // of a var key that has a value; nil otherwise
+	age    int              // a file's place among those that its writer wrote, in the order of their times
+	info   *state.ValueInfo // set for a var key that has a value; nil otherwise
 	took   float64          // seconds that its writer executed
 	failed state.BlockID    // the block that failed, of a poisoned key
 	marks  []string         // why it may differ from run to run: those of its writer and of all that it depends on

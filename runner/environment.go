@@ -49,8 +49,8 @@ func (w *walk) variables(
 	return set, first, lost, err
 }
 
-// firstImports returns, for libraries that the kernel does not have at p and was not told of, the environment that
-// their first import found, as far as that import itself changed it. See first_imports.py.
+// firstImports returns, for libraries that the kernel does not have at p and was not given, the environment that their
+// first import found, as far as that import itself changed it. See first_imports.py.
 func (w *walk) firstImports(
 	p *programState, m *kernelState,
 ) (first map[string]kernel.FirstImport, lost int, err error) {

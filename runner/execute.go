@@ -156,7 +156,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		return nil, nil, errLists
 	}
 	if timedOut && x.seen.Interrupted {
-		if x.seen.Failure == nil { // it caught the interrupt and went on: what it left is no result of the program's
+		if x.seen.Failure == nil { // it caught the interrupt and continued: its state is not a result of the program
 			t, err := x.lost(TypeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))
 			return t, nil, err
 		}
@@ -487,7 +487,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	x.readsOfChildren(t, found)
 	if x.seen.Failure == nil {
-		// whether it did cannot be seen, so this is no proof for where the name is bound
+		// The kernel cannot see whether the node deleted the name, so this does not prove where the name is bound.
 		for _, name := range x.seen.Deleted {
 			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 		}

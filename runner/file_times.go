@@ -21,7 +21,7 @@ import (
 //
 //   - Files of different nodes have different times, in the order of the nodes.
 //   - Files of one node are in the order in which the node left them (state.Trace.FileOrder).
-//   - They are not older than any file of the workspace that the program does not write, where it starts processes.
+//   - If the program starts processes, they are not older than any file of the workspace that it does not write.
 //
 // A time that is in order stays: to set one costs a hash of the file.
 

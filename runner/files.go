@@ -41,7 +41,7 @@ func (e *Engine) adoptRelatives() error {
 	return nil
 }
 
-// adoptEdits makes what somebody wrote into a file of the program's, since the last run, its new base.
+// adoptEdits makes a user's edit of a file of the program, since the last run, its new base.
 func (e *Engine) adoptEdits() error {
 	for name, r := range e.cfg.Files {
 		now, err := e.baseState.Look(name)
@@ -253,7 +253,7 @@ func (x *execution) keepContent(name string) (state.Digest, error) {
 	return now, nil
 }
 
-// keepNow stores the content of a file, which somebody may be writing: it is read once.
+// keepNow stores the content of a file, which another process may be writing: it is read once.
 func (e *Engine) keepNow(name string) (state.Digest, error) {
 	folder, in, err := e.baseState.Place(name)
 	if err != nil {
@@ -391,7 +391,7 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 			return err
 		}
 		if fw.after == fw.before {
-			continue // somebody else put a link above it
+			continue // another process put a link above it
 		}
 		e.noteWrite(name, fw)
 		found[name] = fw

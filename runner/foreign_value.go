@@ -11,7 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What an interpreter may spend on a foreign value that a question asks for.
+// Limits of an interpreter that reads a foreign value for a query.
 const (
 	foreignMemory = 4 << 30 // bytes
 	foreignTime   = time.Minute
@@ -42,9 +42,9 @@ func (cfg *Config) ForForeignValue(name string) error {
 	}
 }
 
-// trust returns on whose word the store has what the interpreter executes now. A value that somebody made can be equal
-// by its digest and act otherwise, so what is executed beside one is foreign, too. A store without foreign results that
-// has such a value is that of a replay, which is removed.
+// trust returns on whose word the store has what the interpreter executes now. A crafted value can be equal by its
+// digest and act otherwise, so a node executed beside one is foreign, too. A store without foreign results that has
+// such a value is that of a replay, which is removed.
 func (e *Engine) trust() state.Trust {
 	if e.foreign && e.cfg.Store.Foreign() {
 		return state.Trust{Tier: state.TierForeign}

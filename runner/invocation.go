@@ -11,7 +11,7 @@ import (
 
 // Invocation is what a program is started with, besides its environment. Its parts are inputs: a node that looks at the
 // arguments reads the key conf:argv, and one that reads the standard input reads the part that it looked at
-// (stdin:FROM-TO) and the position where it began (conf:stdin), and writes the position where it stopped.
+// (stdin:FROM-TO) and its start position (conf:stdin), and writes its end position.
 type Invocation struct {
 	Arguments []string     `cbor:"args,omitempty"`  // without the program's name
 	Stdin     state.Digest `cbor:"stdin,omitempty"` // content of the standard input; "" means that it is empty
@@ -36,7 +36,7 @@ const CodeNoStdin state.Code = "stdin-lost"
 // content returns the standard input, as far as there is one.
 func (in Invocation) content(store *state.Store) []byte {
 	if in.StdinFile != "" {
-		data, _ := os.ReadFile(in.StdinFile) // where it is gone, a run cannot start a kernel
+		data, _ := os.ReadFile(in.StdinFile) // if it is gone, a run cannot start a kernel
 		return data
 	}
 	if in.Stdin == "" {

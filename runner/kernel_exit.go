@@ -64,7 +64,7 @@ func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
 }
 
 // endedItself reports whether a node ended its interpreter: it exited, or crashed. SIGKILL and SIGTERM come from
-// somebody else, or from a system that is short of memory.
+// another process, or from a system that is short of memory.
 func endedItself(t *state.StoredTrace) bool {
 	return t.Err != nil && t.Err.Type == TypeDied && !strings.Contains(t.Err.Message, "(killed)") &&
 		!strings.Contains(t.Err.Message, "(terminated)")
@@ -81,8 +81,8 @@ func (x *execution) ending(end *kernel.Ending) *state.Ending {
 	}
 }
 
-// transient reports whether the failure is no proof that the code fails on these inputs. A node that only read a clock,
-// looked at its own process, or was stopped at the time-out keeps a failure as it keeps any other result.
+// transient reports whether the failure does not prove that the code fails on these inputs. A node that only read a
+// clock, looked at its own process, or was stopped at the time-out keeps a failure as it keeps any other result.
 func (x *execution) transient() bool {
 	return x.seen.Failure != nil && (x.seen.Failure.Type == TypeBudget ||
 		x.node.unit.language.Transient(x.seen.Failure.Type)) ||
@@ -112,7 +112,7 @@ func (x *execution) execError() *state.ExecError {
 	}
 }
 
-// stopCalls makes the failure of a node whose calls cannot go on that of the engine.
+// stopCalls replaces the failure of a node whose calls cannot continue by the engine's.
 func (x *execution) stopCalls() {
 	e := x.calls.stopped
 	f := kernel.Failure{Type: e.Type, Message: e.Message}
@@ -126,7 +126,7 @@ func (x *execution) stopCalls() {
 }
 
 // serves reports whether only the journal may answer calls of a class, because the execution is not the program's next
-// one. A speculative execution may make calls that nobody notices.
+// one. A speculative execution may make only calls without a visible effect.
 func (x *execution) serves(c journal.Class) bool {
 	w := x.walk
 	if w.speculative {

@@ -12,7 +12,7 @@ import (
 // bound is what a name is bound to in the kernel.
 type bound struct {
 	groupDigest groupDigest  // the group it is bound in
-	digest      state.Digest // of its value
+	digest      state.Digest // its value's digest
 	bytes       int64        // approximate size
 	took        float64      // seconds that it took to compute
 	handles     []string     // open files that it may use, see open_files.go
@@ -38,12 +38,12 @@ type citation struct {
 // a whole. Where a program state has another value for one of its names, the whole group is unbound.
 type kernelState struct {
 	bound       map[string]bound              // name → the group it is bound in
-	grouped     map[string]bool               // of these names, the ones whose group has several
+	grouped     map[string]bool               // those of these names whose group has several
 	agreed      *programState                 // see differing; nil: none
 	rebound     map[string]bool               // names that were bound since agree
-	aliases     map[pair]state.Digest         // of the bound names
+	aliases     map[pair]state.Digest         // among the bound names
 	parked      map[groupDigest]parked        // groups that the kernel keeps alive
-	outlines    outlines                      // of earlier values whose memory the kernel may have
+	outlines    outlines                      // outlines of earlier values whose memory the kernel may have
 	hidden      map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
 	environ     map[depgraph.Key]*string      // variables that differ from the base; nil means unset
 	open        map[depgraph.Key]state.Digest // open: keys of the files that it has open
@@ -52,11 +52,11 @@ type kernelState struct {
 	running     state.Digest                  // process:running
 	moduleState map[depgraph.Key]state.Digest // held: keys, see modules.go
 	loads       map[depgraph.Key]state.Digest // load: keys, see libraries.go
-	first       map[depgraph.Key]state.Digest // load: keys → the trace that the kernel was told of, see firstImports
+	first       map[depgraph.Key]state.Digest // load: keys → the trace that the kernel was given, see firstImports
 	quiet       map[string]quietLoad          // workspace modules that may be loaded at any place
 	layouts     map[string]state.Digest       // function → layout of the definition that the bound object was made from
 	classes     map[state.Digest]bool         // classes of the program that the kernel can name
-	texts       map[string]citation           // of the blocks, by file name
+	texts       map[string]citation           // texts of the blocks, by file name
 }
 
 func newKernelState() kernelState {

@@ -19,7 +19,7 @@ type keyTable struct {
 	entries map[depgraph.Key]entry
 	spaces  map[string]map[depgraph.Key]bool // the keys by their space, except for names
 	coded   map[depgraph.Key]bool            // names that reach code of the program or a part of a module
-	local   map[depgraph.Key]bool            // of these, the ones that reach what a function of the program defines
+	local   map[depgraph.Key]bool            // those of these that reach what a function of the program defines
 	valued  int                              // how many names have a value, with those of the table under it
 	recent  []string                         // names that were set since kernelState.agree, maybe twice
 }

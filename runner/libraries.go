@@ -116,7 +116,8 @@ func (w *walk) librariesAt(p *programState) (modules []string, by []int) {
 const setByImport = "set by an import"
 
 // ownChange reports whether a variable that node i read has another value at p only because a library set it in node i
-// when it was imported. Whoever imports the libraries of node i again can give them what the variable had.
+// when it was imported. The engine can give the variable its former value when it imports the libraries of node i
+// again.
 func (p *programState) ownChange(read state.Access, i int) bool {
 	name := read.Key.Name()
 	switch read.Key.Space() {

@@ -12,9 +12,9 @@ import (
 // the working directory count as not read while the program has not changed them: libraries read some only once and
 // remember them.
 //
-// recorded is what an earlier execution of the node at this state left, or nil. What it named by lineage keeps its
-// name: the same code made both from the same state. The reads of the two may differ all the same, because an import
-// reads nothing where the interpreter has the library already.
+// recorded is the trace of an earlier execution of the node at this state, or nil. A value that it named by lineage
+// keeps its name: the same code made both from the same state. The reads of the two may differ all the same, because an
+// import reads nothing if the interpreter has the library already.
 func lineage(t, recorded *state.Trace, k depgraph.Key) state.Digest {
 	if d := lineageIn(recorded, k); d != state.Absent {
 		return d

@@ -64,7 +64,7 @@ func (w *walk) behind(p *programState, at int, k depgraph.Key, have state.Digest
 func (w *walk) unloadModules(ctx context.Context, p *programState, at int) (stale bool, err error) {
 	m := &w.e.kernelState
 	var names []string
-	var reads []state.Access // of what is known to read no other module
+	var reads []state.Access // those of modules that are known to read no other module
 	again := w.rebuilding[at]
 	if again {
 		reads = w.outcomes[at].t.Reads

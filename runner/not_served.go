@@ -18,7 +18,7 @@ import (
 // they happen, and mark the node. So that a replay finds inputs as they were, the engine stores as blobs what nodes
 // read of the workspace: files up to a megabyte, the names in directories, and times of files.
 type NotServedError struct {
-	Block state.BlockID // of the node that cannot execute
+	Block state.BlockID // the block of the node that cannot execute
 	Node  int           // index in the block
 }
 

@@ -15,32 +15,32 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// A handle that stays open from one node to the next is tied to an inode, not to a path. Whoever writes to the file,
+// A handle that stays open from one node to the next is tied to an inode, not to a path. Code that writes to the file,
 // renames it or replaces it changes what the handle does later, without a look at the handle:
 //
 //	a = open("f", "a") ∥ os.rename("f", "g") ∥ a.write("x")
 //
-// So files that are open are state. The key open:NAME stands for all that determines what the handles of one file do:
-// which inode they have, which paths lead to it, what is in it, where they stand in it, and what is in their buffers.
-// NAME is the path at which the file was first found open. The key inode:PATH says which open file a path leads to.
+// So files that are open are state. The key open:NAME represents all that determines what the handles of one file do:
+// their inode, the paths that lead to it, its content, their positions, and their buffers. NAME is the path at which
+// the file was first found open. The key inode:PATH says which open file a path leads to.
 //
 // A node reads and writes open:NAME if it uses a handle of the file, leaves another one open, or writes to a path that
-// leads to it. What it writes is a lineage: no content determines where a handle stands. When the last handle is
-// closed, the key is absent again. The nodes that wrote the key since it was absent are its chain.
+// leads to it. It writes a lineage: no content determines the position of a handle. When the last handle is closed, the
+// key is absent again. The nodes that wrote the key since it was absent are its chain.
 //
 // Invariant: a name in the kernel that reaches a handle of NAME is bound as at p only where the kernel has NAME as at
 // p. To bring a file there, the engine executes the nodes of the chain in order, each on the files as they were before
 // it. It never writes to an inode on which a handle of the program is open: where a state has other content at the
 // path, the path gets a new inode, and handles on the old one are forgotten, with the names that reach them. So a node
 // finds at a path either a file that no handle knows, or the one that its handles had in the recorded run. And a node
-// that turns out to have used an open file which the kernel does not have is executed again where it has it.
+// that turns out to have used an open file which the kernel does not have is executed again in a kernel that has it.
 //
-// At the end of a program, what is in buffers is written to files. The engine records that as a trace of its own for
-// each file that is still open then, when it ends the interpreter: it reads open:NAME, and writes the files. Where
+// At the end of a program, what is in buffers is written to files. The engine records that as a separate trace for each
+// file that is still open then, when it ends the interpreter: it reads open:NAME, and writes the files. Where
 // everything is reused, such traces say what the workspace holds after the end.
 //
-// Not covered: handles that no name reaches (of a module of the workspace, or in a global of a library), and handlers
-// of loggers, which are reopened.
+// Not covered: handles that no name reaches (of a module of the workspace, or in a global of a library), and loggers'
+// handlers, which are reopened.
 
 // used returns the open files that the node used or changed, as keys.
 func (x *execution) used() []depgraph.Key {
@@ -390,7 +390,7 @@ func (w *walk) reachEnd(ctx context.Context) error {
 }
 
 // ended returns the state after the end of the program. Files that the kernel has open are as the last node left them:
-// the interpreter goes on.
+// the interpreter still runs.
 func (w *walk) ended() (*programState, error) {
 	p := w.pos
 	for _, k := range w.pos.openKeys() {

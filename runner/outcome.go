@@ -21,7 +21,7 @@ type RunOptions struct {
 
 	Caller state.Caller // what the records of calls say of this run, beside block, node and line
 
-	RestoreFiles bool // overwrite results that somebody edited; otherwise such a run is refused, see CodeFileEdited
+	RestoreFiles bool // overwrite edited results; otherwise such a run is refused, see CodeFileEdited
 
 	// BeforeNode is called before each node that executes, with the time and the processor time of the run so far. An
 	// error ends the run there; it becomes Outcome.Stopped. It may be nil.
@@ -36,11 +36,11 @@ type RunOptions struct {
 	Memory int64
 
 	Force func(state.BlockID, int) bool // the nodes to execute even where a trace is valid; may be nil
-	// Submitted selects the blocks that somebody has just handed in, and wants executed; nil means that a run is all
-	// that is wanted. Of these blocks no result that may vary is reused.
+	// Submitted selects the blocks that the caller has just submitted for execution; nil means that it only wants a
+	// run. A result of these blocks that may vary is not reused.
 	Submitted func(state.BlockID) bool
-	// Retry selects the blocks that are tried again where they failed in a way that may not happen again: by a
-	// time-out on the same reads, or by ending their interpreter. nil means those of Submitted, or else all.
+	// Retry selects the blocks that are tried again if they failed in a way that may not happen again: by a time-out on
+	// the same reads, or by ending their interpreter. nil means those of Submitted, or else all.
 	Retry func(state.BlockID) bool
 	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 	// Part: the blocks are a part of the program, whose end is not reached.
@@ -69,8 +69,8 @@ const defaultMemory = 1 << 30
 // Event reports progress of a run. The kinds are "begin", "output", "end" and "failed".
 //
 // "end" comes when the last output of a node is known, before the engine has found out and recorded what the node did.
-// Where that shows that the node must execute again, a second "begin" takes back its outputs and its end. What the
-// outcome of the run says replaces all events. "failed" comes after "end", when the engine knows why a node has failed.
+// If the node turns out to need another execution, a second "begin" takes back its outputs and its end. The outcome of
+// the run replaces all events. "failed" comes after "end", when the engine knows why a node has failed.
 type Event struct {
 	Block    state.BlockID
 	Node     int // index in the block
@@ -98,11 +98,11 @@ func (n *NodeOutcome) Result() *state.Trace { return n.t }
 type BlockOutcome struct {
 	state.ProgramBlock
 	Status   state.Status
-	Reason   state.Reason // of the first node that ran, else of the first
+	Reason   state.Reason // the reason of the first node that ran, else of the first
 	Outputs  []state.Output
 	Err      *state.ExecError
 	Denied   []state.Denial // what its bounds forbade
-	Ending   *state.Ending  // it ended the program; nil where the program goes on
+	Ending   *state.Ending  // it ended the program; nil if the program continues
 	Seconds  float64        // spent on its nodes, also on executing them only to rebuild values
 	Saved    float64        // recorded cost of its nodes reused, less what was spent on rebuilding values
 	Marks    []string       // why another run may give its nodes other results: "clock", "network", …
@@ -118,11 +118,11 @@ type Outcome struct {
 	Saved       float64                 // recorded cost of the nodes reused, less Engine and what was rebuilt; 0: none
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Stopped     error                   // why the run ended early: interrupted, or BeforeNode; nil when it did not
-	Warnings    []string                // of soft budgets and a manifest; the runner sets none
+	Warnings    []string                // about soft budgets and a manifest; the runner sets none
 	Overwritten []string                // files edited since the last run to which the program wrote, sorted
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node
-	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
+	VaryingKeys map[string][]string     // by "value NAME" and "file NAME": why they may differ from run to run
 
 	Refreshed []journal.Refreshed // the calls that were made again
 

@@ -8,8 +8,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Pin says whether a block executes, whatever its results. It is a comment of its own in the block, "# xstate: always"
-// or "# xstate: never", or it is in RunOptions.Pins. The last comment counts.
+// Pin says whether a block executes, whatever its results. It is a separate comment in the block, "# xstate: always" or
+// "# xstate: never", or it is in RunOptions.Pins. The last comment counts.
 //
 // A block pinned to always executes, and is otherwise like any other. A block pinned to never keeps its last result
 // where that is not valid. The promise is given up there, by the program's own word, and every node that depends on the

@@ -70,8 +70,8 @@ type PlanBlock struct {
 	Saved   float64 // recorded cost of the nodes reused
 	Nodes   []PlanNode
 	Err     *state.ExecError // why the block is refused
-	Failure *state.ExecError // of the action fail: how it fails, as before
-	Whole   string           // why a function that the block calls once is one node; "" where there is none
+	Failure *state.ExecError // for the action fail: how it fails, as before
+	Whole   string           // why a function that the block calls once is one node; "" if there is none
 }
 
 // IsEnd reports whether the node is the end of the program.
@@ -128,7 +128,7 @@ func possibleWrites(n *node, last *state.Trace) map[depgraph.Key]bool {
 	return keys
 }
 
-// markUnknown makes p the state after node i, which has not run. What it may write is unknown.
+// markUnknown makes p the state after node i, which has not run. Its writes are unknown.
 func (p *programState) markUnknown(i int, n *node, last *state.Trace) {
 	for k := range possibleWrites(n, last) {
 		p.keys.set(k, entry{digest: unknown, writer: i})

@@ -28,16 +28,16 @@ import (
 // A decision (Engine.decide, the same that a walk makes) sees the program through an interface, place. The planner
 // notes every query, as the kernel notes the reads of a node that executes. So the decision depends on what it queried,
 // also where a trace was not valid, or a reason was looked for. For each key there are the nodes that write it and
-// those that queried it, in program order. What a key has at a node is what the last writer before it wrote: a binary
-// search. Blocks have labels that state their order and survive insertions and moves.
+// those that queried it, in program order. The value of a key at a node is what the last writer before it wrote: a
+// binary search. Blocks have labels that state their order and survive insertions and moves.
 //
 // The invariant: between two plans, the finding of each node that is not queued is the one that a decision at its place
 // would return. An edit makes or retracts findings, and queues the nodes of the block. Queued nodes are decided in
 // program order, so all nodes before one are up to date. Where a node's write gets another digest, the planner requeues
-// the nodes that queried the key, after it and up to the next writer. Where only the writer differs, it requeues those
-// of them whose reason may name the writer.
+// the nodes that queried the key, after it and up to the next writer. Where only the writer differs, it requeues only
+// nodes whose reason may name the writer.
 //
-// To requeue too many nodes costs time. To requeue too few is the fault. So the planner has keys of its own for what no
+// To requeue too many nodes costs time. To requeue too few is the fault. So the planner has internal keys for what no
 // single key shows, and every change that might matter requeues their readers: which names have values, which files and
 // environment variables were written, what values reach, and the text of a block that a result cites. Where names share
 // objects, a change of what says so, or of what writes or touches one of them, requeues all nodes that queried one.
@@ -46,8 +46,8 @@ import (
 //
 // Traces also come from elsewhere. The store lists the codes that got some (state.Store.TracedSince), and the planner
 // queues their nodes. Where the store cannot list them, because another process wrote or results were freed, the
-// planner queues all nodes. The next walk misses a result that somebody removed from the store by hand; the planner
-// does not. Where a package is found in another place than before, or a block reads otherwise than it did, the planner
+// planner queues all nodes. The next walk misses a result that was removed from the store by hand; the planner does
+// not. Where a package is found in another place than before, or a block reads otherwise than it did, the planner
 // starts again, and the program is walked (errNeedsWalk).
 //
 // Plans of an open session come from a planner. Runs walk, for two reasons. The argument for soundness is about walks:
@@ -65,8 +65,8 @@ import (
 // insertion moves them all. To compare all nodes' keys with what they were: that is the walk.
 //
 // Memory is flat. A node takes 80 bytes, a key 32, a digest 32, and what finds one of them 7. Lists of numbers lie in
-// one array. A Go slice or a string of hex for each would take three times as much. Facts of blocks are not kept: those
-// of a visited block are read again, at 20 µs each.
+// one array. A Go slice or a string of hex for each would take three times as much. Facts of blocks are not kept: the
+// facts for a visited block are read again, at 20 µs each.
 type Planner struct {
 	e     *Engine
 	fetch func(context.Context, state.BlockID) (state.ProgramBlock, error) // reads a block of the present program
@@ -76,7 +76,7 @@ type Planner struct {
 	freeBlocks []uint32
 	stale      map[uint32]bool             // blocks to be fetched
 	refused    map[uint32]*state.ExecError // blocks that cannot be analysed
-	features   map[uint32][]string         // of __future__, by the blocks that import them
+	features   map[uint32][]string         // __future__ features, by the blocks that import them
 	units      map[uint32]*unit            // some blocks as they were fetched
 	calls      ownCalls
 	first      uint32 // the first block that has nodes
@@ -106,15 +106,15 @@ type Planner struct {
 	queue  []uint32
 	heaped bool
 	cursor state.Cursor
-	moved  int // of the base state, when the planner was made
+	moved  int // how often the base state had moved when the planner was made
 	work   Work
-	ctx    context.Context // of the plan under way
+	ctx    context.Context // the context for the plan under way
 }
 
 // trackedNode is the planner's record of a node.
 type trackedNode struct {
 	block, at uint32
-	code      [16]byte // the beginning of its digest: enough to tell codes apart
+	code      [16]byte // the beginning of its digest: enough to distinguish codes
 	trace     [32]byte // the reused result, if flagTrace
 	writes    list     // pairs: the key, the digest
 	queried   list     // keys, ascending
@@ -136,7 +136,7 @@ type trackedKey struct {
 	writers, readers row
 }
 
-// Keys of the planner's own. They stand for what no single key shows.
+// Internal keys of the planner. They represent what no single key shows.
 const (
 	keyReach depgraph.Key = "\x00reach"  // what values reach
 	keyFile  depgraph.Key = "\x00file"   // which files were written

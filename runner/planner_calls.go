@@ -6,8 +6,8 @@ import (
 )
 
 // ownCalls counts, by name, the functions that blocks define and those that statements of blocks call. A program that
-// calls a function of its own may have nodes that depend on several blocks, see depgraph.Part. The planner leaves such
-// a program to a walk.
+// calls one of its functions may have nodes that depend on several blocks, see depgraph.Part. The planner leaves such a
+// program to a walk.
 type ownCalls struct {
 	of    map[uint32][2][]string // block → functions that it defines, functions that it calls
 	times map[string]*[2]int
@@ -16,7 +16,7 @@ type ownCalls struct {
 	lastValues map[uint32]bool // blocks that read the value of another cell by a name of IPython's
 }
 
-// set replaces what is known of a block; facts are nil where it is gone or does not parse.
+// set replaces what is known of a block; facts are nil if it is gone or does not parse.
 func (o *ownCalls) set(x uint32, facts *depgraph.Facts) {
 	if o.of == nil {
 		o.of, o.times, o.lastValues = map[uint32][2][]string{}, map[string]*[2]int{}, map[uint32]bool{}

@@ -48,7 +48,7 @@ func (pl *Planner) key(name depgraph.Key) uint32 {
 	return k
 }
 
-// ending reports that the program goes on: the planner gives up where a node ends it.
+// ending reports that the program continues: the planner gives up if a node ends it.
 func (p *plannerPlace) ending() ending { return ending{} }
 
 // noEnding gives up where an execution ended the program: whether a node is reached depends on all nodes before it.
@@ -80,7 +80,7 @@ func (pl *Planner) written(n, k uint32) uint32 {
 	panic("runner: internal error: a writer does not write " + string(pl.keys[k].name))
 }
 
-// entry returns what k has where n was its last writer. n is 0 where there was none.
+// entry returns the value of k if n was its last writer. n is 0 if there was none.
 func (pl *Planner) entry(k, n uint32) entry {
 	if n == 0 {
 		return entry{writer: -1}
@@ -161,7 +161,7 @@ func (p *plannerPlace) one(to *programState, name depgraph.Key) {
 }
 
 // all copies into a state what the keys of a space have here, as far as earlier nodes wrote them. The caller has
-// queried the key that stands for all of them, so their changes requeue the node.
+// queried the key that represents all of them, so their changes requeue the node.
 func (p *plannerPlace) all(to *programState, space string) {
 	pl := p.pl
 	add := func(k uint32) {

@@ -2,8 +2,8 @@ package runner
 
 import "hash/maphash"
 
-// table finds numbers by what they stand for. It is a hash table of the numbers alone, at 7 bytes each. A map would
-// hold what they stand for once more. hash returns the hash of what a number stands for. 0 is no number.
+// table finds numbers by what they represent. It is a hash table of the numbers alone, at 7 bytes each. A map would
+// hold what they represent once more. hash returns the hash of what a number represents. 0 is not a number.
 type table struct {
 	slots []uint32
 	count int

@@ -12,7 +12,7 @@ import (
 
 // finding is what was decided about a node, and what it changes for the nodes after it.
 type finding struct {
-	trace   state.Digest // of the result that is reused
+	trace   state.Digest // the reused result
 	flags   uint8
 	open    *PlanNode     // nil where a result is reused
 	failed  state.BlockID // the block whose failure poisons what it writes

@@ -10,8 +10,8 @@ import (
 
 // Preparation estimates how long a new interpreter takes until it can execute what runs: start is its start, and
 // imports is the recorded cost of the reused imports that it repeats. These are the imports of the packages that the
-// nodes that run read when they last ran, and that the values of the names in their text come from. What it takes to
-// load values from the store is not known beforehand.
+// nodes that run read when they last ran, and that the values of the names in their text come from. The time to load
+// values from the store is not known beforehand.
 func (p *Plan) Preparation(ctx context.Context) (start, imports float64, err error) {
 	blocks, err := p.Blocks(ctx)
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 )
 
 // A child process that still runs when its node ends, such as a server, is state that no store can hold. It lives in
-// the interpreter that executed the node, and ends with it. So the key process:running stands for the processes that
+// the interpreter that executed the node, and ends with it. So the key process:running represents the processes that
 // run. A node that leaves one running writes it, by lineage. A node at whose end none runs any more makes it absent.
 // The nodes that wrote it since it was absent are its chain.
 //
 // Before a node executes, the kernel is given the processes of its state: the nodes of the chain execute again, in
 // order, or a new interpreter starts where the kernel has others. If nothing executes, nothing is started.
 //
-// What a node asks a process may depend on how that was started. So a node that uses a socket, or during which a child
-// process does something, reads the key. What it changes in the process is not seen: see docs/limits.md. At the level
-// of hooks, nothing tells which processes run.
+// The answer of a process to a node may depend on how the process was started. So a node that uses a socket, or during
+// which a child process does something, reads the key. The engine does not see its changes in the process: see
+// docs/limits.md. At the level of hooks, nothing shows which processes run.
 
 // runningReads adds the processes that the node may have talked to, ended or joined to found.
 func (x *execution) runningReads(found map[depgraph.Key]state.Digest) {
@@ -36,9 +36,9 @@ func (x *execution) runningWrites(t *state.Trace) []state.Access {
 	return nil
 }
 
-// leftToRunning returns what reports whether a file is left to the processes that run at p; nil where none runs. The
-// last node or the engine left it as p has it, so where it is different by now, a process has changed it and may need
-// it so. Nothing is compared with the disk, for they may write at any moment.
+// leftToRunning returns a function that reports whether a file is left to the processes that run at p; nil if none
+// runs. The last node or the engine left it as p has it, so if it is different by now, a process has changed it and may
+// need it so. Nothing is compared with the disk, for they may write at any moment.
 func (w *walk) leftToRunning(p *programState) func(name string, want entry) bool {
 	if now := p.get(runningKey).digest; now == state.Absent || now != w.e.kernelState.running {
 		return nil

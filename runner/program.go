@@ -27,9 +27,9 @@ type unit struct {
 	language       kernel.Language
 	compileChecked bool            // the language's verdict is known
 	parts          []depgraph.Node // its nodes in the program; nil: those of its facts
-	whole          string          // why a function that it calls is one node; "" where there is none
+	whole          string          // why a function that it calls is one node; "" if there is none
 	nodes          []*node
-	end            *node // nil: the program goes on after it, or has no end
+	end            *node // nil: the program continues after it, or has no end
 }
 
 // node is the unit of execution, at its place in the program.
@@ -41,7 +41,7 @@ type node struct {
 	facts  *depgraph.Node
 	code   state.Digest // names its traces
 	layout state.Digest // names its exact text and place in its block
-	last   bool         // of its block
+	last   bool         // it is the last in its block
 	future []string     // features of __future__ in force
 }
 
@@ -307,8 +307,8 @@ func syntaxError(language kernel.Language, b state.ProgramBlock, err error) *sta
 	return language.Refusal(b.ID, b.Source, v)
 }
 
-// layoutOf digests the exact text of the blocks that a result of n cites, and where n stands: a result that cites lines
-// holds only for these, and not for the same code in another place.
+// layoutOf digests the exact text of the blocks that a result of n cites, and the position of n: a result that cites
+// lines holds only for these, and not for the same code in another place.
 func layoutOf(units []*unit, n *node, cited []string) state.Digest {
 	if len(cited) == 0 {
 		return state.Absent

@@ -36,13 +36,13 @@ type programState struct {
 
 	context           state.Digest          // see modules.go
 	moduleState       map[depgraph.Key]bool // held: and load: keys, and names that modules hold a part of
-	bindOrder         *bindOrder            // of the names that are bound
+	bindOrder         *bindOrder            // the order of the bound names
 	lifetimeSensitive map[string]bool       // names whose values have a finalizer, or refer weakly to others
 	end               ending
 }
 
-// ending says whether the program has ended at a place: by is the block that ended it, "" where it goes on. Where sure
-// is false, the block has to run first, and ended it when it ran last. died: a failure has ended the interpreter alone.
+// ending says whether the program has ended at a place: by is the block that ended it, "" if it continues. If sure is
+// false, the block has to run first, and ended it when it ran last. died: a failure has ended the interpreter alone.
 type ending struct {
 	by         state.BlockID
 	sure, died bool
@@ -516,8 +516,8 @@ func (p *programState) mark(t *state.Trace, marks []string) {
 	}
 }
 
-// fail makes p the state after node i failed in block, or was blocked by it. What the node defines is poisoned. Figures
-// that its block has begun are shown with the failure.
+// fail makes p the state after node i failed in block, or was blocked by it. Names that the node defines are poisoned.
+// Figures that its block has begun are shown with the failure.
 func (p *programState) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
 		p.keys.set(depgraph.Var(name), entry{digest: poison, writer: i, failed: block})

@@ -37,8 +37,8 @@ func (w *walk) namesToBind(p *programState, n *node) []string {
 	return names
 }
 
-// lifetimeSensitiveNames returns the names that n rebinds or deletes and whose values are lifetime-sensitive: the end
-// of such a value has an effect.
+// lifetimeSensitiveNames returns the names that n rebinds or deletes and whose values are lifetime-sensitive: their end
+// has an effect.
 func (p *programState) lifetimeSensitiveNames(n *node) []string {
 	var names []string
 	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) {

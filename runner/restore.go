@@ -243,7 +243,7 @@ func (w *walk) definitions(p *programState) (names []string) {
 }
 
 // parts splits the names bound in groups of one joint digest into the groups: names that hold equal values but share
-// nothing are groups of their own under one digest.
+// nothing are separate groups under one digest.
 func parts(j groupDigest, names []string) [][]string {
 	if len(names) > 1 && !isGroup(j) {
 		var single [][]string
@@ -355,7 +355,7 @@ func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDi
 }
 
 // unparkRebound binds the parked groups of the names that node at binds to other values, though it may read none of
-// them: the rest of such a group is a group of its own after the node, and a group that is parked cannot lose a name.
+// them: the rest of such a group is a separate group after the node, and a group that is parked cannot lose a name.
 func (w *walk) unparkRebound(ctx context.Context, p *programState, at int) error {
 	names := slices.Clone(w.nodes[at].facts.Defines)
 	if t := w.outcomes[at].t; t != nil {

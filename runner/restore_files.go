@@ -19,10 +19,10 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Files are restored while no node runs: before one executes, and at the end. What a thread or a child process of the
-// program does meanwhile does not lead the engine elsewhere, see package beneath. Each file is announced in the journal
-// before it changes. So where an operation fails, or the engine is killed, the next run takes what is there for the
-// engine's own, and not for an edit.
+// Files are restored while no node runs: before one executes, and at the end. A thread or a child process of the
+// program cannot lead the engine elsewhere meanwhile, see package beneath. Each file is announced in the journal before
+// it changes. So if an operation fails, or the engine is killed, the next run takes the file for the engine's own, and
+// not for an edit.
 
 // restoreFiles makes the files that the program writes what p has. Files it never wrote are not touched, nor those that
 // keep names.
@@ -156,7 +156,7 @@ func (w *walk) left(name string, r state.FileRecord, d state.Digest) {
 	w.e.cfg.Files[name] = r
 }
 
-// emptyFolder removes a folder in the place of a file. What others put into it stays, and is an error.
+// emptyFolder removes a folder in the place of a file. Files of others in it stay, and are an error.
 func emptyFolder(folder *beneath.Folder, name string) error {
 	err := folder.Remove(name)
 	if err == nil || !holdsOthers(err) {

@@ -476,7 +476,7 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 // finalizeFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files
 // stay as the last node left them.
 func (w *walk) finalizeFiles(complete bool) error {
-	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
+	if err := w.e.recoverFiles(); err != nil { // left by an interpreter that died
 		return err
 	}
 	if !complete || w.o.Serve != nil {
@@ -500,8 +500,8 @@ func (w *walk) finalizeFiles(complete bool) error {
 
 // ImportLibraries starts the interpreter of a program that has none, and imports what the program has imported of
 // libraries, so that its next run need not wait for that. No node executes: the kernel imports these libraries as it
-// does for a value that needs them. What prints when it is imported, or would look at something else by now, is left
-// out. blocks have their recorded outcomes.
+// does for a value that needs them. A library that prints when it is imported, or would look at something else by now,
+// is left out. blocks have their recorded outcomes.
 func (e *Engine) ImportLibraries(ctx context.Context, blocks []state.ProgramBlock) error {
 	if e.kernel != nil {
 		return nil

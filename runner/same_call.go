@@ -18,21 +18,22 @@ import (
 //   - The node draws again what it drew. Before each call with an effect the engine keeps what the node has drawn
 //     (state.Drawn). As long as the node has not come to its end with all calls settled, it is served these draws: its
 //     calls have the arguments, and so the records, that they had.
-//   - The place tells. The address of an object cannot be served. But where the code and all that the node read are as
-//     they were when it was stopped, the nth call of a tool is the nth call of that tool. That holds where nothing but
-//     clocks, randomness and the process varies: what came over a network may be another list of orders.
-//   - A person tells. If the node or its inputs may vary, and there was a call of the tool that no node makes any more,
-//     then this call may be a repetition. It waits, see journal.Call.Doubt.
+//   - The engine compares the place. The address of an object cannot be served. But where the code and all that the
+//     node read are as they were when it was stopped, the nth call of a tool is the nth call of that tool. That holds
+//     where nothing but clocks, randomness and the process varies: what came over a network may be another list of
+//     orders.
+//   - The engine asks a person. If the node or its inputs may vary, and there was a call of the tool that no node makes
+//     any more, then this call may be a repetition. It waits, see journal.Call.Doubt.
 //
-// A node that does not vary, and did not, makes the calls that its code and inputs say. If they are other ones than
-// before, somebody changed the code or an input, and wanted that. If neither changed, the node varies unseen: by a
-// library's own randomness, or that of a program that it starts. Nor is there a doubt where a tool declares which
-// arguments tell its calls apart (journal.Tool.Identity).
+// A node that does not vary, and did not, makes the calls that its code and inputs say. If they differ from those
+// before, a user changed the code or an input, and wanted that. If neither changed, the node varies unseen: by a
+// library's own randomness, or that of a program that it starts. Nor is there a doubt if a tool declares which
+// arguments distinguish its calls (journal.Tool.Identity).
 //
-// The order of calls that go on at the same time is no place. What a program in another language, or a request over
-// HTTP, has drawn is not known and not served. There, the marks of the last execution tell whether the node varies.
+// The order of simultaneous calls does not identify a place. The draws of a program in another language, or of a
+// request over HTTP, are not known and not served. There, the marks of the last execution show whether the node varies.
 
-// sameCalls tells which calls of a node are those of earlier executions. The lock of its calls guards it.
+// sameCalls determines which calls of a node are those of earlier executions. The lock of its calls guards it.
 type sameCalls struct {
 	journal *journal.Journal
 	session string
@@ -47,11 +48,11 @@ type sameCalls struct {
 	last    *state.Drawn // before this execution, by the same code; nil: it has had no effect
 
 	before *state.Drawn                      // by the last execution; nil: nothing
-	drawn  map[state.DrawingNode]state.Drawn // of all nodes, see walk
+	drawn  map[state.DrawingNode]state.Drawn // those of all nodes, see walk
 	draws  []state.Draw
 	varies bool
 	nth    map[string]int // how often each tool was called
-	busy   map[string]int // how many of these calls go on
+	busy   map[string]int // how many of these calls are under way
 	prior  []*state.Call  // by earlier executions, and by no other node now; nil until it is asked for
 	asked  bool
 	made   map[state.CallPlace]bool // by this execution
@@ -142,11 +143,11 @@ func (x *caller) variedBefore() bool {
 }
 
 // placeMarks are the marks of nodes that make the same calls in the same order however they vary: what they read is
-// known. What came over a network, or of what is not observed, may name other calls.
+// known. Data from a network, or from an unobserved source, may name other calls.
 var placeMarks = []string{"clock", "entropy", "process"}
 
 // unchangedSince reports whether the last execution of the node's code made a call, and what it read is unchanged here,
-// except for calls. It is not where it read what no trace has.
+// except for calls. If it read something that no trace has, that counts as changed.
 func (x *caller) unchangedSince(c *state.Call) bool {
 	traces, err := x.walk.e.cfg.Store.Traces(x.node.code)
 	if err != nil {
@@ -236,8 +237,8 @@ func (s *sameCalls) heard(r kernel.CallRequest) {
 	s.varies = s.varies || r.Varies != nil && *r.Varies
 }
 
-// tell makes c the call of an earlier execution where it is the same, and says where that is in doubt. c has the place
-// that its arguments give it.
+// tell makes c the call of an earlier execution if it is the same, and notes a doubt about that. c has the place that
+// its arguments give it.
 func (s *sameCalls) tell(ctx context.Context, c *journal.Call) error {
 	if !c.Def.Class.Effects() || c.Kind != journal.KindTool && c.Kind != journal.KindAsk {
 		return nil
@@ -306,7 +307,7 @@ func (s *sameCalls) recognized(c *journal.Call, open []*state.Call) *state.Call 
 }
 
 // doubt notes in a call that was not made yet which of the open ones it may repeat. rec is its record; nil: it has
-// none. One that waits for an approval has a record, and so does not tell that the same code made no other call
+// none. One that waits for an approval has a record, and so does not show that the same code made no other call
 // meanwhile, from another place.
 func (s *sameCalls) doubt(c *journal.Call, rec *state.Call, open []*state.Call) {
 	if len(c.Def.Identity) > 0 {

@@ -12,7 +12,7 @@ import (
 
 // The program may use secrets, and no record may hold one (Config.Secrets). Texts of records are scrubbed. A content
 // that holds a secret is not stored, and counts as collected: what needs it is computed again. A key whose digest would
-// tell a secret to those who guess has a digest that depends on a key of the user's.
+// reveal a secret to guesses has a digest that depends on a key of the user's.
 
 // withholds reports whether a content must not be stored.
 func (e *Engine) withholds(content []byte) bool { return e.cfg.Secrets.Has(content) }
@@ -94,8 +94,8 @@ func scrubOutput(s *secret.Set, o *state.Output) {
 	}
 }
 
-// scrubTrace takes secrets out of a trace. It reports false for one that holds a secret where it cannot be taken out,
-// such as in the name of a file.
+// scrubTrace takes secrets out of a trace. It reports false if a secret cannot be taken out, such as from the name of a
+// file.
 func (e *Engine) scrubTrace(t *state.Trace) (clean bool) {
 	s := e.cfg.Secrets
 	if s == nil {

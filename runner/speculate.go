@@ -12,13 +12,13 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// A speculator executes nodes before the walk reaches them, in interpreters of its own (RunOptions.Jobs of two or
-// more). It picks nodes that must execute, by what it predicts, and that read nothing that an earlier unfinished node
-// may write. It makes their state from what the finished nodes before them left in the store. When the walk reaches
-// such a node, it takes the trace if the trace is valid there. Any other trace has to pass the same test, so a wrong
+// A speculator executes nodes before the walk reaches them, in separate interpreters (RunOptions.Jobs of two or more).
+// It picks nodes that must execute, by what it predicts, and that read nothing that an earlier unfinished node may
+// write. It makes their state from what the finished nodes before them left in the store. When the walk reaches such a
+// node, it takes the trace if the trace is valid there. Any other trace has to pass the same test, so a wrong
 // prediction costs time and no more.
 //
-// What a trace does not show must be equal by other means:
+// Inputs that a trace does not show must be equal by other means:
 //
 //   - Files. A speculative node may not write any (it is guarded). It is executed again where the program has written
 //     one, for it may have read that file while it was written.

@@ -21,7 +21,7 @@ import (
 // The spool is a folder in the store for what passes between kernel and engine: values, and copies of files that are
 // about to be written. Before a node's first write to a path, the kernel notes the path and the copy in a journal
 // there. The engine clears the journal when its own records hold what the node wrote. It uses the journal in the same
-// way where it restores a file.
+// way when it restores a file.
 //
 // A journal that is not empty and that no engine owns shows what was under way when the engine or the kernel was
 // killed. Without it, a half-written file would be taken for one that a person edited. The journal is written, not
@@ -260,8 +260,9 @@ func (e *Engine) takeOverFile(name, path string, before *kernel.FileBefore, spoo
 	return nil
 }
 
-// mayWrite reports whether the bounds let the program write a file. What a kernel says that a node wrote, the engine
-// restores later, with rights of its own. So a program that speaks for its kernel must not name a file of its choice.
+// mayWrite reports whether the bounds let the program write a file. The engine later restores the files that a kernel
+// reports as written, with the engine's own rights. So a program that speaks for its kernel must not name a file of its
+// choice.
 func (e *Engine) mayWrite(path string) bool {
 	return e.boundary.digest == "" || !sandbox.BoundsFiles() || sandbox.OwnsFile(e.cfg.Workspace, path) ||
 		e.boundary.forbids("write", path) == ""

@@ -17,25 +17,25 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What storing may cost. A run must not take longer for values that may never be read. So a large value is stored only
-// if computing it again would take several times as long, with all that would have to be computed for it first.
+// Storing has limits. A run must not take longer for values that may never be read. So a large value is stored only if
+// computing it again would take several times as long, with all that would have to be computed for it first.
 //
-// The interpreter goes on when it has pickled a value. To compress and write it takes much longer, and happens
+// The interpreter continues when it has pickled a value. To compress and write it takes much longer, and happens
 // meanwhile (backlog), for a quarter of the time spent executing. The end of a run waits for what is left of that, so
 // it may be a twentieth, and so may the time that pickling keeps the interpreter. Values that did not fit in are
 // deferred. They are stored when the engine closes, if they still exist, for a tenth of the time: first those that are
 // costly to compute and cheap to store. A node that needs a value that was not stored computes it again.
 const (
-	inlineBytes  = 32 << 10 // of a frame, equal to the driver's _INLINE; values up to this size are always stored
+	inlineBytes  = 32 << 10 // in a frame, equal to the driver's _INLINE; values up to this size are always stored
 	arrayRate    = 800e6    // bytes of arrays and frames a second, for pickling, hashing and writing
 	objectRate   = 40e6     // the same of other objects
 	arrayPickle  = 4e9      // the same of pickling alone
 	objectPickle = 60e6
 	storeWorth   = 3         // a value is stored if computing it took this many times what storing costs
-	storeShare   = 0.05      // of the seconds executed, for what the run waits for
-	asideShare   = 0.25      // of them, for what happens meanwhile
-	closeShare   = 0.1       // of them, at the end
-	lentBytes    = 128 << 20 // of parts that wait in memory to be written
+	storeShare   = 0.05      // share of the seconds executed, for what the run waits for
+	asideShare   = 0.25      // likewise, for what happens meanwhile
+	closeShare   = 0.1       // likewise, at the end
+	lentBytes    = 128 << 20 // for parts that wait in memory to be written
 )
 
 // ledger holds what an engine has spent, and which values it deferred.
@@ -49,7 +49,7 @@ type ledger struct {
 	all      bool                    // store everything: for speculation and tests
 }
 
-// backlog stores groups while the program goes on, one after the other: a group may name parts of those before it.
+// backlog stores groups while the program runs, one after the other: a group may name parts of those before it.
 type backlog struct {
 	groups map[groupDigest]bool // only the engine's own goroutine uses it
 	last   chan struct{}        // closed when the last group that was added is stored; the same
@@ -57,7 +57,7 @@ type backlog struct {
 	ahead  atomic.Int64 // nanoseconds that the rest will take, about
 	lent   atomic.Int64 // bytes of parts that wait in memory
 	spent  atomic.Int64 // nanoseconds
-	err    error        // of the groups stored; whoever stores one writes it, and wait reads it
+	err    error        // from storing; the goroutine that stores a group writes it, and wait reads it
 }
 
 // add calls store for a pickled group with its parts, in the background.
@@ -263,8 +263,8 @@ func (p *programState) unstored(l *ledger, t *state.Trace) (seconds float64) {
 	return seconds
 }
 
-// storeGroup stores the values that names are bound to, large ones while the program goes on. seconds: what they took
-// to compute.
+// storeGroup stores the values that names are bound to, large ones while the program runs. seconds: what they took to
+// compute.
 func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, seconds float64, cost price) error {
 	begin := time.Now()
 	defer func() { e.ledger.waited += time.Since(begin).Seconds() }()

@@ -27,8 +27,8 @@ var errForeign = errors.New("it comes back as something else")
 var errForeignCode = errors.New("code of a foreign session would have to run")
 
 // Value returns repr of the variable name after the last of blocks, by their recorded outcomes. It loads the value into
-// an interpreter of its own. That runs the program's imports, functions and classes that the value needs, and nothing
-// else. Of a foreign session it runs nothing. Neither the store nor a file is written.
+// a separate interpreter. That runs the program's imports, functions and classes that the value needs, and nothing
+// else. For a foreign session it runs nothing. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name string) (string, error) {
 	w := e.walkOfRecord(blocks)
 	if err := w.loadOutcomes(); err != nil {

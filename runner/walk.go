@@ -24,16 +24,16 @@ type walk struct {
 	startSeconds float64         // spent on starting interpreters
 	definers     []*node         // the nodes that are the definition of a function
 	stopped      map[*unit]bool
-	endMarks     []string             // why the program may not end where it does
-	contexts     []state.Digest       // of the states before nodes, see modules.go
+	endMarks     []string             // why the program may end elsewhere
+	contexts     []state.Digest       // by node: of the state before it, see modules.go
 	firsts       map[state.Digest]int // code → the first node that has it; nil until it is read
-	dotted       []dottedImport       // of the nodes before dottedAt
+	dotted       []dottedImport       // those of the nodes before dottedAt
 	dottedAt     int
 	restored     int
 	differs      map[int]int        // how often nodes, by index, differed when they executed again for what they leave
 	rebuilding   map[int]bool       // nodes, by index, that execute again now for what they leave
 	scratch      bool               // every node executes, see maxDiffering
-	dialects     []depgraph.Dialect // of the blocks
+	dialects     []depgraph.Dialect // the dialects of the blocks
 	compileAsked bool               // the language has given its verdict on the blocks
 	cited        bool               // the kernel has the sources
 	renewed      bool               // a new interpreter was tried, when a state could not be restored
@@ -42,15 +42,15 @@ type walk struct {
 	speculative  bool               // one node executes before its turn, see speculator
 	speculator   *speculator
 	drawn        map[state.DrawingNode]state.Drawn // before the walk; nil until it is read
-	begun        Event                             // of the node that executes
-	reportedEnd  bool                              // of that node
+	begun        Event                             // the begin event of the node that executes
+	reportedEnd  bool                              // whether that node's end was reported
 	meter        meter
 	resultAt     time.Time // when the last end was reported
 
-	observed sandbox.Level // of the interpreter that executed nodes; "": none did
-	newest   *time.Time    // of the files that the program does not write, see newestInput
+	observed sandbox.Level // the level of the interpreter that executed nodes; "": none did
+	newest   *time.Time    // time of the newest file that the program does not write, see newestInput
 
-	written    []string               // files that reused results wrote, and of which there is no record yet
+	written    []string               // files that reused results wrote and that have no record yet
 	hasDynamic bool                   // some node of the program may read names unobserved
 	lacked     map[int][]depgraph.Key // open files that nodes, by index, turned out to use, see open_files.go
 	lists      map[int]bool           // nodes, by index, that list subclasses by code of the workspace's

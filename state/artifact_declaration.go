@@ -58,7 +58,7 @@ type Reference struct {
 
 // Declaration is the complete list of artifacts from a step on.
 type Declaration struct {
-	Name string     `cbor:"name"`          // of the artifact that the step declared or dropped
+	Name string     `cbor:"name"`          // the artifact that the step declared or dropped
 	All  []Artifact `cbor:"all,omitempty"` // sorted by name
 }
 

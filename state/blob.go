@@ -20,7 +20,7 @@ import (
 const (
 	blobsDir = "blobs"
 	basesDir = "bases"
-	// inlineSize is the largest compressed blob stored in results.db, in bytes: about a page. A file of its own would
+	// inlineSize is the largest compressed blob stored in results.db, in bytes: about a page. A separate file would
 	// take at least a page plus an inode, and cost an open for each read.
 	inlineSize = 4000
 )
@@ -374,8 +374,8 @@ func (s *Store) BlobFile(d Digest, path string) (string, bool, error) {
 	return path, ok, err
 }
 
-// CopyBlob writes the content of a blob, and reports whether the store had the blob. Where it had not, part of a
-// damaged blob may have been written.
+// CopyBlob writes the content of a blob, and reports whether the store had the blob. If it had not, part of a damaged
+// blob may have been written.
 func (s *Store) CopyBlob(w io.Writer, d Digest) (bool, error) {
 	r, ok, err := s.OpenBlob(d)
 	if !ok {
@@ -478,7 +478,7 @@ func (b *blobs) rawPath(d Digest) (string, bool) {
 	return strings.TrimSuffix(path, ".zst") + ".raw", ok
 }
 
-// digestOfFile returns the digest that the name of a file in b's folder stands for, if it is that of a blob.
+// digestOfFile returns the digest in the name of a file in b's folder, if it is that of a blob.
 func (b *blobs) digestOfFile(path string) (d Digest, raw, ok bool) {
 	name, raw := strings.CutSuffix(filepath.Base(path), ".raw")
 	d = Digest(strings.TrimSuffix(name, ".zst"))

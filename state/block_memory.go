@@ -15,7 +15,7 @@ type blockMemory struct {
 type blockMemoryKey struct {
 	session sessionID
 	step    StepNumber
-	change  uint32 // of the step
+	change  uint32 // its index in the step
 	sum     [bodySum]byte
 }
 
@@ -29,7 +29,7 @@ func (m *blockMemory) get(k blockMemoryKey) (Block, bool) {
 	return b, ok
 }
 
-// put keeps a block. Readers share its nodes and its error, and nobody changes them.
+// put keeps a block. Readers share its nodes and its error, and must not change them.
 func (m *blockMemory) put(k blockMemoryKey, b Block) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 	freelistPage = 0x10
 	bucketLeaf   = 0x01
 
-	maxDepth = 32 // of a tree; a branch page has at least two children, so no real tree comes near
+	maxDepth = 32 // a tree's; a branch page has at least two children, so no real tree comes near
 
 	// inspectWhole is the largest file, in bytes in use, that is inspected down to its leaves: about 4 ms. In a larger
 	// one, inspection skips most leaves, which are nearly all of the file; damage in a leaf is found when it is read.

@@ -15,7 +15,7 @@ type CallState string
 
 // States of calls. The record is on disk in each state before anything else follows from it.
 const (
-	CallSent     CallState = "sent"     // it may have reached the tool. After a crash: nobody knows whether it did
+	CallSent     CallState = "sent"     // it may have reached the tool. After a crash: it is unknown whether it did
 	CallAnswered CallState = "answered" // the tool returned a result
 	CallRefused  CallState = "refused"  // the tool answered that it cannot: a result like any other
 	CallLost     CallState = "lost"     // no answer came, and none counts: the next equal call is a new attempt
@@ -38,7 +38,7 @@ type Call struct {
 
 	Kind    string `cbor:"kind"`             // tool, model, ask or step
 	Tool    string `cbor:"tool"`             // the name by which the program called it
-	Source  string `cbor:"source,omitempty"` // of a tool with effects: its source, and its name there
+	Source  string `cbor:"source,omitempty"` // for a tool with effects: its source, and its name there
 	Version string `cbor:"version,omitempty"`
 	Class   string `cbor:"class"`           // see journal.Class
 	Scope   string `cbor:"scope,omitempty"` // what it reads or changes
@@ -50,7 +50,7 @@ type Call struct {
 	State  CallState  `cbor:"state"`
 	Result Content    `cbor:"result"` // JSON; of a refused call, what the tool said
 	Err    *CallError `cbor:"err,omitempty"`
-	Pieces []int      `cbor:"pieces,omitempty"` // of a text that was streamed: the bytes of each part
+	Pieces []int      `cbor:"pieces,omitempty"` // for a text that was streamed: the bytes of each part
 	Usage  Usage      `cbor:"usage"`
 	Began  time.Time  `cbor:"began"`
 	// Seconds that the last attempt took
@@ -74,7 +74,7 @@ type Call struct {
 	Varied bool `cbor:"varied,omitempty"`
 	// Identified: the key has those arguments alone that the tool declared as its identity.
 	Identified bool `cbor:"identified,omitempty"`
-	// Same is the call that this one is, as somebody said; 0: none. Apart are calls that somebody was asked about, and
+	// Same is the call that this one is, as a person said; 0: none. Apart are calls that a person was asked about, and
 	// that it is not.
 	Same  CallID   `cbor:"same,omitempty"`
 	Apart []CallID `cbor:"apart,omitempty"`
@@ -95,7 +95,7 @@ func (c *Call) Spent() Usage {
 	return all
 }
 
-// CallPlace is where a call stands among the calls of a program. A node that makes the call reads it as a key.
+// CallPlace is the place of a call among the calls of a program. A node that makes the call reads it as a key.
 type CallPlace struct {
 	Key     Digest
 	Effects bool // only the forks of a session share it
@@ -125,10 +125,10 @@ func CallPlaceOf(k depgraph.Key) (p CallPlace, ok bool) {
 	return CallPlace{Digest(name[:at]), name[at] == '!', n}, err == nil
 }
 
-// Content is JSON in a record, or its digest where it is large.
+// Content is JSON in a record, or its digest if it is large.
 type Content struct {
 	Inline []byte `cbor:"in,omitempty"`
-	Digest Digest `cbor:"digest,omitempty"` // of the JSON; "": there is none
+	Digest Digest `cbor:"digest,omitempty"` // the JSON's; "": there is none
 	Size   int64  `cbor:"size,omitempty"`
 }
 
@@ -219,20 +219,20 @@ type Approval struct {
 	Choice   string    `cbor:"choice,omitempty" json:"choice,omitempty"`
 	By       string    `cbor:"by,omitempty" json:"by,omitempty"`
 	Reason   string    `cbor:"reason,omitempty" json:"reason,omitempty"`
-	At       time.Time `cbor:"at,omitzero" json:"at,omitzero"` // zero: nobody has decided yet
+	At       time.Time `cbor:"at,omitzero" json:"at,omitzero"` // zero: it is not decided yet
 }
 
 // Decided reports whether a decision was made.
 func (a *Approval) Decided() bool { return a != nil && !a.At.IsZero() }
 
-// CallDecision is a step's record of what a person decided about a call, and on what evidence. The call's number holds
-// in the store where it was decided; key, place and arguments name the call everywhere.
+// CallDecision is a step's record of what a person decided about a call, and on what evidence. The call's number is
+// valid in the deciding store; key, place and arguments name the call everywhere.
 type CallDecision struct {
 	Call     CallID `cbor:"call" json:"call"`
 	Key      Digest `cbor:"key" json:"key"`
 	Number   int    `cbor:"n,omitempty" json:"number"` // the place among equal calls of the program
 	Tool     string `cbor:"tool" json:"tool"`
-	Args     Digest `cbor:"args" json:"args"` // of the canonical arguments
+	Args     Digest `cbor:"args" json:"args"` // digest of the canonical arguments
 	Question string `cbor:"question,omitempty" json:"question"`
 	Why      string `cbor:"why,omitempty" json:"why,omitempty"` // the rule that asked, or what is uncertain
 	Choice   string `cbor:"choice" json:"choice"`

@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// What a source of tools offered last is kept beside the calls: to serve a record, its tool must be known, and the
+// The last offer of a source of tools is kept beside the calls: to serve a record, its tool must be known, and the
 // source may be gone by then.
 
 // PutOffers keeps what a source of tools offers, in place of what it offered before.

@@ -30,7 +30,7 @@ var (
 	callsBuckets = [][]byte{bucketFormat, bucketCalls, bucketPlaces, bucketOffers}
 )
 
-// journal opens calls.db. Without create it returns nil where there is none.
+// journal opens calls.db. Without create it returns nil if the file is missing.
 func (s *Store) journal(ctx context.Context, create bool) (*database, error) {
 	s.callsMu.Lock()
 	defer s.callsMu.Unlock()
@@ -47,8 +47,8 @@ func (s *Store) journal(ctx context.Context, create bool) (*database, error) {
 	return db, err
 }
 
-// PutCall stores a call durably. One without an ID is new and gets one. A place holds one call: where there is another,
-// the error is ErrCallExists. Calls that are put at the same time share a transaction: each costs an fsync.
+// PutCall stores a call durably. One without an ID is new and gets one. A place holds one call: if it has another, the
+// error is ErrCallExists. Calls that are put at the same time share a transaction: each costs an fsync.
 func (s *Store) PutCall(ctx context.Context, c *Call) error {
 	return s.putCall(ctx, c, false)
 }
@@ -155,7 +155,7 @@ func (s *Store) UpdateCall(ctx context.Context, id CallID, change func(*Call) er
 	if s.options.ReadOnly {
 		return nil, errReadOnly
 	}
-	if _, err := s.Call(ctx, id); err != nil { // also where there is no journal
+	if _, err := s.Call(ctx, id); err != nil { // also without a journal
 		return nil, err
 	}
 	db, err := s.journal(ctx, true)
@@ -179,7 +179,7 @@ func (s *Store) UpdateCall(ctx context.Context, id CallID, change func(*Call) er
 // ErrCallExists says that a call of the same key and number is recorded.
 var ErrCallExists = errors.New("the journal has this call")
 
-// CallAt returns the call of a key and number; nil where there is none. A foreign one comes after one that is believed.
+// CallAt returns the call of a key and number; nil if there is none. A foreign one comes after one that is believed.
 func (s *Store) CallAt(ctx context.Context, key Digest, within uint64, number int) (found *Call, err error) {
 	found, err = s.callAt(ctx, key, within, number)
 	if found == nil && err == nil && s.Foreign() {
@@ -222,7 +222,7 @@ func (s *Store) Serves(c *Call, lineage uint64) bool {
 // ForeignCall makes a call one that serves only the session of s. It has no place in the store yet.
 func (s *Store) ForeignCall(c *Call) { c.Within = foreignCall(s.area, c.Effects()) }
 
-// Call returns a call by its ID. The error is ErrNoCall where there is none.
+// Call returns a call by its ID. The error is ErrNoCall if there is none.
 func (s *Store) Call(ctx context.Context, id CallID) (*Call, error) {
 	none := &Error{Code: CodeNoCall, Message: fmt.Sprintf("there is no call %d", id), Hint: "`xstate calls`"}
 	db, err := s.journal(ctx, false)

@@ -8,8 +8,8 @@ import (
 )
 
 // The changes of a step lie behind a table of their sizes, so the offset of one change is a sum over that table. In a
-// step of a million changes the sum costs more than the change. So the store caches where each 256th change begins.
-// The cache need not be trusted: every change has a checksum of its own.
+// step of a million changes the sum costs more than the change. So the store caches where each 256th change begins. The
+// cache need not be trusted: every change has a checksum.
 const offsetGap = 256
 
 // changeOffsets caches the offsets of large steps. mu guards both fields.
@@ -68,7 +68,7 @@ func (l *changeOffsets) ofBody(session sessionID, n StepNumber, b body) ([]int, 
 // size returns the size of change i in bytes.
 func (b body) size(i int) int { return int(binary.BigEndian.Uint32(b[4+bodyEntry*i:])) }
 
-// sum returns the checksum of change i. ok is false if there is no such change.
+// sum returns the checksum of change i. ok is false if the step has no change i.
 func (b body) sum(i int) (sum [bodySum]byte, ok bool) {
 	if count, err := b.count(); err != nil || i >= count {
 		return sum, false

@@ -243,7 +243,7 @@ type historyWalker struct {
 	*checker
 	chain     *forkChain
 	prev      Digest             // hash of the previous step; "" if that step is unreadable
-	time      int64              // of the previous step
+	time      int64              // the previous step's
 	index     *index             // program after the previous step; nil if it is not known
 	versionOf map[BlockID]Digest // version of each block in it
 

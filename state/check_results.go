@@ -15,7 +15,7 @@ import (
 )
 
 // results verifies results.db and the foreign results, after writing what is pending. A damaged record is reported and
-// the walk goes on: in these files nothing depends on it.
+// the walk continues: in these files nothing depends on it.
 func (c *checker) results() error {
 	foreign, _, err := c.store.areas.split(func(uint64) bool { return true })
 	for _, r := range append([]*results{c.store.results}, foreign...) {
@@ -273,7 +273,7 @@ func (c *checker) tracesOf(meta Session, blocks []Block) {
 	}
 }
 
-// callsRead reports calls that a block read and of which there is no record: calls.db is gone, or another one.
+// callsRead reports calls that a block read and that have no record: calls.db is gone, or another one.
 func (c *checker) callsRead(store *Store, meta Session, b *Block, reads []Access) {
 	for _, a := range reads {
 		at, ok := CallPlaceOf(a.Key)

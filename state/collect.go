@@ -41,16 +41,16 @@ const blobGracePeriod = time.Hour
 
 // candidate is a record or file that can be freed.
 type candidate struct {
-	bucket  []byte       // of a record; nil for a file
+	bucket  []byte       // a record's; nil for a file
 	of      *results     // that have the record
-	key     string       // of the record, or the path of the file
-	digest  Digest       // of a blob
+	key     string       // the record's, or the path of the file
+	digest  Digest       // a blob's
 	bytes   int64        // 0 once it is chosen, so that it is counted once
 	seconds float64      // to recompute it
 	used    time.Time    // last use
-	refs    []*candidate // of a record: the blobs that it refers to
-	users   int          // of a blob: the number of records that refer to it
-	score   float64      // of a record: its retention score
+	refs    []*candidate // for a record: the blobs that it refers to
+	users   int          // for a blob: the number of records that refer to it
+	score   float64      // a record's retention score
 }
 
 // Collect frees results: what nothing refers to and, with MaxBytes, those with the lowest retention score. It never

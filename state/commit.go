@@ -115,7 +115,7 @@ type stepWriter struct {
 	tx    *bbolt.Tx
 	chain *forkChain
 	head  headRecord
-	index *index // of the program at head; nil when no draft needs it
+	index *index // the index at head; nil when no draft needs it
 
 	declared  *Declaration // the artifacts at head, once declare has read them
 	artifacts *StepNumber  // the step that holds their list; nil until declare has read it

@@ -21,7 +21,7 @@ const (
 	historyFile = "history.db"
 	resultsFile = "results.db"
 
-	formatVersion = 1 // of both files; raise it when an older version would misread the new one
+	formatVersion = 1 // both files'; raise it when an older version would misread the new one
 	pageSize      = 4096
 	growBy        = 1 << 20     // bytes that a file grows by at once; every growth costs an fsync
 	boltWait      = time.Second // for a foreign program that has the file open; ours wait at the gate
@@ -66,15 +66,15 @@ var (
 	formatKey = []byte("format")
 )
 
-// database is one bbolt file that several processes share. It is locked for each transaction: by readers together, by
-// a writer alone. In between, bbolt keeps the file open. What bbolt has in memory is valid while the file's meta
+// database is one bbolt file that several processes share. It is locked for each transaction: by readers together, by a
+// writer alone. In between, bbolt keeps the file open. Pages that bbolt has in memory are valid while the file's meta
 // pages are those that it read; otherwise the file is reopened.
 //
 // bbolt trusts its pages: on a garbled file it panics, reads outside its mapping or recurses without end. So the
 // pages are inspected before bbolt opens the file (inspection_memo.go skips inspections that were done before), and
 // every transaction is guarded.
 type database struct {
-	name    string // of the file, for messages
+	name    string // the file's name, for messages
 	path    string
 	options databaseOptions
 	// a writer locks it before it waits for the readers to leave; nil if it cannot be created

@@ -40,7 +40,7 @@ func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 	if d.closed {
 		return errClosed
 	}
-	// Two checks under the lock make the open handle valid: the path still names the same file, and nobody has
+	// Two checks under the lock make the open handle valid: the path still names the same file, and no process has
 	// committed since bbolt read the meta pages.
 	if d.open != nil && (d.open.writable || !write) {
 		if now, err := os.Stat(d.path); err == nil && os.SameFile(now, d.open.info) {
@@ -53,8 +53,8 @@ func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 		}
 	}
 	d.closeFile()
-	// Between open and lock another process may rename a new file over the path. The lock is then on a file that
-	// nobody uses any more, so the loop starts again. 100 times in a row do not happen by chance.
+	// Between open and lock another process may rename a new file over the path. The lock is then on an unused file, so
+	// the loop starts again. 100 times in a row do not happen by chance.
 	for range 100 {
 		f, info, err := d.openFile(write)
 		if err != nil {

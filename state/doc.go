@@ -65,16 +65,16 @@
 //
 // # Tiers
 //
-// A digest shows that a result is the one that somebody recorded. It does not show that the code, from these inputs,
+// A digest shows that a result is the one that was recorded. It does not show that the code, from these inputs,
 // produced it, or that the bytes of a value are harmless to load. So each result has a Tier: own, trusted or foreign.
-// The invariant is: a Store reads own and trusted results; only what For returns for a foreign session, or for a fork
-// of it, reads that session's foreign results, too.
+// The invariant is: a Store reads own and trusted results; only what For returns for a foreign session, or for its
+// forks, reads that session's foreign results, too.
 //
 // Why not mark foreign records and let readers look at the mark? Because a reader that forgets is a hole, and there are
-// forty of them. Foreign results lie in files of their own, which no other Store opens. Own results come first where
-// both exist: the identity of a trace does not cover how it describes values. A foreign result that is executed here
-// with the same outcome is stored beside the foreign one, as an own one. Foreign calls stay in calls.db, because calls
-// are numbered, under places that no believed call has.
+// forty of them. Foreign results lie in separate files, which no other Store opens. Own results come first where both
+// exist: the identity of a trace does not cover how it describes values. A foreign result that is executed here with
+// the same outcome is stored beside the foreign one, as an own one. Foreign calls stay in calls.db, because calls are
+// numbered, under places that no believed call has.
 //
 // The trust of a session is a record that ImportSessions writes in its transaction and that no archive carries. A crash
 // before the results are written leaves a foreign session without results.
@@ -104,9 +104,9 @@
 // starve a writer. A server in front of the store would need none of this. But it would need a protocol for every
 // query, and a successor when the process that serves is killed.
 //
-// Every wait has a bound; the error afterwards names the process that holds the lock. Commit tells two writers of one
-// session apart by the step they build on: the second gets a Conflict. Results that two processes write at once are
-// merged.
+// Every wait has a bound; the error afterwards names the process that holds the lock. Commit distinguishes two
+// writers of one session by the step they build on: the second gets a Conflict. Results that two processes write at
+// once are merged.
 //
 // LockRun lets one process at a time run a session, and likewise a workspace. A run puts workspace files into the
 // state that each node needs, and reads changes by another program as edits. So programs that share a folder wait for

@@ -37,7 +37,7 @@ type DrawingNode struct {
 // Drawn is what a node drew, in order, before the last of its calls that has an effect or asks a person. The node is
 // given it again while its calls are not settled, so that it makes the same ones.
 type Drawn struct {
-	Code  Digest `cbor:"code"`            // of the node
+	Code  Digest `cbor:"code"`            // the node's
 	Ended bool   `cbor:"ended,omitempty"` // the node came to its end, and no call was lost
 	Draws []Draw `cbor:"draws,omitempty"`
 }

@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// areas are the foreign results of a store. They lie in a file of their own for each imported session, foreign/N.db, of
-// the form of results.db. So code that knows nothing of tiers cannot read one: it reads results.db, which holds only
-// what every session believes. Blobs are shared: their name proves their content, and without a record that names it
-// nobody interprets one.
+// areas are the foreign results of a store. They lie in one file for each imported session, foreign/N.db, of the
+// form of results.db. So code that knows nothing of tiers cannot read one: it reads results.db, which holds only what
+// every session believes. Blobs are shared: their name proves their content, and a blob is interpreted only through a
+// record that names it.
 type areas struct {
 	dir     string
 	options databaseOptions
@@ -26,7 +26,7 @@ type areas struct {
 
 const foreignDir = "foreign"
 
-// open returns the foreign results of a number; nil where they cannot be opened, which counts as having none.
+// open returns the foreign results of a number; nil if they cannot be opened, which counts as having none.
 func (a *areas) open(n uint64) *results {
 	a.mu.Lock()
 	defer a.mu.Unlock()

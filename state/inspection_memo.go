@@ -49,7 +49,7 @@ func (m *metas) write(f *os.File) error {
 	return f.Sync()
 }
 
-// bootID identifies this start of the machine; "" where the system does not tell, and then no memo is valid.
+// bootID identifies this start of the machine; "" if the system does not say, and then no memo is valid.
 var bootID = sync.OnceValue(func() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // unreadable: ""
 	return strings.TrimSpace(string(id))

@@ -125,12 +125,12 @@ type ExecError struct {
 	Line      int      `cbor:"line,omitempty" json:"line,omitempty"` // 1-based in the block
 	// Denied is what the bounds forbade to the node that failed.
 	Denied []Denial `cbor:"denied,omitempty" json:"denied,omitempty"`
-	// Waiting are the calls that must be decided before the node can go on.
+	// Waiting are the calls that must be decided before the node can continue.
 	Waiting []WaitingCall `cbor:"waiting,omitempty" json:"waiting,omitempty"`
 
-	// What is known when the error is shown, and not recorded with it:
+	// Known when the error is shown, and not recorded with it:
 
-	Frames []Frame `cbor:"-" json:"frames,omitempty"` // of the traceback, where the blocks stand now
+	Frames []Frame `cbor:"-" json:"frames,omitempty"` // the traceback's, at the present places of the blocks
 	Hint   string  `cbor:"-" json:"hint,omitempty"`   // what to do about it
 }
 
@@ -158,7 +158,7 @@ func StatusWith(s Status, e *ExecError) string {
 type Frame struct {
 	File      string  `json:"file,omitempty"`       // "" for a block that is not in the file as it is now
 	Line      int     `json:"line,omitempty"`       // 1-based in the file; 0 for a cell of a notebook
-	Block     BlockID `json:"block,omitempty"`      // the block, where it is in one
+	Block     BlockID `json:"block,omitempty"`      // the block, if it is in one
 	BlockLine int     `json:"block_line,omitempty"` // 1-based in the block
 	Function  string  `json:"function,omitempty"`   // "<module>" outside of functions
 }

@@ -221,8 +221,8 @@ func (s *Store) ProgramAt(ctx context.Context, session string, n StepNumber) ([]
 	return program, err
 }
 
-// FirstBlocks returns the first blocks of the program after step n, at most limit unless limit is 0, and the number
-// of all its blocks.
+// FirstBlocks returns the first blocks of the program after step n, at most limit unless limit is 0, and the number of
+// all blocks.
 func (s *Store) FirstBlocks(
 	ctx context.Context,
 	session string,

@@ -180,8 +180,8 @@ func (r *results) flush() {
 	r.flushLocked()
 }
 
-// flushLocked is flush for a caller that holds r.mu. What cannot be written is dropped: keeping it would let memory
-// grow.
+// flushLocked is flush for a caller that holds r.mu. Records that cannot be written are dropped: keeping them would let
+// memory grow.
 func (r *results) flushLocked() {
 	pending, added := r.pending, r.newTraces
 	r.pending, r.newTraces, r.size = nil, nil, 0

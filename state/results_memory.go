@@ -2,9 +2,9 @@ package state
 
 // memory holds records of results.db as they were decoded, for a store that stays open: to read and to verify a record
 // costs ten times what it costs to find it here. It is valid as long as only this process writes the file and no result
-// is removed. What it holds is shared, so nobody changes it.
+// is removed. Its records are shared, so callers must not change them.
 type memory struct {
-	foreignWrites, removals int // of the results, when the first record was put
+	foreignWrites, removals int // counts of the results, when the first record was put
 	records                 map[string]any
 	size                    int // bytes of the records in the file
 }

@@ -11,20 +11,20 @@ import (
 
 // Screen collects outputs as a terminal shows them at the end: a progress bar that was drawn a thousand times is one
 // line. It follows carriage returns, backspaces, and the sequences that move the cursor or erase. Each stream has a
-// screen of its own, whose last rows can be overwritten. A row stands where its first text stood among the outputs of
-// both streams. What Screen returns does not depend on the pieces in which a text came. The zero value is ready, and
-// keeps OutputLimit bytes of what stands.
+// separate screen, whose last rows can be overwritten. A row has the place of its first text among the outputs of both
+// streams. The result does not depend on the pieces in which a text came. The zero value is ready, and keeps at most
+// OutputLimit bytes of visible text.
 type Screen struct {
 	pieces  []*piece
 	streams map[string]*stream
-	size    int // bytes of what stands
+	size    int // bytes of visible text
 	limit   int // 0: OutputLimit; below 0: none
 	full    bool
 	dropped map[string]int64
 	compact int // pieces that are left when neighbours are joined
 }
 
-// JoinOutputs joins the outputs of nodes that ran one after another: what stands on the screen after the last of them.
+// JoinOutputs joins the outputs of nodes that ran one after another: the screen after the last of them.
 func JoinOutputs(outputs []Output) []Output {
 	s := Screen{limit: -1}
 	for _, o := range outputs {
@@ -58,10 +58,11 @@ func (s *Screen) Add(o Output) {
 	}
 }
 
-// Full reports whether there is no room for more text.
+// Full reports whether no more text fits.
 func (s *Screen) Full() bool { return s.full }
 
-// Outputs returns what stands. A row that the next node may continue keeps the carriage return at its begin or end.
+// Outputs returns the visible text. A row that the next node may continue keeps the carriage return at its begin or
+// end.
 func (s *Screen) Outputs() []Output { return s.outputs(true) }
 
 func (s *Screen) outputs(continued bool) []Output {
@@ -265,7 +266,7 @@ func (t *stream) put(text []byte) {
 	}
 }
 
-// appends reports whether text goes to the end of what stands.
+// appends reports whether text goes to the end of the visible text.
 func (t *stream) appends() bool {
 	r := t.rows[t.at]
 	return t.at == len(t.rows)-1 && !r.edited && (t.col == atEnd || len(r.pieces) == 0)
@@ -352,7 +353,8 @@ func (t *stream) end(continued bool) {
 	}
 }
 
-// control takes what a text begins with that is no plain text, and returns its length; 0: its end has not come yet.
+// control takes a control character or sequence at the beginning of a text, and returns its length; 0: its end has not
+// come yet.
 func (t *stream) control(text []byte) int {
 	switch text[0] {
 	case '\r':
@@ -373,8 +375,8 @@ func (t *stream) control(text []byte) int {
 	return n
 }
 
-// interpret follows a sequence. What moves or erases within the last rows is done. Colours stay with the text. Whether
-// the cursor is visible is forgotten. All else stands as it is in a row that is not overwritten.
+// interpret follows a sequence. A sequence that moves or erases within the last rows is executed. Colours stay with the
+// text. Whether the cursor is visible is forgotten. All else stays as it is in a row that is not overwritten.
 func (t *stream) interpret(text []byte, params string, final byte) {
 	n := max(1, number(params))
 	switch final {
@@ -456,7 +458,7 @@ func (t *stream) eraseLine(how int) {
 	}
 }
 
-// eraseBelow erases from the cursor to the last row. To erase a whole screen is no concern of what was printed.
+// eraseBelow erases from the cursor to the last row. Erasing a whole screen does not affect what was printed.
 func (t *stream) eraseBelow(how int, text []byte) {
 	if how != 0 {
 		if t.appends() {

@@ -16,10 +16,10 @@ type piece struct {
 
 // row is one row of a stream.
 type row struct {
-	pieces []*piece // where its text stands
-	edited bool     // its text stands in cells
+	pieces []*piece // its text, unless edited
+	edited bool     // its text is in cells
 	cells  []cell
-	end    string // of a row that was edited
+	end    string // the end of an edited row
 	size   int    // what it counts
 }
 
@@ -119,8 +119,8 @@ func cellsOf(text []byte) []cell {
 // maxSequence is the length beyond which a sequence is taken for text.
 const maxSequence = 4096
 
-// sequence returns the length of the sequence at the begin of a text, and what it says if it is a control sequence as
-// of ECMA-48. The length is 0 when the end is missing.
+// sequence returns the length of the sequence at the begin of a text, and its parts if it is a control sequence of
+// ECMA-48. The length is 0 when the end is missing.
 func sequence(text []byte) (n int, params string, final byte) {
 	if len(text) < 2 {
 		return 0, "", 0

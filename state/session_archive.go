@@ -21,8 +21,8 @@ type SessionArchive struct {
 	Name     string     `json:"name"`
 	Creation []byte     `json:"birth"` // CBOR; the first own step holds its digest
 	First    StepNumber `json:"first"` // its first own step; the steps before it belong to the parent
-	Last     StepNumber `json:"last"`  // First-1 if it has no step of its own
-	Hash     Digest     `json:"hash"`  // of step Last, or of the creation record
+	Last     StepNumber `json:"last"`  // First-1 if it has no own step
+	Hash     Digest     `json:"hash"`  // that of step Last, or of the creation record
 }
 
 // RawStep is a step in its hashed form: the digest of Header is the step's hash, and Header holds the digest of Body.
@@ -139,8 +139,8 @@ type SessionImport struct {
 	Sessions []SessionArchive // the oldest first
 	Steps    func(i int) iter.Seq2[RawStep, error]
 	Source   func(Digest) ([]byte, error)
-	Records  map[string][]byte // of the last of Sessions, CBOR by name
-	Trust    Trust             // of what is new; TierOwn counts as TierForeign
+	Records  map[string][]byte // records of the last of Sessions, CBOR by name
+	Trust    Trust             // for what is new; TierOwn counts as TierForeign
 }
 
 // ImportSessions adds the sessions of an archive to the store, all or none, and returns how many steps are new. Steps
@@ -175,7 +175,7 @@ type sessionImporter struct {
 	ctx    context.Context
 	in     SessionImport
 	tx     *bbolt.Tx
-	chains []*forkChain // of the pasts so far
+	chains []*forkChain // the chains so far
 	marks  []importMark
 	added  int
 }

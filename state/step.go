@@ -111,7 +111,7 @@ type Repetition struct {
 type Testing struct {
 	Ran          int     `cbor:"ran,omitempty" json:"ran"`
 	Reused       int     `cbor:"reused,omitempty" json:"reused"`
-	Failed       int     `cbor:"failed,omitempty" json:"failed"` // of those that ran
+	Failed       int     `cbor:"failed,omitempty" json:"failed"` // among those that ran
 	Seconds      float64 `cbor:"seconds" json:"seconds"`
 	SavedSeconds float64 `cbor:"saved" json:"saved_seconds"` // recorded cost of what was reused
 
@@ -123,7 +123,7 @@ type Testing struct {
 type Application struct {
 	From  string        `cbor:"from" json:"from"`             // the session with the private folder
 	Step  StepNumber    `cbor:"step,omitempty" json:"step"`   // its last step then
-	Count int           `cbor:"count" json:"count"`           // of the files
+	Count int           `cbor:"count" json:"count"`           // how many files
 	Files []AppliedFile `cbor:"files,omitempty" json:"files"` // the first MaxAppliedFiles of them
 	List  Digest        `cbor:"list" json:"list"`             // digest of the lines "DIGEST PATH" of all files
 }
@@ -137,18 +137,18 @@ type AppliedFile struct {
 	Digest Digest `cbor:"digest,omitempty" json:"digest,omitempty"` // as in FileRecord; Absent: it was removed
 }
 
-// TextEdit records that a cell of a notebook that is no block changed. The text itself is in the file alone.
+// TextEdit records that a cell of a notebook that is not a block changed. The text itself is in the file alone.
 type TextEdit struct {
 	Cell string `cbor:"cell" json:"cell"`         // its id, or cell-N by its place among all cells, from 0
 	Type string `cbor:"type" json:"type"`         // markdown, raw, or code that is blank
 	Edit Kind   `cbor:"edit" json:"edit"`         // append, patch, move or delete
-	Was  Digest `cbor:"was,omitempty" json:"was"` // of its text before; Absent: there was no such cell
-	Now  Digest `cbor:"now,omitempty" json:"now"` // of its text after; Absent: there is none
+	Was  Digest `cbor:"was,omitempty" json:"was"` // digest of its former text; Absent: there was no such cell
+	Now  Digest `cbor:"now,omitempty" json:"now"` // digest of its new text; Absent: there is none
 }
 
 // Placement records how a patch found the block that it edits.
 type Placement struct {
-	Format string `cbor:"format" json:"format"` // of the patch
+	Format string `cbor:"format" json:"format"` // the patch's
 	// Match: how exactly its text matched, see patch.Strictness
 	Match string `cbor:"match,omitempty" json:"match,omitempty"`
 	// By: how a rewritten block was recognised, see patch.By
@@ -242,7 +242,7 @@ func (h *stepHeader) base() StepNumber {
 }
 
 // A step is stored as: seal (16 bytes), length of the header (4), header, body. The seal covers the header. The body
-// has checksums of its own, so that one change can be read without the others.
+// has separate checksums, so that one change can be read without the others.
 const stepFrame = sealSize + 4
 
 // packStep returns a step in its stored form.

@@ -31,7 +31,7 @@ type Origin struct {
 	// TokensIn: tokens that the call read; see WithoutCost
 	TokensIn  int64   `cbor:"in,omitempty" json:"tokens_in,omitempty"`
 	TokensOut int64   `cbor:"out,omitempty" json:"tokens_out,omitempty"` // tokens that the call produced
-	Cost      Dollars `cbor:"cost,omitempty" json:"cost_usd,omitempty"`  // of the call
+	Cost      Dollars `cbor:"cost,omitempty" json:"cost_usd,omitempty"`  // the call's
 	// Unknown: fields of a JSON origin that this version does not know, unchanged
 	Unknown Fields `cbor:"unknown,omitempty" json:"-"`
 }

@@ -27,8 +27,8 @@ const defaultWait = 5 * time.Second
 // For returns one that reads those of a foreign session, too.
 type Store struct {
 	*core
-	area    uint64   // of the session whose foreign results it reads; 0: none
-	foreign *results // of that area; nil where there are none
+	area    uint64   // the session whose foreign results it reads; 0: none
+	foreign *results // the results of that area; nil if there are none
 }
 
 // core is what all sessions of an open store share.
@@ -42,7 +42,7 @@ type core struct {
 
 	callsMu sync.Mutex
 	calls   *database // nil until it is used
-	// callPuts wait for a transaction; puttingCalls: somebody writes them
+	// callPuts wait for a transaction; puttingCalls: a goroutine writes them
 	callPuts     []*callPut
 	puttingCalls bool
 

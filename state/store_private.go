@@ -15,7 +15,7 @@ const (
 	folderMode fs.FileMode = 0o700
 	fileMode   fs.FileMode = 0o600
 	blobMode   fs.FileMode = 0o400 // against tools that edit every file below a folder
-	others     fs.FileMode = 0o077 // what nobody else has
+	others     fs.FileMode = 0o077 // permissions that other users never get
 )
 
 // privateFolder holds copies of workspaces, see package private. Their permissions are the program's.

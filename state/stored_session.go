@@ -31,7 +31,7 @@ type SessionMeta struct {
 type ForkPoint struct {
 	Session string     `cbor:"session" json:"session"`
 	Step    StepNumber `cbor:"step" json:"step"`
-	Hash    Digest     `cbor:"hash" json:"hash"` // of that step
+	Hash    Digest     `cbor:"hash" json:"hash"` // that step's
 }
 
 // Session is one program and its history.
@@ -40,7 +40,7 @@ type Session struct {
 	SessionMeta
 	From *ForkPoint // nil if it began empty
 	Head StepNumber // 0 before the first step
-	Hash Digest     // of step Head; before the first step, of the creation record
+	Hash Digest     // that of step Head; before the first step, of the creation record
 	// Trust says on whose word the store has its steps.
 	Trust SessionTrust
 }
@@ -75,7 +75,7 @@ type headRecord struct {
 type forkChain struct {
 	id       sessionID
 	creation creationRecord
-	hash     Digest // of the creation record
+	hash     Digest // that of the creation record
 	parent   *forkChain
 }
 
@@ -146,8 +146,8 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 	return s.ForkIn(ctx, name, "", ForkPoint{Session: from, Step: at}, Draft{Origin: origin})
 }
 
-// ForkIn is Fork for a session that runs in a folder of its own; "" is that of the other session. The hash of the
-// point is not used. The records of the draft replace those of the other session.
+// ForkIn is Fork for a session that runs in another folder; "" is that of the other session. The hash of the point is
+// not used. The records of the draft replace those of the other session.
 func (s *Store) ForkIn(ctx context.Context, name, workspace string, from ForkPoint, d Draft) (Session, error) {
 	d.Kind = KindFork
 	err := s.update(ctx, func(tx *bbolt.Tx) error {

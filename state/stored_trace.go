@@ -52,8 +52,8 @@ type Trace struct {
 	Reads  []Access `cbor:"reads,omitempty"`  // sorted by key
 	Writes []Access `cbor:"writes,omitempty"` // sorted by key; Absent: unbound or deleted
 
-	// Sharing is a part of the inputs: b.append(1) changes a as well if a is the same list, and does not if b is an
-	// equal list of its own. ReadAliases are the aliases among the names read.
+	// Sharing is a part of the inputs: b.append(1) changes a as well if a is the same list, and does not if b is a
+	// separate, equal list. ReadAliases are the aliases among the names read.
 	ReadAliases []Alias `cbor:"within,omitempty"`
 	// AliasSensitive are the names read for which it matters whether any other name shares their objects, sorted.
 	AliasSensitive []string `cbor:"touched,omitempty"`
@@ -70,13 +70,13 @@ type Trace struct {
 	FileOrder []string   `cbor:"ages,omitempty"`
 	Outputs   Digest     `cbor:"outputs,omitempty"` // blob of the list of outputs, see Output
 	Err       *ExecError `cbor:"err,omitempty"`
-	// Ending says how the execution ended the program; nil if it did not. What it wrote before is there all the same.
+	// Ending says how the execution ended the program; nil if it did not. Its earlier writes are there all the same.
 	Ending *Ending `cbor:"ending,omitempty"`
 	// Marks: why the node is volatile or its reads inexact: "clock", "network", …
 	Marks []string `cbor:"marks,omitempty"`
 
-	// Outputs and errors can cite lines of blocks. CitedBlocks are those blocks, sorted, and CitedSource is the digest
-	// of their exact text. The trace is valid only for that text: a comment line in front changes the line numbers.
+	// Outputs and errors can cite lines of blocks. CitedBlocks are those blocks, sorted, and CitedSource digests their
+	// exact text. The trace is valid only for that text: a comment line in front changes the line numbers.
 	CitedBlocks []string `cbor:"cites,omitempty"`
 	CitedSource Digest   `cbor:"layout,omitempty"`
 
@@ -110,7 +110,7 @@ func (t *Trace) Failure() *ExecError {
 	return t.Err
 }
 
-// clip makes the lists of a trace end where their memory does, so that nobody who appends to one writes into it.
+// clip makes the lists of a trace end where their memory does, so that appending to one does not write into it.
 func (t *Trace) clip() {
 	t.Reads, t.Writes, t.Marks = slices.Clip(t.Reads), slices.Clip(t.Writes), slices.Clip(t.Marks)
 	t.ReadAliases, t.AliasesBefore = slices.Clip(t.ReadAliases), slices.Clip(t.AliasesBefore)
@@ -142,7 +142,7 @@ func (s *Store) PutTrace(t Trace) (Digest, error) {
 		return "", err
 	}
 	id := t.Identity()
-	if r != s.results { // whoever remembers the traces of a code reads both
+	if r != s.results { // caches of a code's traces cover both
 		s.results.mu.Lock()
 		s.results.noteTraced(t.Code)
 		s.results.mu.Unlock()

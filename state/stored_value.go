@@ -22,7 +22,7 @@ type Value struct {
 	Bytes   int64    `cbor:"bytes"` // total size of the blobs
 	Needs   []Need   `cbor:"needs,omitempty"`
 	Seconds float64  `cbor:"seconds"` // to recompute it
-	// Trust says on whose word the blobs are the group. Whoever loads a foreign one must expect bytes made to harm.
+	// Trust says on whose word the blobs are the group. Code that loads a foreign one must expect bytes made to harm.
 	Trust
 }
 

@@ -14,7 +14,7 @@ type verifiedBlobs struct {
 	files map[Digest]fileVersion
 }
 
-// fileVersion tells a file from one that was written in its place.
+// fileVersion distinguishes a file from one that was written in its place.
 type fileVersion struct {
 	info os.FileInfo
 	time time.Time

@@ -8,14 +8,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Digests of parts of the standard input that are not as a key says: it ends before the part does, or goes on after a
-// part that was its end.
+// Digests of parts of the standard input that do not match their key: the input ends before the part does, or continues
+// after a part that was its end.
 const (
 	inputShort state.Digest = "ends before"
 	inputLong  state.Digest = "goes on"
 )
 
-// argumentsDigest digests the arguments of the program, absent where there are none.
+// argumentsDigest digests the arguments of the program, absent if there are none.
 func argumentsDigest(arguments []string) state.Digest {
 	if len(arguments) == 0 {
 		return state.Absent

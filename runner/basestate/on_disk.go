@@ -15,13 +15,12 @@ import (
 )
 
 // The names of files in keys are canonical: the kernel has followed the links of a path, and counts these links as
-// read. So the way to such a file has no link, unless somebody made one since then. The engine does not follow it. A
+// read. So the path of such a file has no link, unless one was made since then. The engine does not follow it. A
 // program that made it may have the engine read, write and delete files for it that it may not touch itself.
 //
-//   - Where the program made the link, as it was recorded, there is no file of that name: the link replaced its folder.
-//   - Where it did not, somebody put a link there, as for a folder of data that moved to another disk. The file has a
-//     digest of its own then (Behind). So a node that read it, or wrote it, executes again, and follows the link
-//     itself.
+//   - If the program made the link, as it was recorded, no file has that name: the link replaced its folder.
+//   - Otherwise a user made the link, as for a folder of data that moved to another disk. The file then has another
+//     digest (Behind). So a node that read it, or wrote it, executes again, and follows the link itself.
 
 // Digests of what is not a regular file.
 const (
@@ -31,7 +30,7 @@ const (
 	Unreadable state.Digest = "unreadable"
 )
 
-// What digests of links begin with.
+// Prefixes of the digests of links.
 const (
 	Symlink = "symlink:" // its target follows
 	Behind  = "behind:"  // a link that is on the way to the file follows, and its target
@@ -83,8 +82,8 @@ func (w *State) elsewhere(name string) bool {
 	return filepath.IsAbs(name) && !recorded
 }
 
-// Stat returns what is on disk at a name, nil where there is nothing. Where the system does not tell, it is nil as
-// well, see Failure.
+// Stat returns what is on disk at a name, nil if there is nothing. If the system reports an error, it is nil as well,
+// see Failure.
 func (w *State) Stat(name string) *beneath.Info {
 	info, err := w.Info(name)
 	if err == nil {
@@ -105,8 +104,8 @@ func (w *State) Attributes(name string) (mode state.Digest, time int64) {
 	return ModeDigest(info.Mode), info.Time.UnixNano()
 }
 
-// Failure returns the first error of a look at a file since Begin. What depends on that file is not known: a caller
-// must record nothing that follows from it.
+// Failure returns the first error of a look at a file since Begin. The state of that file is unknown: a caller must
+// record nothing that follows from it.
 func (w *State) Failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,8 +133,8 @@ func (w *State) OnDisk(name string) state.Digest {
 	return d
 }
 
-// Look returns the present digest of a file. It is an error where the system does not tell: then nothing is known, not
-// even that there is no file. A file that may not be read counts as absent, as it does to the program.
+// Look returns the present digest of a file. It fails if the system reports an error: then it is unknown whether the
+// file exists. A file that may not be read counts as absent, as it does to the program.
 func (w *State) Look(name string) (state.Digest, error) {
 	info, err := w.Info(name)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 // PolicyKey returns the key of something that was denied.
 func PolicyKey(d state.Denial) depgraph.Key { return depgraph.Key("policy:" + d.String()) }
 
-// policyDigest answers how the present bounds forbid what a policy: key names. It is Absent where they allow it.
+// policyDigest answers how the present bounds forbid what a policy: key names. It is Absent if they allow it.
 func policyDigest(k depgraph.Key, forbids func(action, target string) string) state.Digest {
 	if forbids == nil {
 		return state.Absent

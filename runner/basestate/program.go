@@ -56,7 +56,7 @@ func folded(files []string) []string {
 	return slices.Compact(list)
 }
 
-// programDigest digests the identities of the files that a program: key stands for.
+// programDigest digests the identities of the files that a program: key names.
 func programDigest(files string) state.Digest {
 	if files == "" {
 		return state.Absent

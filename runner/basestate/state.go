@@ -17,11 +17,11 @@ type State struct {
 	store        *state.Store
 	anew         bool              // see Options
 	workspace    string            // absolute, symbolic links resolved
-	file         string            // of the program
-	environ      map[string]string // of the kernel, before any node
+	file         string            // the program's
+	environ      map[string]string // the kernel's, before any node
 	options      Options
 	stdin        []byte       // the standard input, once it was read
-	seed         state.Digest // of random number generators from which nothing was drawn
+	seed         state.Digest // the seed of random number generators from which nothing was drawn
 	records      map[string]state.FileRecord
 	Texts        map[state.Digest][]byte // texts by digest, of this run; see digestText
 	versionFiles map[depgraph.Key]string // files that state the version of a package, joined by newlines
@@ -48,18 +48,19 @@ type Options struct {
 	Store     *state.Store
 	Anew      bool   // hash every file again; ignore remembered digests
 	Workspace string // absolute, symbolic links resolved
-	File      string // of the program
+	File      string // the program's
 	Environ   map[string]string
-	// Secret names a value by a digest that does not tell it; ok is false for values that are no secret. It may be nil.
+	// Secret names a value by a digest that does not reveal it; ok is false for values that are not secret. It may be
+	// nil.
 	Secret func(value string) (digest string, ok bool)
 	// Forbids says how the bounds of the program forbid an action; "": they allow it. It may be nil.
 	Forbids func(action, target string) string
 	// Call returns the digest of the outcome of a recorded call, by its key. It may be nil.
 	Call      func(depgraph.Key) state.Digest
-	Seed      uint64                      // of the random number generators
-	Arguments []string                    // of the program
+	Seed      uint64                      // seeds the random number generators
+	Arguments []string                    // the program's
 	Stdin     func() []byte               // reads the standard input; may be nil
-	Records   map[string]state.FileRecord // of the files that the program writes; the caller may change it between runs
+	Records   map[string]state.FileRecord // the files that the program writes; the caller may change it between runs
 }
 
 // New returns the base of one program.

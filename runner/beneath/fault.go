@@ -5,7 +5,7 @@ import "sync/atomic"
 // Operation is a step of the work on files that can fail by itself.
 type Operation struct {
 	Name string // such as "remove"
-	Path string // of the file
+	Path string // the file's path
 }
 
 var injected atomic.Pointer[func(Operation) error]

@@ -11,7 +11,7 @@ import (
 type Info struct {
 	Mode    fs.FileMode
 	Size    int64     // in bytes
-	Time    time.Time // of the last change of the content, as whoever may write the file can set it
+	Time    time.Time // when the content last changed; any process that may write the file can set it
 	Changed int64     // when the content or the metadata last changed, in nanoseconds: the system's own time
 	Links   uint64    // how many names the file has
 	Blocks  int64     // that it takes, of 512 bytes
@@ -36,7 +36,7 @@ func infoOf(st *unix.Stat_t) *Info {
 	}
 }
 
-// kinds are the types of files that the system tells apart.
+// kinds are the types of files that the system distinguishes.
 var kinds = map[uint32]fs.FileMode{
 	unix.S_IFREG: 0, unix.S_IFDIR: fs.ModeDir, unix.S_IFLNK: fs.ModeSymlink, unix.S_IFIFO: fs.ModeNamedPipe,
 	unix.S_IFSOCK: fs.ModeSocket, unix.S_IFBLK: fs.ModeDevice, unix.S_IFCHR: fs.ModeDevice | fs.ModeCharDevice,

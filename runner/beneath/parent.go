@@ -10,13 +10,13 @@ import (
 
 // LinkError says that a symbolic link is on the way to a file, or in its place where a file or folder is needed.
 type LinkError struct {
-	Path   string // of the link
-	Target string // "" where it was gone when it was looked at
+	Path   string // the link's path
+	Target string // "" if the link was gone when it was read
 }
 
 func (e *LinkError) Error() string { return e.Path + " is a symbolic link" }
 
-// Is makes errors.Is(err, fs.ErrNotExist) hold: there is no file with that name.
+// Is makes errors.Is(err, fs.ErrNotExist) hold: no file has that name.
 func (e *LinkError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // descend opens the folder that a local name leads to from the folder dir. The caller closes it.

@@ -37,7 +37,7 @@ func descendAtOnce(dir int, name string) (fd int, err error, can bool) {
 	return fd, err, true
 }
 
-// chmod sets the permissions of a file that is no link. Before Linux 6.6 no call does that by name, so the file is
+// chmod sets the permissions of a file that is not a link. Before Linux 6.6 no call does that by name, so the file is
 // opened, without any right to its content, and reached through the folder of the process's descriptors.
 func chmod(dir int, name string, mode uint32) error {
 	err := unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)

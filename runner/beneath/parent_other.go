@@ -10,7 +10,7 @@ const folderFlags = unix.O_RDONLY
 // descendAtOnce says that the system has no call for it.
 func descendAtOnce(dir int, name string) (fd int, err error, can bool) { return -1, nil, false }
 
-// chmod sets the permissions of a file that is no link.
+// chmod sets the permissions of a file that is not a link.
 func chmod(dir int, name string, mode uint32) error {
 	return unix.Fchmodat(dir, name, mode, unix.AT_SYMLINK_NOFOLLOW)
 }

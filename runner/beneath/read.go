@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotRegular says that what is there is no regular file.
+// ErrNotRegular reports that a name is not a regular file.
 var ErrNotRegular = errors.New("it is not a regular file")
 
 // Info returns what is at a name.
@@ -144,8 +144,8 @@ func list(dir int, base string) ([]string, error) {
 }
 
 // Walk calls do with the names below the folder, each folder before what is in it, in order. It calls do with an error
-// where a folder cannot be listed. do may return fs.SkipDir and fs.SkipAll, as in fs.WalkDir. What is deleted meanwhile
-// is left out.
+// where a folder cannot be listed. do may return fs.SkipDir and fs.SkipAll, as in fs.WalkDir. Files that are deleted
+// meanwhile are left out.
 func (f *Folder) Walk(do func(name string, info *Info, err error) error) error {
 	err := f.walk(".", do)
 	if err == fs.SkipAll {

@@ -15,11 +15,11 @@ const Temporary = ".xstate-tmp"
 // Attributes are what a file has beside its content.
 type Attributes struct {
 	Mode fs.FileMode // permissions, exactly
-	Time time.Time   // of the last change; zero: now
+	Time time.Time   // when the content last changed; zero: now
 }
 
 // Replace makes a regular file of the content that fill writes, in place of what is there, at once or not at all. While
-// it is written, nobody else may read it.
+// it is written, no other user may read it.
 func (f *Folder) Replace(name string, a Attributes, fill func(*Content) error) error {
 	return f.within("replace", name, func(dir int, base string) error {
 		file, err := f.temporary(dir, base, name)
@@ -69,7 +69,7 @@ func (f *Folder) finish(file *os.File, dir int, base, name string, a Attributes)
 	return setTime(dir, base+Temporary, a.Time)
 }
 
-// Update makes a regular file hold the content that fill writes, in place: whoever has it open sees that.
+// Update makes a regular file hold the content that fill writes, in place: processes that have it open see the change.
 func (f *Folder) Update(name string, fill func(*Content) error) error {
 	file, _, err := f.regular("update", name, unix.O_WRONLY|unix.O_CREAT, 0o600)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *Folder) WriteFile(name string, data []byte) error {
 	return f.Replace(name, Attributes{Mode: 0o600}, func(c *Content) error { _, err := c.Write(data); return err })
 }
 
-// Append adds data to a regular file, in one piece. The file is made where there is none, for this user alone.
+// Append adds data to a regular file, in one piece. A missing file is created, for this user alone.
 func (f *Folder) Append(name string, data []byte) error {
 	file, _, err := f.regular("append", name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT, 0o600)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Content) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// WriteAt writes at a place of its own, as io.WriterAt says.
+// WriteAt writes at an offset, as io.WriterAt says.
 func (c *Content) WriteAt(data []byte, at int64) (int, error) {
 	if err := fails("write", c.path); err != nil {
 		n, _ := c.file.WriteAt(data[:len(data)/2], at)

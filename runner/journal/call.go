@@ -11,7 +11,7 @@ import (
 // Codes of errors about calls.
 const (
 	CodeNoTool     state.Code = "no-tool"         // nothing offers a tool of that name
-	CodeArguments  state.Code = "tool-arguments"  // they are no JSON, or not what the tool takes
+	CodeArguments  state.Code = "tool-arguments"  // they are not JSON, or not what the tool takes
 	CodeRefused    state.Code = "tool-refused"    // the tool answered that it cannot
 	CodeLost       state.Code = "tool-lost"       // no answer came
 	CodeResult     state.Code = "tool-result"     // the answer is not what the tool promised, or too large
@@ -29,8 +29,8 @@ type Request struct {
 	Sample   int
 	Caller   state.Caller
 	Parent   state.CallID
-	Version  string          // of KindStep: the digest of its function; of KindAsk: of the code that asks
-	Question *state.Approval // of KindAsk
+	Version  string          // KindStep: the digest of its function; KindAsk: of the code that asks
+	Question *state.Approval // set for KindAsk
 }
 
 // Call is a call that has a key and, once the engine set it, a number.
@@ -42,8 +42,8 @@ type Call struct {
 	Number int
 	source Source
 	absent error // its tool, which was offered before, is not offered now: only the record can answer; nil: it is
-	// Approved: a person said yes to this call. A gate that would ask lets it go on; one that denies still does. To say
-	// which call it is, or that it may be sent again, is no yes to what a rule asks.
+	// Approved: a person said yes to this call. A gate that would ask lets it pass; one that denies still does. Saying
+	// which call it is, or that it may be sent again, does not answer what a rule asks.
 	Approved bool
 
 	// Code and Nth are where the node makes the call, see state.Call.
@@ -53,8 +53,8 @@ type Call struct {
 	Varies bool
 	// Unseen: the program did not say what it drew before.
 	Unseen bool
-	// Doubt names calls that this one may be: they happened, or nobody knows, and the program does not make them now.
-	// It waits until a person has said which one it is, or that it is another one.
+	// Doubt names calls that this one may be: they happened, or may have, and the program does not make them now. It
+	// waits until a person has said which one it is, or that it is another one.
 	Doubt []state.CallID
 
 	other bool // its arguments are other ones than those of its record, see Become

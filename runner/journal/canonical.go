@@ -15,7 +15,7 @@ import (
 
 // Canonical returns JSON in one form for each value, after RFC 8785: no spaces, members sorted by their UTF-16 names,
 // numbers as ECMAScript prints them. Whole numbers beyond 2^53 keep their digits, so that no two of them are one. A
-// number that is written with a fraction or an exponent keeps a fraction: Python and tools tell 1.0 from 1.
+// number that is written with a fraction or an exponent keeps a fraction: Python and tools distinguish 1.0 from 1.
 func Canonical(data []byte) ([]byte, error) { return canonical(data, false) }
 
 // canonical returns the canonical form. If equal is set, numbers that are equal have one form: 1.0 is 1.
@@ -118,8 +118,8 @@ func sortedNames(m map[string]any) []string {
 }
 
 // Key names a call by content, see the package's documentation. args are canonical. A model is named by its version,
-// which says where it is: its name in a file of settings says nothing. The version of a tool with effects is left out:
-// a new version must not repeat what has happened. An answer is one to the code that asked.
+// which includes its address: its name in a file of settings says nothing. The version of a tool with effects is left
+// out: a new version must not repeat what has happened. An answer is one to the code that asked.
 func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.Digest {
 	name, version := t.Name, t.Version
 	if t.Class.Effects() && kind != KindAsk {
@@ -135,7 +135,7 @@ func Key(kind Kind, t Tool, args []byte, sample int, after state.Digest) state.D
 		kind, name, version, args, sample, after))
 }
 
-// identity returns the arguments that tell the calls of a tool apart, as canonical JSON: all, unless the tool declares
+// identity returns the arguments that distinguish the calls of a tool, as canonical JSON: all, unless the tool declares
 // some. Without an effect a call is what it says, whatever was declared. Calls with effects are equal if their numbers
 // are: what happened for 1 must not happen again for 1.0.
 func (t Tool) identity(args []byte) ([]byte, error) {

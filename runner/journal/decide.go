@@ -59,11 +59,11 @@ type Decision struct {
 
 // Codes of errors about decisions.
 const (
-	CodeNotWaiting state.Code = "not-waiting" // the call does not wait, or somebody has decided
+	CodeNotWaiting state.Code = "not-waiting" // the call does not wait, or is already decided
 	CodeNoChoice   state.Code = "no-choice"   // the question has no such choice
 )
 
-// Decide records a decision, and returns the call as it is then. The next run of the program goes on from there. Who
+// Decide records a decision, and returns the call as it is then. The next run of the program continues from there. Who
 // decided what, and on what evidence, is also a step of the session that made the call.
 func Decide(ctx context.Context, store *state.Store, d Decision) (*state.Call, *state.Step, error) {
 	rec, err := store.Call(ctx, d.Call)
@@ -81,7 +81,7 @@ func Decide(ctx context.Context, store *state.Store, d Decision) (*state.Call, *
 		}
 	}
 	rec, err = store.UpdateCall(ctx, d.Call, func(c *state.Call) error {
-		if err := d.check(c); err != nil { // somebody may have been faster
+		if err := d.check(c); err != nil { // another caller may have been faster
 			return err
 		}
 		a := c.Approval
@@ -133,7 +133,7 @@ func (d Decision) outcome(c *state.Call) (to state.CallState, outcome []byte, er
 	return c.State, nil, nil
 }
 
-// recordTries bounds how often recordDecision tries again after somebody else's step.
+// recordTries bounds how often recordDecision tries again after another caller's step.
 const recordTries = 64
 
 // recordDecision makes a decision a step of the session whose program called. A session that is gone has none.

@@ -22,16 +22,16 @@
 //     programs that order the same thing order it twice; a fork, a re-run, a replay do not.
 //
 // A tool with effects may declare its Identity: the arguments that alone enter its keys. Where arguments vary from run
-// to run, the key of a call does not tell whether it happened before. Then the engine tells that by what the node drew
-// and by its place, or marks the call as in Doubt, and it waits for a person: see runner/same_call.go.
+// to run, the key of a call does not show whether it happened before. Then the engine infers that from the values that
+// the node drew and from its place, or marks the call as in Doubt, and it waits for a person: see runner/same_call.go.
 //
 // # How the engine uses it
 //
 // The engine numbers calls and keeps three kinds of keys. count:KEY is how many equal calls the program made so far,
 // effect:SCOPE/KEY is the same for a tool with effects, and scope:SCOPE is what those before leave, in order. These are
 // state of the program, as variables are. call:KEY#N is the digest of the record's result, which is a key of the base,
-// as a file of the workspace is. A node reads and writes them, so validity, early cutoff and invalidation need no rule
-// of their own: a call that is repeated and returns the same thing re-runs nobody.
+// as a file of the workspace is. A node reads and writes them, so validity, early cutoff and invalidation need no extra
+// rule: if a repeated call returns the same thing, nothing runs again.
 //
 // A further key, tool:KIND/NAME, is what the name of a tool means. So a node runs again under another model, and when a
 // tool is there that was missing. A new version of a tool with effects does not change it.
@@ -44,7 +44,7 @@
 //
 //   - pure, read: the call is made again. The lost attempt stays in the record.
 //   - idempotent: it is made again with the same idempotency key, a digest of its place.
-//   - reversible, irreversible: nobody knows whether it happened. The call waits for a person, who says: do it again,
+//   - reversible, irreversible: it is unknown whether it happened. The call waits for a person, who says: do it again,
 //     it happened and returned this, or it failed. So it happens at most once unless a person says otherwise.
 //
 // A lost attempt does not use up its number. The retry of a program has the same key and number, and a later run is
@@ -53,8 +53,8 @@
 // # Waiting
 //
 // A call that waits ends its node with an error of type Waiting, as a result like any other: the node reads the key of
-// the record, which has a new digest once somebody decided. No process has to live until then. The node runs again from
-// its beginning, its earlier calls are served, and the call goes on. An approval belongs to one record, and the
+// the record, which has a new digest once the call is decided. No process has to live until then. The node runs again
+// from its beginning, its earlier calls are served, and the call continues. An approval belongs to one record, and the
 // recorded arguments are sent: a changed call needs a new one.
 //
 // # What it cannot see

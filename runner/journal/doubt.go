@@ -27,7 +27,7 @@ func (c *Call) doubted() state.Approval {
 	return a
 }
 
-// MayHaveHappened reports whether a call of a tool had its effect, or nobody knows.
+// MayHaveHappened reports whether a call of a tool had, or may have had, its effect.
 func MayHaveHappened(c *state.Call) bool {
 	if Kind(c.Kind) != KindTool || c.Same != 0 {
 		return false

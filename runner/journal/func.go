@@ -31,7 +31,7 @@ func (f *function) Close() error                          { return nil }
 
 // Call calls the function. Its result is anything that encoding/json can write.
 func (f *function) Call(ctx context.Context, a Attempt) (answer Answer, err error) {
-	defer func() { // the harness goes on where a tool of it panics
+	defer func() { // the harness survives a panic of its tool
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the function panics: %v", p)
 		}

@@ -30,7 +30,7 @@ type Verdict struct {
 	Action Action
 	Reason string     // why, for people
 	Rule   string     // the rule that decided
-	Code   state.Code // of the error; "" is call-denied
+	Code   state.Code // the error's code; "" is call-denied
 	Hint   string
 }
 

@@ -26,8 +26,8 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 	// Scrub takes secrets out of a text before it is recorded. It may be nil.
 	Scrub func([]byte) []byte
-	// Secret names a text that holds a secret by a digest that does not tell it; ok is false for other texts. It may be
-	// nil.
+	// Secret names a text that holds a secret by a digest that does not reveal it; ok is false for other texts. It may
+	// be nil.
 	Secret func(text string) (digest string, ok bool)
 }
 
@@ -36,8 +36,8 @@ type Journal struct {
 	store *state.Store
 	o     Options
 
-	past     *Then  // see Past; nil: it is of now
-	own      offers // of Options.Sources
+	past     *Then  // see Past; nil: the present journal
+	own      offers // from Options.Sources
 	mu       sync.Mutex
 	lent     offers // see Offer
 	inflight map[state.CallPlace]chan struct{}
@@ -103,7 +103,7 @@ func (j *Journal) Prepare(ctx context.Context, r Request, after func(scope strin
 		}
 		c.Def, c.absent = *once, err
 	}
-	c.Tool = cmp.Or(c.Tool, c.Def.Name) // of a model, "" is the default one
+	c.Tool = cmp.Or(c.Tool, c.Def.Name) // "" is the default model
 	if c.Args, err = Canonical(r.Args); err != nil {
 		return nil, &state.Error{Code: CodeArguments, Message: fmt.Sprintf("the arguments of %s: %v", r.Tool, err),
 			Hint: "pass null, booleans, finite numbers, text, lists, and maps with text as keys"}
@@ -162,13 +162,13 @@ func (j *Journal) within(at state.CallPlace) uint64 {
 	return 0
 }
 
-// Recorded returns the record of a call; nil where there is none.
+// Recorded returns the record of a call; nil if there is none.
 func (j *Journal) Recorded(ctx context.Context, at state.CallPlace) (*state.Call, error) {
 	return j.store.CallAt(ctx, at.Key, j.within(at), at.Number)
 }
 
-// Digest names the outcome of a recorded call, for its key in a trace. It is Absent where there is no outcome, and
-// differs for each call that waits for a decision.
+// Digest names the outcome of a recorded call, for its key in a trace. It is Absent without an outcome, and differs for
+// each call that waits for a decision.
 func (j *Journal) Digest(ctx context.Context, at state.CallPlace) (state.Digest, error) {
 	rec, err := j.Recorded(ctx, at)
 	if err != nil || rec == nil {

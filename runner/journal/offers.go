@@ -62,7 +62,7 @@ func (o *offered) keep(ctx context.Context, tools []Tool) {
 	if o.store == nil {
 		return
 	}
-	data, err := json.Marshal(append([]Tool{}, tools...)) // of no tools, an empty list
+	data, err := json.Marshal(append([]Tool{}, tools...)) // an empty list, not null, for no tools
 	if err != nil {
 		return
 	}
@@ -153,7 +153,7 @@ func (all offers) ask(ctx context.Context, now time.Time) (l listing, err error)
 
 // tool finds the tool that a name means.
 func (all offers) tool(ctx context.Context, name string, now time.Time) (match, error) {
-	// Of a long name, one source alone need be asked.
+	// A long name names its source, so only that one is queried.
 	for i, o := range all {
 		if strings.HasPrefix(name, o.source.Name()+".") {
 			l, err := all[i:i+1].ask(ctx, now)

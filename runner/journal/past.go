@@ -20,8 +20,8 @@ type Named struct {
 }
 
 // Past returns a journal that only answers, as this one did when the calls of a run had these outcomes, by their
-// digests. A call whose outcome differs from what is recorded now is served the earlier one, and a tool that there was
-// not is none, whatever later calls of it are recorded. Nobody closes it.
+// digests. A call whose outcome differs from what is recorded now is served the earlier one, and a tool that was
+// missing then is missing, whatever later calls of it are recorded. It needs no Close.
 func (j *Journal) Past(then Then) *Journal {
 	return &Journal{store: j.store, o: j.o, own: j.offers(), past: &then,
 		inflight: map[state.CallPlace]chan struct{}{}}

@@ -188,7 +188,8 @@ func (j *Journal) anew(ctx context.Context, c *Call, rec *state.Call) (now *stat
 	return now, j.answered(c, now, answer), nil
 }
 
-// former returns the earlier outcomes of a call, with the present one. What is dropped stays in the cost of the oldest.
+// former returns the earlier outcomes of a call, with the present one. The cost of dropped ones is added to that of the
+// oldest.
 func former(rec *state.Call) []state.Outcome {
 	all := append(slices.Clone(rec.Former), state.Outcome{State: rec.State, Result: rec.Result, Began: rec.Began,
 		Seconds: rec.Seconds, Usage: rec.Usage, Session: rec.Caller.Session, Step: rec.Caller.Step})

@@ -55,7 +55,7 @@ func (j *Journal) Revert(ctx context.Context, id state.CallID, by state.Caller) 
 }
 
 // revertNumber returns the number of the first equal call that has no outcome yet. It may be one that was lost or that
-// waits: then this goes on with it.
+// waits: then this call continues it.
 func (j *Journal) revertNumber(ctx context.Context, c *Call) (int, error) {
 	at := c.Place()
 	for n := revertNumbers; ; n++ {

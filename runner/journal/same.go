@@ -25,7 +25,7 @@ func (j *Journal) CallsWithEffects(ctx context.Context, which func(*state.Call) 
 }
 
 // Become gives a call the place and the arguments of a record that it is the same as. Arguments that hold a secret are
-// not in the record, so the program's own are sent, and nobody has decided about these yet.
+// not in the record, so the program's own are sent, and these are not decided yet.
 func (j *Journal) Become(c *Call, rec *state.Call) error {
 	c.Key, c.Number = rec.Key, rec.Number
 	if j.EqualArguments(rec, c) {

@@ -47,16 +47,16 @@ type Tool struct {
 	Version     string // "" if unknown; another version is another tool
 	Description string
 	Input       json.RawMessage // JSON Schema of the arguments, an object; nil: any
-	Order       []string        // of arguments by position; nil: that of Input; empty: there is none
+	Order       []string        // the arguments by position; nil: as in Input; empty: none
 	Output      json.RawMessage // JSON Schema of the result; nil: any
 	Class       Class           // "" is Irreversible
 	Scope       string          // what it reads or changes; "" is the source's name
-	Lifetime    time.Duration   // of a result of a tool that reads, after which it is stale; 0: for ever
-	// Identity names the arguments that tell calls with effects apart; nil: all. Calls that agree in them are equal.
+	Lifetime    time.Duration   // how long a result of a tool that reads is up to date; 0: for ever
+	// Identity names the arguments that distinguish calls with effects; nil: all. Calls that agree in them are equal.
 	Identity []string
 	Undo     string        // the tool that takes an effect back; it is given {"arguments": …, "result": …}
-	Timeout  time.Duration // of one attempt; 0: DefaultTimeout
-	Price    int64         // of one call, in millionths of a US dollar, where the source does not tell
+	Timeout  time.Duration // for one attempt; 0: DefaultTimeout
+	Price    int64         // per call, in millionths of a US dollar, if the source does not report it
 	Source   string        // the name of its source
 	Title    string        // what questions call it; "": Name
 	Live     bool          // only the program can make a call: it has what the record must not have
@@ -67,7 +67,7 @@ func ModelVersion(provider, address, name string) string {
 	return fmt.Sprintf("%s %s %s", provider, address, name)
 }
 
-// ModelOf returns the provider of the model that a call asks, and its name there; "" where they are not known.
+// ModelOf returns the provider of the model that a call asks, and its name there; "" if they are not known.
 func ModelOf(c *state.Call) (provider, name string) {
 	if parts := strings.Fields(c.Version); Kind(c.Kind) == KindModel && len(parts) == 3 {
 		return parts[0], parts[2]
@@ -128,10 +128,10 @@ type Attempt struct {
 
 // Answer is what a tool answered.
 type Answer struct {
-	Result  json.RawMessage // of a refusal, what the tool said
+	Result  json.RawMessage // for a refusal, what the tool said
 	Refused bool            // the tool said that it cannot
-	// Again is what a step did beside returning a result; its record stands for no other run. "": nothing.
+	// Again is what a step did beside returning a result; its record serves no other run. "": nothing.
 	Again string
 	Usage state.Usage
-	Model string // that answered, where it differs from the one asked
+	Model string // the one that answered, if it differs from the one asked
 }

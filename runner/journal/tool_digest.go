@@ -8,9 +8,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// ToolDigest names the tool that a name means as far as that is known: nothing is started to find out. It is Absent
-// where there is none. Of a tool with effects it says no more than that there is one: a new version of it is no reason
-// to have the effects again. Class and scope count, because they say which effects a call depends on.
+// ToolDigest names the tool that a name means as far as that is known: nothing is started to find out. It is Absent if
+// there is none. For a tool with effects it says only that the tool exists: a new version must not repeat the effects.
+// Class and scope count, because they say which effects a call depends on.
 //
 // A tool that a caller offered once is still meant by its name where this caller offers none of that name: what it
 // answered is in the record, and only a call that is not there needs it.

@@ -37,7 +37,7 @@ const markUnfinished = "call-unfinished"
 type callChannel struct {
 	engine  *net.UnixConn
 	program *os.File // until the process is started
-	inode   uint64   // of that end, which the process inherits
+	inode   uint64   // that end's, which the process inherits
 	only    bool     // the process inherits a connection, and makes no other
 
 	queue chan *inCall  // in the order in which the program made them
@@ -226,10 +226,10 @@ func (c *callChannel) begin(ctx context.Context, calls Calls) *callNode {
 
 // end ends the calls of a node, and reports whether some went on when it ended. It returns when all have an outcome.
 //
-// The node that a program would run alone ends with its calls still going on, in a thread or in a task that nobody
-// awaits. Here they are finished first: what they change is known to whoever runs next, and what they cost is not lost.
-// Steps are given up, because the program may not be able to go on with them. The parts of texts are dropped: nobody
-// may read them. failed: the node was interrupted, or its process died, so its calls are given up.
+// In a plain run, a node may end while its calls still run, in a thread or in a task that is not awaited. Here they are
+// finished first: the next node sees what they change, and their cost is not lost. Steps are given up, because the
+// program may not be able to continue them. The parts of texts are dropped: they may have no reader. failed: the node
+// was interrupted, or its process died, so its calls are given up.
 func (c *callChannel) end(n *callNode, failed bool) bool {
 	n.mu.Lock()
 	n.ending = true

@@ -25,8 +25,8 @@ const maxCall = 64<<20 + 64<<10
 //   - {"cancel": true}: it gives the call up
 //
 // The engine sends {"piece": …} for parts of a text, {"step": CALL} when the program is to run the function of a step,
-// and at last a CallReply, or {"tools": …}. Whoever makes several calls at a time on one connection gives each an "id",
-// which is in all lines of the call. To close a connection is to give its calls up.
+// and at last a CallReply, or {"tools": …}. A client that makes several calls at a time on one connection gives each an
+// "id", which is in all lines of the call. To close a connection is to give its calls up.
 type callConn struct {
 	channel *callChannel
 	conn    *net.UnixConn
@@ -49,7 +49,7 @@ type inCall struct {
 	node    *callNode
 	ctx     context.Context
 	cancel  context.CancelFunc
-	answer  chan stepAnswer // of the function of a step
+	answer  chan stepAnswer // from the function of a step
 
 	handing bool // it hands a part of a text to the program; guarded by the node's lock
 }
@@ -109,7 +109,7 @@ func (c *callConn) heed(line []byte) {
 		if call != nil {
 			select {
 			case call.answer <- r.stepAnswer:
-			default: // nobody asked
+			default: // no caller waits for it
 			}
 		}
 	case call != nil:
@@ -272,7 +272,7 @@ func (c *callConn) sendLine(v any) {
 	}
 }
 
-// breakOff ends a write that nobody may read.
+// breakOff ends a write that may have no reader.
 func (c *callConn) breakOff() { _ = c.conn.SetWriteDeadline(time.Now()) }
 
 // giveUp ends the wait for a line.

@@ -22,7 +22,7 @@ type CallRequest struct {
 	Tool    string          `json:"tool"`
 	Args    json.RawMessage `json:"args"` // an object
 	Sample  int             `json:"sample,omitempty"`
-	Version string          `json:"version,omitempty"` // of a step: the digest of its function
+	Version string          `json:"version,omitempty"` // for a step: the digest of its function
 	Line    int             `json:"line,omitempty"`    // in the block that executes, from 1; 0: not known
 	Parent  state.CallID    `json:"parent,omitempty"`  // the step within which it is made
 
@@ -40,7 +40,7 @@ type CallRequest struct {
 type CallVia struct {
 	Piece func(text string) // hands the program a part of a text as it comes; nil: it does not want any
 	// Step runs the function of a step in the program, and returns its result. again says what it did beside that, so
-	// that the record must not stand for another run of the function; "": nothing.
+	// that the record must not replace another run of the function; "": nothing.
 	Step func(ctx context.Context, call state.CallID) (result json.RawMessage, again string, err error)
 	// Numbered is to be called once the call has its place among the calls of the program: the next call is handed over
 	// then, or when this one returns. So a program whose tasks call at the same time is numbered as it called.
@@ -51,9 +51,9 @@ type CallVia struct {
 type CallReply struct {
 	Call   state.CallID     `json:"call,omitempty"`
 	Result json.RawMessage  `json:"result,omitempty"`
-	Pieces []int            `json:"pieces,omitempty"` // of a served text that was streamed: the bytes of each part
+	Pieces []int            `json:"pieces,omitempty"` // for a served text that was streamed: the bytes of each part
 	Error  *state.CallError `json:"error,omitempty"`
-	// Suspended: the call waits for a decision, so the node cannot go on. The error says for what.
+	// Suspended: the call waits for a decision, so the node cannot continue. The error says for what.
 	Suspended bool `json:"suspended,omitempty"`
 }
 

@@ -21,7 +21,7 @@ type Driven struct {
 	unreadable bool       // the system does not let the engine read the memory of the interpreter
 	reporting  *reporting // nil: the box is not observed
 	nodes      int        // that it observed
-	unbounded  bool       // there are no bounds
+	unbounded  bool       // the launch has no bounds
 	recording  *Recording // nil: requests are not recorded
 }
 
@@ -175,8 +175,8 @@ func (d *Driven) ReportEnd(ctx context.Context, seen *Observation) error {
 	return nil
 }
 
-// denied returns what the bounds denied to the program. That a library is not compiled to disk or does not fill its
-// cache, and that a shell has no terminal, is no matter of the program's: they try, and go on.
+// denied returns what the bounds denied to the program. It leaves out that a library is not compiled to disk or does
+// not fill its cache, and that a shell has no terminal: they try, and continue.
 func (r *reporting) denied(report sandbox.Report) []sandbox.Denial {
 	owns := r.owners(report)
 	return slices.DeleteFunc(slices.Clone(report.Denied), func(d sandbox.Denial) bool {

@@ -24,7 +24,7 @@ const CodeChanged state.Code = "interpreter-changed"
 // program in bounds must not choose what the engine starts, perhaps in a later run without bounds. So an interpreter in
 // such a folder is used if the user names it, or if it was there before the first program in bounds and is the same.
 //
-// A record is a file of its own: two processes that write at once lose nothing.
+// Each record is a separate file: two processes that write at once lose nothing.
 type Interpreters struct {
 	folder string // for the records, which no program in bounds can write
 	fixed  bool   // nothing is recorded
@@ -41,7 +41,7 @@ type executable struct {
 	Path    string       `json:"path"`
 	Real    string       `json:"real"` // without symbolic links
 	Inode   uint64       `json:"inode"`
-	Changed int64        `json:"changed"` // of the inode, nanoseconds: without privileges nobody sets it
+	Changed int64        `json:"changed"` // the inode's, nanoseconds: it cannot be set without privileges
 	Digest  state.Digest `json:"digest,omitempty"`
 }
 

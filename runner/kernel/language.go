@@ -90,7 +90,7 @@ const (
 type Failures interface {
 	// Refusal is the error of a block that the language does not accept. source is the text of the block.
 	Refusal(block state.BlockID, source string, v Verdict) *state.ExecError
-	// Transient reports whether a failure of a type is no proof that the code fails on the same inputs.
+	// Transient reports whether a failure of a type does not prove that the code fails on the same inputs.
 	Transient(kind string) bool
 	// Ends reports whether a failure of a type ended the interpreter: what the program had left for its end has run.
 	Ends(kind string) bool
@@ -103,7 +103,7 @@ type Failures interface {
 // Launch is what a kernel needs to start.
 type Launch struct {
 	Driver  string            // a folder in which the driver may be installed
-	Environ map[string]string // of the program, as Environ returned it
+	Environ map[string]string // the program's, as Environ returned it
 	Folder  string            // the folder the program runs in; absolute
 	File    string            // the program's own file; "" when it has none
 	Imports ImportBase        // where imports begin
@@ -113,10 +113,10 @@ type Launch struct {
 	Arguments []string
 	Stdin     string
 	Spool     string             // a folder for values in transit and what the program prints
-	Store     string             // the folder of the store, which is no part of the workspace; absolute
-	Seed      uint64             // of random number generators, for programs that do not seed them
+	Store     string             // the folder of the store, which is not part of the workspace; absolute
+	Seed      uint64             // for random number generators that programs do not seed
 	Observe   string             // forces a way to observe, see the language; "" leaves the choice to the kernel
-	Dialects  []depgraph.Dialect // of the program's blocks
+	Dialects  []depgraph.Dialect // the dialects of the program's blocks
 	Guard     *Guard             // nil: the program may do what it likes
 	// Sandbox is how the interpreter is observed and bounded; nil: not at all. The language adds the folders of its
 	// own.
@@ -130,7 +130,7 @@ type Launch struct {
 // ImportBase says where the imports of a program begin.
 type ImportBase struct {
 	Folder  string // in which modules are looked for first; absolute; "" is the folder that the program runs in
-	Package string // that relative imports start from; "" where the program is no module of a package
+	Package string // that relative imports start from; "" if the program is not a module of a package
 }
 
 // TestLaunch is what a process that runs tests needs to start.
@@ -144,7 +144,7 @@ type TestLaunch struct {
 }
 
 // Guard keeps a program from effects that cannot be taken back: processes, the network, and changes of files elsewhere
-// than it may. What the program tries fails, and marks the node "refused". Of the folders that a file lies in, the
+// than it may. A forbidden attempt fails, and marks the node "refused". Of the folders that a file lies in, the
 // innermost decides.
 type Guard struct {
 	Allow []string `json:"allow"`
@@ -199,7 +199,7 @@ type Values interface {
 	Load(ctx context.Context, l Loading) (Loaded, error)
 }
 
-// Surroundings is the part of a kernel that holds what is no value of the program's.
+// Surroundings is the part of a kernel that holds state other than the program's values.
 type Surroundings interface {
 	// Hidden returns generators, options or the working directory of a key as bytes; none where that cannot be.
 	Hidden(ctx context.Context, key depgraph.Key) ([]byte, error)
@@ -224,8 +224,7 @@ type Surroundings interface {
 }
 
 // KeyEnd is hidden state: whether a script has left something for its end, in the space of its language. Absent: it has
-// not. What that is, such as handlers and timers, is this state itself, or the interpreter's alone
-// (Observation.Modules).
+// not. The handlers and timers themselves are this state, or the interpreter's alone (Observation.Modules).
 const KeyEnd depgraph.Key = "conf:exit"
 
 // CodeUnknownLanguage is the code of errors about a language, or a dialect of one, that nothing here runs.
@@ -235,7 +234,7 @@ const CodeUnknownLanguage state.Code = "unknown-language"
 type Entry struct {
 	Name     string
 	Dialects []depgraph.Dialect
-	// Space begins the names of the language's programs in keys ("js" in "var:js:rows"); "": they stand alone.
+	// Space begins the names of the language's programs in keys ("js" in "var:js:rows"); "": they have no prefix.
 	Space string
 	// Locate returns the path of the interpreter that a search leads to. The error says what to install, or to name.
 	Locate func(s Search) (Located, error)
@@ -276,7 +275,7 @@ func (s Search) Interpreters() (paths []string) {
 type Search struct {
 	Asked   string   // the path or name of an interpreter; "": any will do
 	Folder  string   // that the program runs in
-	Environ []string // of the program, NAME=value
+	Environ []string // the program's, NAME=value
 	Cache   string   // a folder for what is found out, where the user has none
 	// Bounds are those of the program; nil: it has none. An interpreter is asked what it is in bounds, too, see Probe.
 	Bounds *sandbox.Bounds

@@ -22,7 +22,7 @@ func listens(pid int, own uint64) bool {
 		}
 	}
 	delete(sockets, strconv.FormatUint(own, 10))
-	const listening, bound = "0A", "07" // of TCP, of UDP
+	const listening, bound = "0A", "07" // TCP's, UDP's
 	for name, state := range map[string]string{"tcp": listening, "tcp6": listening, "udp": bound, "udp6": bound} {
 		if len(sockets) > 0 && listed(filepath.Join(folder, "net", name), state, sockets) {
 			return true

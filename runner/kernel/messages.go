@@ -8,7 +8,7 @@ import (
 )
 
 // Group names the content of a group: names whose values share mutable objects. A name that shares with none is a group
-// of its own. The name of such a group is the digest of its value, whatever the name.
+// by itself. The name of such a group is the digest of its value, whatever the name.
 type Group string
 
 // Node is one node to execute.
@@ -22,12 +22,12 @@ type Node struct {
 	Expr     bool     `json:"expr,omitempty"`   // the value of its last expression is its result
 	Quiet    bool     `json:"quiet,omitempty"`  // the result is not shown
 	Dialect  string   `json:"dialect,omitempty"`
-	Last     bool     `json:"last,omitempty"`  // of its block
-	First    bool     `json:"first,omitempty"` // of the program: a string at its beginning documents the program
+	Last     bool     `json:"last,omitempty"`  // the block's last
+	First    bool     `json:"first,omitempty"` // the program's first: a string at its beginning documents the program
 
 	// Def: the node only defines, and the code nested in it does not run.
 	Def bool `json:"definition,omitempty"`
-	// Import: an import and no more. What it adds to the warning filters is the package's.
+	// Import: an import and no more. Warning filters that it adds belong to the package.
 	Import bool `json:"library_import,omitempty"`
 
 	Uses    []string `json:"uses"`              // names that it may read
@@ -51,7 +51,7 @@ type Node struct {
 	// program's code by calls that name it, see package sandbox.
 	Observed int `json:"observed,omitempty"`
 	// MayOmitMarks says that nothing else is to be observed or bounded while the node runs. The driver may leave out
-	// the marks where it knows that the node uses no files and starts no processes.
+	// the marks if it knows that the node uses no files and starts no processes.
 	MayOmitMarks bool `json:"may_omit_marks,omitempty"`
 	// Part says that the text is a part of a function; nil: it is not.
 	Part *FunctionPart `json:"part,omitempty"`
@@ -143,7 +143,7 @@ type Storing struct {
 type Stored struct {
 	Done  bool        `json:"stored"`
 	Why   string      `json:"why"`  // it could not be stored
-	Path  string      `json:"path"` // of the file that holds the bytes; "" when Data does
+	Path  string      `json:"path"` // the file that holds the bytes; "" when Data does
 	Size  int64       `json:"size"`
 	Parts []Part      `json:"parts"`
 	Needs [][2]string `json:"needs"` // classes of the program that it refers to: name, digest
@@ -152,22 +152,22 @@ type Stored struct {
 
 // Part is large memory that groups may share. One with neither path nor data was given before.
 type Part struct {
-	Path   string       `json:"path"` // of a file that holds it
+	Path   string       `json:"path"` // the file that holds it
 	Data   []byte       `json:"-"`
 	Digest state.Digest `json:"digest"` // "" when it is not known
 	Size   int64        `json:"size"`
 
-	Address uint64 `json:"address"` // of the memory in the interpreter's process; Store reads it into Data
+	Address uint64 `json:"address"` // in the memory of the interpreter's process; Store reads it into Data
 }
 
 // Loading is a stored group to bind.
 type Loading struct {
 	Names []string     `json:"names"`
-	Path  string       `json:"path,omitempty"` // of a file that holds the bytes; "" when Data does
+	Path  string       `json:"path,omitempty"` // the file that holds the bytes; "" when Data does
 	Data  []byte       `json:"-"`
 	Parts []LoadedPart `json:"parts,omitempty"`
-	// Foreign: somebody else made the bytes, maybe to harm. The kernel interprets them only if nothing that they can
-	// contain executes code, and else reports an error.
+	// Foreign: the bytes come from another user, maybe to harm. The kernel interprets them only if nothing that they
+	// can contain executes code, and else reports an error.
 	Foreign bool `json:"foreign,omitempty"`
 }
 

@@ -35,7 +35,7 @@ type Observation struct {
 type Result struct {
 	Seconds float64  `json:"seconds"`
 	Failure *Failure `json:"error"`  // nil: the node succeeded
-	Ending  *Ending  `json:"ending"` // nil: the program goes on
+	Ending  *Ending  `json:"ending"` // nil: the program continues
 
 	Interrupted bool `json:"interrupted"` // an interrupt was raised in the node, which may have caught it
 	Unbound     bool `json:"unbound"`     // it used a name of Node.Unbound, so it has to run again
@@ -54,7 +54,7 @@ type Failure struct {
 	Message   string   `json:"message"`
 	Traceback []string `json:"traceback"`
 	Line      int      `json:"line"`
-	Name      string   `json:"name"`    // of the variable that was missing; "" when the failure is another
+	Name      string   `json:"name"`    // the variable that was missing; "" when the failure is another
 	Printed   bool     `json:"printed"` // the interpreter printed the traceback at the end of stderr
 }
 
@@ -66,7 +66,7 @@ type Reads struct {
 	Everything bool     `json:"everything"` // the namespace was handed out as a whole
 
 	HiddenReads []string `json:"hidden_reads"` // keys of generators, options and the working directory
-	// variables; with "=" in front where it was only asked whether one is set
+	// variables; with "=" in front if the node only asked whether one is set
 	EnvironReads []string `json:"environ_reads"`
 }
 
@@ -90,7 +90,7 @@ type Write struct {
 	Digest            state.Digest    `json:"digest"`
 	Opaque            string          `json:"opaque"` // why the value cannot be named by content; "" when it can
 	Size              int64           `json:"size"`
-	Unhanded          int64           `json:"unhanded"` // of these bytes, those that the engine was not given before
+	Unhanded          int64           `json:"unhanded"` // those of these bytes that the engine was not given before
 	Deps              []string        `json:"deps"`     // names that its code may load
 	Code              []string        `json:"code"`     // qualified names of classes and functions that it reaches
 	LifetimeSensitive bool            `json:"fragile"`
@@ -105,7 +105,7 @@ type Effects struct {
 	Hidden  map[string]state.Digest `json:"hidden"`  // generators, options and the working directory that it changed
 	Environ map[string]*string      `json:"environ"` // variables that it changed; nil: unset
 
-	LibraryEnviron []string `json:"library_environ"` // of these, those that only imports of libraries changed
+	LibraryEnviron []string `json:"library_environ"` // those of these that only imports of libraries changed
 
 	Figures    bool `json:"figures"`     // a display is begun and not shown
 	HadFigures bool `json:"had_figures"` // one was, before the node
@@ -124,7 +124,7 @@ type Effects struct {
 // lineage.
 const Undigested state.Digest = "?"
 
-// Retry tells why a node has to run again. The kernel has undone what the node did, or has not run it.
+// Retry says why a node has to run again. The kernel has undone what the node did, or has not run it.
 type Retry struct {
 	// Stale: a library that the node imports, and that is none of Node.Imported, would be different in a new
 	// interpreter, or the node lists classes of earlier versions. It is to run in a new interpreter.
@@ -145,10 +145,10 @@ type Forgotten struct {
 
 // Imports are what the node imported.
 type Imports struct {
-	Libraries map[string][]string `json:"libraries"` // with the files that tell their version
+	Libraries map[string][]string `json:"libraries"` // with the files that identify their version
 	// libraries that look at something when imported: what they saw
 	Loads   map[string]state.Digest `json:"loads"`
-	Files   []string                `json:"files"` // of the workspace
+	Files   []string                `json:"files"` // files in the workspace
 	Modules []string                `json:"held"`  // workspace modules that the node, or what it read, may run
 }
 
@@ -174,7 +174,7 @@ type Files struct {
 	Reported `json:"-"`
 }
 
-// Reported is what only the report of a sandbox tells, see reporting.
+// Reported is what only the report of a sandbox shows, see reporting.
 type Reported struct {
 	// Observed says that a report was joined: what child processes did is known as far as no mark says otherwise.
 	Observed bool
@@ -212,5 +212,5 @@ type FileBefore struct {
 	// Copy is where the content is. Of what is not a regular file it is "directory", "special" or "symlink:TARGET".
 	Copy string `json:"copy"`
 	Mode uint32 `json:"mode"`
-	Time int64  `json:"time"` // of the last change, nanoseconds
+	Time int64  `json:"time"` // when the content last changed, nanoseconds
 }

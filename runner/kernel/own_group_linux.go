@@ -2,7 +2,7 @@ package kernel
 
 import "syscall"
 
-// OwnGroup makes a process the first of a group of its own, which dies with this process.
+// OwnGroup makes a process the first of a new group, which dies with this process.
 func OwnGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Peer is where a driver stands that runs in this process: between the engine, with which it exchanges frames, and the
+// Peer connects a driver that runs in this process to the engine, with which it exchanges frames, and to the
 // interpreter, with which it speaks as it likes.
 type Peer struct {
 	To   *os.File // the interpreter reads it

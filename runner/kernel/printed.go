@@ -15,9 +15,9 @@ import (
 // Sink takes what a node puts out.
 type Sink struct {
 	Record func(state.Output) // what belongs to the result, in order
-	Show   func(state.Output) // the same text as it happens; nil: nobody looks
+	Show   func(state.Output) // the same text as it happens; nil: no viewer
 	End    func(Result)       // how the node ended, after its last output and before what it did is known; may be nil
-	Calls  Calls              // answers the program's calls; nil: there are no tools
+	Calls  Calls              // answers the program's calls; nil: no tools
 }
 
 // show shows a text, and not the first bytes of it, which were shown.
@@ -27,8 +27,8 @@ func (s Sink) show(kind, text string, shown int64) {
 	}
 }
 
-// printed is what the interpreter printed and may not have sent: the memory that it shares for the text of its own
-// code, and the files behind its output streams. A child process or native code may write to a file without end.
+// printed is what the interpreter printed and may not have sent: the memory that it shares for the text that its code
+// prints, and the files behind its output streams. A child process or native code may write to a file without end.
 type printed struct {
 	streams [2]source
 	shared  source
@@ -170,7 +170,7 @@ func wholeRunes(text []byte) int {
 	return len(text)
 }
 
-// valid returns a text with U+FFFD for each byte that is no part of a character.
+// valid returns a text with U+FFFD for each byte that is not part of a character.
 func valid(text []byte) string {
 	if utf8.Valid(text) {
 		return string(text)

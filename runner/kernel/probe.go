@@ -151,7 +151,7 @@ func (p Probe) installed() (folders []string) {
 			folder = above
 		}
 		folders = append(folders, folder)
-		// A copy of Python in an environment loads what lies where it was copied from.
+		// A copy of Python in an environment loads files of the folder that it was copied from.
 		for line := range strings.Lines(readSmall(filepath.Join(folder, "pyvenv.cfg"))) {
 			if name, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(name) == "home" {
 				folders = append(folders, filepath.Dir(strings.TrimSpace(value)))
@@ -161,7 +161,7 @@ func (p Probe) installed() (folders []string) {
 	return folders
 }
 
-// readSmall returns the content of a regular file; "" where there is none.
+// readSmall returns the content of a regular file; "" if there is none.
 func readSmall(path string) string {
 	f, err := beneath.Read(path)
 	if err != nil {

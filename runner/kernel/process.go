@@ -77,8 +77,8 @@ func (e *StartError) Error() string { return strings.TrimSpace(fmt.Sprintf("%v %
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Nameable fails for a folder whose name is not UTF-8: drivers in Python and Node are told their folders in JSON, which
-// has only characters.
+// Nameable fails for a folder whose name is not UTF-8: drivers in Python and Node get their folders in JSON, which has
+// only characters.
 func Nameable(folders ...string) error {
 	for _, f := range folders {
 		if !utf8.ValidString(f) {
@@ -90,7 +90,7 @@ func Nameable(folders ...string) error {
 	return nil
 }
 
-// Said returns "; it said: " and the last line that a process put out which failed to start. Where it said nothing,
+// Said returns "; it said: " and the last line that a process put out which failed to start. If it printed nothing,
 // that is ": " and the cause.
 func Said(err error) string {
 	if bad := (*StartError)(nil); errors.As(err, &bad) {
@@ -216,7 +216,7 @@ func (p *Process) Level() sandbox.Level { return p.box.Level() }
 // Kill ends the process and all that it started, at once.
 func (p *Process) Kill() { p.box.Kill() }
 
-// Stop ends the process and reaps it. What it printed can still be read.
+// Stop ends the process and reaps it. Its output can still be read.
 func (p *Process) Stop() {
 	p.discard()
 	select {
@@ -343,7 +343,7 @@ func (p *Process) died(err error) error {
 	return fmt.Errorf("%w: %w", ErrDied, err)
 }
 
-// decodeReply reads a reply. One that tells of a fault of the driver is an error.
+// decodeReply reads a reply. One that reports a fault of the driver is an error.
 func decodeReply(text json.RawMessage, reply any) error {
 	var status struct {
 		OK    bool   `json:"ok"`
@@ -469,7 +469,7 @@ func (t *tail) String() string {
 	return string(t.text)
 }
 
-// LastLine returns the last line of what a process printed, where its error usually stands.
+// LastLine returns the last line of what a process printed, which usually has its error.
 func LastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

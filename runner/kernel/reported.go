@@ -20,20 +20,20 @@ import (
 //     input. So of the main process only what was done behind the hooks counts, by native code: files that were opened
 //     or changed, and what was looked up and listed outside of an import. Look-ups of the hooks' own concern folders
 //     above files that they report; these are left out.
-//   - Of other processes the report is all that there is. What they read, looked up, listed and wrote counts.
+//   - For other processes the report is the only source. Everything that they read, looked up, listed and wrote counts.
 //   - What they read in folders of the system are tools, not data. A tool is compared by its identity (size, time,
 //     inode) and not by its content. All tools of a node make one key, see Programs.
-//   - Caches of libraries and tools are nobody's, see package caches.
+//   - Caches of libraries and tools do not count, see package caches.
 //   - A file that was made and removed within the node leaves no trace, such as the assembler file of a compiler.
 //   - An image of the report comes before one of the hooks, for it is the earlier one: the supervisor makes none after
 //     the hooks have announced theirs.
-//   - The mark "subprocess" is left for what a report cannot tell: see unknown.
+//   - The mark "subprocess" remains for what a report cannot show: see unknown.
 type reporting struct {
 	folder string          // the workspace
 	system []string        // folders of tools
-	caches caches.Folders  // of libraries and tools
+	caches caches.Folders  // those of libraries and tools
 	alive  bool            // child processes were alive at the end of the last node
-	left   bool            // of these, some were no helpers
+	left   bool            // some of these were not helpers
 	bound  map[string]bool // addresses of sockets that the box listens at
 	// records says that requests are recorded: a node is marked for what went another way
 	records bool
@@ -62,7 +62,7 @@ type kind int
 const (
 	kindData   kind = iota
 	kindTool        // it belongs to the system, the language or an installed package
-	kindNobody      // it is no file of anybody's: a device, a process, compiled Python, a folder that is always there
+	kindNobody      // no file of a program: a device, a process, compiled Python, a folder that always exists
 	kindCache       // a library or a tool keeps there what it can compute again
 )
 
@@ -183,7 +183,7 @@ func withMain(report sandbox.Report) sandbox.Report {
 	return report
 }
 
-// bothSides returns what two sides did with one file. What was there first is known where one side has its content.
+// bothSides returns what two sides did with one file. The former file is known if one side has its content.
 func bothSides(a, b *sandbox.Access) *sandbox.Access {
 	both := *a
 	both.Use |= b.Use &^ sandbox.UseAbsent
@@ -280,8 +280,8 @@ func (r *reporting) child(path string, a, main *sandbox.Access, f *Files) {
 	r.changed(path, a, main, f)
 }
 
-// isRandom reports whether a name looks as mkstemp(3) makes it, with six letters and digits at its end: nobody asks for
-// such a file before it is made.
+// isRandom reports whether a name looks as mkstemp(3) makes it, with six letters and digits at its end: no process
+// looks for such a file before it is made.
 func isRandom(path string) bool {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	return len(name) >= 6 && strings.ContainsAny(name[len(name)-5:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -403,7 +403,7 @@ func (r *reporting) mark(report sandbox.Report, installs bool, seen *Observation
 	}
 	unknown := installs
 	for _, what := range report.Unseen {
-		unknown = unknown || what != "hard link" || len(report.Child) > 0 // of a file that the hooks see written
+		unknown = unknown || what != "hard link" || len(report.Child) > 0 // the hooks see writes to a linked file
 	}
 	unknown = r.sockets(report.Sockets, seen) || unknown
 	started := len(report.Programs) > 0 || len(report.Child) > 0
@@ -446,13 +446,13 @@ func (o *Observation) mark(mark string) {
 	}
 }
 
-// shells start other programs. They name a chain of programs only where they start none.
+// shells start other programs. They name a chain of programs only if they start none.
 var shells = map[string]bool{
 	"sh": true, "bash": true, "dash": true, "zsh": true, "env": true, "nice": true, "time": true,
 }
 
-// programOf returns the name of the first program of the system that is no shell. A program is executed under the name
-// of a link, such as gcc.
+// programOf returns the name of the first program of the system that is not a shell. The name may be that of a link,
+// such as gcc.
 func (r *reporting) programOf(report sandbox.Report) string {
 	first := filepath.Base(report.Programs[0])
 	for _, p := range report.Programs {
@@ -483,7 +483,7 @@ func linkTo(program string, used map[string]*sandbox.Access) string {
 }
 
 // varying are programs that show, by their nature, what differs from run to run, with the mark for it. Others may do so
-// as well: a system call does not tell what a program does with the time.
+// as well: a system call does not show what a program does with the time.
 var varying = map[string]string{
 	"date": "clock", "cal": "clock", "uptime": "clock", "hwclock": "clock", "w": "clock", "who": "clock",
 	"last": "clock", "git": "clock", "uuidgen": "entropy", "mktemp": "entropy", "mcookie": "entropy", "shuf": "entropy",

@@ -2,7 +2,7 @@ package kernel
 
 import "syscall"
 
-// socketPair returns two ends of a local socket, which processes inherit only where they are given one.
+// socketPair returns two ends of a local socket, which processes inherit only if they are given one.
 func socketPair(kind int) (pair [2]int, err error) {
 	syscall.ForkLock.RLock() // else a process that is started now inherits both ends
 	defer syscall.ForkLock.RUnlock()

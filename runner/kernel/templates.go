@@ -24,7 +24,7 @@ import (
 // imports depend on: the options, the environment, and the traces of the nodes that imported the modules first. The
 // engine gives the key of a launch only while what these traces read is as it was.
 //
-// What a fork does not copy keeps an interpreter from being a template: other threads, children, open files.
+// An interpreter with state that a fork does not copy cannot be a template: other threads, children, open files.
 //
 // # Memory
 //
@@ -62,7 +62,7 @@ type Template struct {
 	// names are modules that it has imported, or looked for. If one is in a folder now, it would be found there first.
 	names, folders []string
 	own            bool   // an import has looked at what only launches with the same request have
-	request        string // the options of the launch that it was made for, with what a fork has of its own
+	request        string // the options of the launch that it was made for, with those specific to a fork
 	forks          int    // that run; guarded by Templates.mu, like the next one
 	retired        bool   // it serves no more launches
 }
@@ -100,7 +100,7 @@ func (a *Ahead) Fork(ctx context.Context, options, request string, c Command, st
 	p, err := StartProcess(ctx, c)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = nil // it is no fault of the template
+			err = nil // the template is not at fault
 		}
 		a.Templates.leave(t, err)
 		return nil
@@ -112,7 +112,7 @@ func (a *Ahead) Fork(ctx context.Context, options, request string, c Command, st
 	return p
 }
 
-// take returns the template with the key of next, and counts a fork of it. Where there is none it has next made.
+// take returns the template with the key of next, and counts a fork of it. If there is none, it has next made.
 func (ts *Templates) take(ctx context.Context, a *Ahead, next *Template, environ []string, start Maker) *Template {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

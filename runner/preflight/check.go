@@ -62,7 +62,7 @@ func (c *checker) find(kind string, v Verdict, at Place, message, hint string) {
 	c.r.Findings = append(c.r.Findings, Finding{kind, v, at, message, hint})
 }
 
-// text reports what does not parse, and names that nobody defines.
+// text reports blocks that do not parse, and undefined names.
 func (c *checker) text() {
 	for i := range c.t.Blocks {
 		if b := &c.t.Blocks[i]; b.Err != nil {
@@ -130,7 +130,7 @@ func (c *checker) packages() {
 	c.t.Uses.Packages = slices.Compact(c.t.Uses.Packages)
 }
 
-// importer returns where a module is imported first. sure: by a statement of its own, which nothing guards.
+// importer returns where a module is imported first. sure: by a separate statement, which nothing guards.
 func (c *checker) importer(space, module string) (at Place, sure bool) {
 	for i := range c.t.Blocks {
 		if c.t.Blocks[i].Facts == nil || c.t.Blocks[i].space != space {
@@ -215,7 +215,7 @@ func (c *checker) ask(ctx context.Context, call *Call) *journal.Tool {
 // tool returns the tool that a call means; nil if it is not known.
 func (c *checker) tool(call *Call) *journal.Tool { return c.found[found{call.Kind, call.Name}] }
 
-// irreversible returns the tools that cannot be undone, and notes for each call what stands before it.
+// irreversible returns the tools that cannot be undone, and notes for each call what precedes it.
 func (c *checker) irreversible() (names []string) {
 	asked := ""
 	for i := range c.t.Calls {

@@ -10,10 +10,10 @@
 //
 // # Why the simple way fails
 //
-//   - To look for each name in the text of its own block misses imports, constants and functions of earlier blocks.
-//   - To report whatever may happen is to report everything: eval may do all. A finding is what the text shows. What it
-//     does not show is decided when it happens, by the gate.
-//   - To run the program in a dry mode executes code that nobody has looked at yet.
+//   - To look for each name in the text of its block alone misses imports, constants and functions of earlier blocks.
+//   - To report whatever may happen is to report everything: eval may do all. A finding is what the text shows. The
+//     gate decides about anything else when it happens.
+//   - To run the program in a dry mode executes code that has not been reviewed.
 //
 // # What it cannot see
 //

@@ -21,9 +21,9 @@ type undefined struct {
 	other string
 }
 
-// undefinedNames returns the names that nobody defines: of the code that runs with the program, before it; of
-// functions, anywhere. Where code binds names that the text does not show, every name may be defined. The names of
-// languages without an offer are not judged.
+// undefinedNames returns the undefined names. Code that runs with the program needs a definition before it, a function
+// anywhere. If code binds names that the text does not show, every name may be defined. The names of languages without
+// an offer are not judged.
 func (t *Text) undefinedNames(offers map[string]Offer) (found []undefined) {
 	anywhere := map[string]state.BlockID{}
 	for i := range t.Blocks {

@@ -41,11 +41,11 @@ const (
 	KindUndeclared   = "undeclared" // used, and not in the manifest
 	KindUnneeded     = "unneeded"   // in the manifest, and not used
 	KindIrreversible = "irreversible"
-	KindVarying      = "varying-arguments" // of a call that cannot be undone
+	KindVarying      = "varying-arguments" // about a call that cannot be undone
 	KindUnbounded    = "unbounded"
 	KindBudget       = "budget"
 	KindUncovered    = "uncovered"
-	KindUnjudged     = "not-judged" // of a language: what preflight does not look at
+	KindUnjudged     = "not-judged" // about a language: what preflight does not look at
 )
 
 // Report is what a preflight found.
@@ -53,9 +53,9 @@ type Report struct {
 	Verdict     Verdict          `json:"verdict"`
 	Findings    []Finding        `json:"findings"` // the strictest first
 	Uses        rule.Program     `json:"uses"`
-	Manifest    string           `json:"manifest,omitempty"` // where it stands; absent: there is none
+	Manifest    string           `json:"manifest,omitempty"` // its place; absent: there is none
 	Differences []rule.Deviation `json:"differences"`        // from the manifest
-	Calls       []Call           `json:"calls"`              // of tools and models, and questions, that the text shows
+	Calls       []Call           `json:"calls"`              // to tools, models and people, as the text shows
 	Forecast    Forecast         `json:"forecast"`
 }
 
@@ -80,14 +80,14 @@ type Host struct {
 	Untrusted string // says which sources do not count, see policy.UntrustedHint
 	Rules     *rule.Set
 	Generated bool            // see rule.Run
-	Budgets   []policy.Budget // of the run
+	Budgets   []policy.Budget // the run's budgets
 	Forecast  Forecast
-	Uncovered []Finding // of the outputs, see Uncovered
+	Uncovered []Finding // findings about the outputs, see Uncovered
 }
 
 // Offer is what a language offers to the program.
 type Offer struct {
-	Packages map[string]Package // of the modules that the program imports
+	Packages map[string]Package // by module that the program imports
 	Builtins map[string]bool    // its own names
 }
 

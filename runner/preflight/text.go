@@ -18,7 +18,7 @@ import (
 type Text struct {
 	Blocks []Block
 	Uses   rule.Program // what it would use, as far as its text shows
-	Calls  []Call       // of tools and models, and questions to people, in order
+	Calls  []Call       // calls of tools and models, and questions to people, in order
 	// Manifest is what the program declares; nil: nothing.
 	Manifest *rule.Manifest
 
@@ -31,23 +31,23 @@ type Text struct {
 // Block is a block of the program.
 type Block struct {
 	ID    state.BlockID
-	Facts *depgraph.Facts       // nil where it does not parse
+	Facts *depgraph.Facts       // nil if it does not parse
 	Err   *depgraph.SyntaxError // why not
-	space string                // of its language
+	space string                // its language's
 	calls depgraph.Calls
 }
 
-// Place is where something stands in the program.
+// Place is a position in the program.
 type Place struct {
 	Block state.BlockID `json:"block,omitempty"`
-	Line  int           `json:"line,omitempty"` // of the block
+	Line  int           `json:"line,omitempty"` // within the block
 }
 
 // Call is a call that the text shows.
 type Call struct {
 	Place
 	Kind  journal.Kind `json:"kind"` // tool, model or ask
-	Name  string       `json:"name"` // of the tool or model; "" where it is computed
+	Name  string       `json:"name"` // the tool's or model's; "" if it is computed
 	Class string       `json:"class,omitempty"`
 	// Approval is where a person is asked before: a question in the program, or the rule that asks.
 	Approval string `json:"approval,omitempty"`
@@ -163,7 +163,7 @@ func (t *Text) use() {
 }
 
 // moduleOf returns the top-level module that an import of Python is of, or the package that one of JavaScript is of; ""
-// where it is of a file of the workspace.
+// if it is of a file of the workspace.
 func moduleOf(space string, m depgraph.Import) string {
 	if space == "" {
 		if m.Level > 0 {
@@ -238,7 +238,7 @@ func (t *Text) call(b *Block, c depgraph.Call) {
 	t.Calls = append(t.Calls, Call{Place: at, Kind: kind, Name: name, in: c.In, loop: c.Loop})
 }
 
-// DefaultModel stands for the model that a call means that names none.
+// DefaultModel represents the model of a call that names none.
 const DefaultModel = "default"
 
 // offered says which of xstate's calls a call is.

@@ -21,7 +21,7 @@ type varyingNode struct {
 	source   source
 }
 
-// varies reports whether a call differs from run to run, as far as its name tells. Generators are seeded.
+// varies reports whether a call differs from run to run, as far as its name shows. Generators are seeded.
 func varies(c *depgraph.Call) bool {
 	switch {
 	case c.Name == "id", c.Effect == depgraph.EffectClock:

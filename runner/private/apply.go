@@ -34,20 +34,20 @@ func (v *View) Hold(ctx context.Context) (release func(), err error) {
 		return nil, errors.Join(err, mine.Release())
 	}
 	return func() {
-		_ = theirs.Release() // of files that were not written
+		_ = theirs.Release() // these files have no unwritten data
 		_ = mine.Release()
 	}, nil
 }
 
-// Apply makes the changes of a comparison in the original, all of them, or none where one is in conflict. The caller
-// still holds both folders. It records that as a step of Parent, which it returns; 0 where there was nothing to apply.
-// After it failed or was killed it is called again, on another comparison.
+// Apply makes the changes of a comparison in the original, all of them, or none if one is in conflict. The caller still
+// holds both folders. It records that as a step of Parent, which it returns; 0 if there was nothing to apply. After it
+// failed or was killed it is called again, on another comparison.
 func (c *Comparison) Apply(ctx context.Context, origin state.Origin) (state.StepNumber, error) {
 	if err := c.conflict(); err != nil {
 		return 0, err
 	}
 	staged := filepath.Join(c.view.home, stagedName)
-	if err := removeAll(staged); err != nil { // of a process that was killed
+	if err := removeAll(staged); err != nil { // left by a process that was killed
 		return 0, failed("prepare to apply", err)
 	}
 	defer removeAll(staged)
@@ -244,7 +244,7 @@ func (c *Comparison) applied() map[string]entry {
 }
 
 // record commits a step in the session of the original that says what was applied, and returns it. With it that session
-// gets the records of the files that the private one's program wrote. Else they would pass for somebody's edits there.
+// gets the records of the files that the private one's program wrote. Else they would pass for a user's edits there.
 func (c *Comparison) record(ctx context.Context, origin state.Origin) (state.StepNumber, error) {
 	store, applied := c.view.store, c.applied()
 	if len(applied) == 0 {
@@ -288,7 +288,7 @@ func (c *Comparison) record(ctx context.Context, origin state.Origin) (state.Ste
 		if err == nil {
 			return steps[0].Number, nil
 		}
-		if state.CodeOf(err) != state.CodeConflict { // somebody edited the program
+		if state.CodeOf(err) != state.CodeConflict { // not a concurrent edit of the program
 			return 0, err
 		}
 	}

@@ -33,8 +33,8 @@ type base struct {
 // baseEntry is one path of the base.
 type baseEntry struct {
 	Is       entry
-	Original signature // of the file then
-	View     signature // of a file of the view that is still that
+	Original signature // the file's, then
+	View     signature // the signature of a file of the view that is unchanged
 }
 
 func (v *View) base() (*base, error) {
@@ -85,7 +85,7 @@ func (b *base) inherited(made *base) *base {
 		if is := made.Entries[path]; is.Is == was.Is {
 			was.View = is.View
 		}
-		// A signature that did not tell a write when it was taken does not tell it later.
+		// A signature that did not show a write when it was taken does not show it later.
 		if was.Original.Modified >= b.Taken-int64(settled) {
 			was.Original = signature{}
 		}

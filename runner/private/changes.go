@@ -30,7 +30,7 @@ type Change struct {
 	Conflict Op     // what happened to the path in the original since the view was made; "": nothing
 
 	was, view, original entry
-	seen                signature // of the file in the original
+	seen                signature // signature of the file in the original
 }
 
 // Comparison is how a view differs.
@@ -231,7 +231,7 @@ func (v *View) Size(x *Change) int64 {
 	return info.Size
 }
 
-// Modes returns the permissions in the original and in the view, where they differ.
+// Modes returns the permissions in the original and in the view, if they differ.
 func (x *Change) Modes() (original, view string, differ bool) {
 	if x.original.Kind != x.view.Kind || x.original.Mode == x.view.Mode {
 		return "", "", false
@@ -239,7 +239,7 @@ func (x *Change) Modes() (original, view string, differ bool) {
 	return fmt.Sprintf("%#o", x.original.Mode.Perm()), fmt.Sprintf("%#o", x.view.Mode.Perm()), true
 }
 
-// Only keeps the changes of these paths, and of what is below them. It fails where there is none.
+// Only keeps the changes of these paths, and of what is below them. It fails if there is none.
 func (c *Comparison) Only(paths []string) error {
 	if len(paths) == 0 {
 		return nil

@@ -39,7 +39,7 @@ type copying struct {
 	folders []listed
 }
 
-// run makes the copy. What is deleted meanwhile is left out.
+// run makes the copy. Files that are deleted meanwhile are left out.
 func (c *copying) run() error {
 	c.base = &base{Entries: map[string]baseEntry{}, Shared: map[string]bool{}}
 	c.inodes = map[uint64]string{}
@@ -176,7 +176,7 @@ func (c *copying) finishFolders() error {
 		}
 		mode := l.info.Mode & modeBits
 		if l.closed {
-			mode = 0 // whoever runs here can read neither
+			mode = 0 // a program that runs here can read neither
 		}
 		if err := c.dst.Chmod(l.path, mode); err != nil {
 			return err
@@ -194,7 +194,7 @@ func (c *copying) copyFile(path string) (*baseEntry, error) {
 		src, err := c.src.File(path)
 		if errors.Is(err, fs.ErrPermission) {
 			c.mu.Lock()
-			c.base.Shared[path] = true // nobody here can read either
+			c.base.Shared[path] = true // no program here can read either
 			c.mu.Unlock()
 			return nil, c.dst.Replace(path, beneath.Attributes{}, func(*beneath.Content) error { return nil })
 		}

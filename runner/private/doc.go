@@ -1,4 +1,4 @@
-// Package private gives a session a folder of its own: a private copy of the folder that the program runs in.
+// Package private gives a session a private copy of the folder that the program runs in.
 //
 // # Nouns
 //
@@ -11,10 +11,10 @@
 //
 // # The promise
 //
-// What a program does below its folder stays in the view until Apply. Views of one original share nothing but the
-// store, so their programs run at the same time. Apply changes every path that it is asked for, or none: at a conflict
-// it does nothing. It replaces each file at once. A process that is killed leaves some files applied and others not;
-// Apply carries on from there. A view that is only half made is never found.
+// Changes that a program makes below its folder stay in the view until Apply. Views of one original share nothing but
+// the store, so their programs run at the same time. Apply changes every path that it is asked for, or none: at a
+// conflict it does nothing. It replaces each file at once. A process that is killed leaves some files applied and
+// others not; Apply carries on from there. A view that is only half made is never found.
 //
 // # Why the simple ways fail
 //
@@ -23,8 +23,8 @@
 //     the session, and any tool can look into it. Where the file system shares blocks (FICLONE), it takes no space.
 //   - A copy alone cannot say who changed a file. So the base keeps a digest of each file.
 //   - Links would lead out of the copy. A link that names the original leads into the view, and a relative link that
-//     leaves the folder leads where it led before. So does "..", as far as the folder that holds the store: the folders
-//     above the view hold links to the neighbours of the original.
+//     leaves the folder keeps its target. So does "..", as far as the folder that holds the store: the folders above
+//     the view hold links to the neighbours of the original.
 //   - A virtual environment cannot be moved: its programs name its path. The view links to that of the original, which
 //     it shares.
 //   - What the program wrote must not pass for an edit after Apply. So Apply hands the session in the original the

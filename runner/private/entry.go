@@ -28,8 +28,8 @@ const (
 type entry struct {
 	Kind   kind
 	Mode   fs.FileMode  // permissions, of files and folders
-	Digest state.Digest // of a file's content
-	Target string       // of a link, as it is in the view
+	Digest state.Digest // the digest of a file's content
+	Target string       // a link's, as it is in the view
 }
 
 // signature changes when a file is written.
@@ -38,12 +38,12 @@ type signature struct {
 	Inode                   uint64
 }
 
-// settled is how long before it was looked at a file must have been written for its times to tell a later write: file
+// settled is how long before it was looked at a file must have been written for its times to show a later write: file
 // systems count them in up to two seconds.
 const settled = 2 * time.Second
 
-// tells reports whether a file that has the signature now is the one that had it at a time. To set a file's former
-// time again does not go unseen, for the system's own time of change is in the signature.
+// tells reports whether a file with the signature now is the one that had it at a time. To set a file's former time
+// again does not go unseen, for the system's own time of change is in the signature.
 func (s signature) tells(now signature, at int64) bool {
 	return s == now && s != signature{} && s.Modified < at-int64(settled)
 }
@@ -121,7 +121,7 @@ func isEnvironment(in *beneath.Folder, path string) bool {
 }
 
 // redirected returns the target that a link at path has in a copy of the folder from at to: what leads into from leads
-// into to, and what leaves the folder leads where it did.
+// into to, and what leaves the folder keeps its target.
 func redirected(target, path, from, to string) string {
 	full := target
 	if !filepath.IsAbs(target) {

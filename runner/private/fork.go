@@ -93,7 +93,7 @@ type maker struct {
 	// The session that is forked, and its folder, which is copied.
 	session, from string
 
-	parent *View // of the session that is forked; nil: that is not private
+	parent *View // the view of the forked session; nil: that is not private
 	temp   string
 	home   string
 	inner  string // the path of the view in either
@@ -195,7 +195,7 @@ func innerPath(store *state.Store, original string) string {
 	return filepath.Base(original)
 }
 
-// linkNeighbours makes the folders above a view, up to the one that stands for the folder that holds the store. In each
+// linkNeighbours makes the folders above a view, up to the one that represents the folder that holds the store. In each
 // it links to what the original has there.
 func (v *View) linkNeighbours() error {
 	if err := os.MkdirAll(filepath.Dir(v.Folder), 0o777); err != nil {
@@ -224,7 +224,7 @@ func (v *View) linkNeighbours() error {
 	return nil
 }
 
-// publish gives the view its name. What is there without a session was left by a process that was killed.
+// publish gives the view its name. A folder without a session was left by a process that was killed.
 func (m *maker) publish(v *View) error {
 	if err := removeAll(m.home); err != nil {
 		return failed("remove what was left of a private folder", err)

@@ -32,7 +32,7 @@ type View struct {
 	home  string // the folder of the store that holds this view
 }
 
-// homeOf returns the folder in a store that a workspace is the view of; "" where it is none.
+// homeOf returns the folder in a store that a workspace is the view of; "" if it is not a view.
 func homeOf(store *state.Store, workspace string) string {
 	rel, err := filepath.Rel(filepath.Join(store.Dir(), folderName), workspace)
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
@@ -42,7 +42,7 @@ func homeOf(store *state.Store, workspace string) string {
 	return filepath.Join(store.Dir(), folderName, first)
 }
 
-// Of returns the view of a session; nil where the session has none.
+// Of returns the view of a session; nil if the session has none.
 func Of(ctx context.Context, store *state.Store, session string) (*View, error) {
 	s, err := store.Session(ctx, session)
 	if err != nil {
@@ -85,7 +85,7 @@ func Needed(ctx context.Context, store *state.Store, session string) (*View, err
 	return v, nil
 }
 
-// Holding returns the session whose view holds a path; "" where there is none.
+// Holding returns the session whose view holds a path; "" if there is none.
 func Holding(ctx context.Context, store *state.Store, path string) (string, error) {
 	home := homeOf(store, path)
 	if home == "" {

@@ -54,7 +54,7 @@ type Probe struct {
 // unknownStatus is the status of a probe whose outcome is not recorded.
 const unknownStatus = "unknown"
 
-// CodeUnchanged is the code of errors about a search for a change where there is none.
+// CodeUnchanged is the code of errors about a search for a change that does not exist.
 const CodeUnchanged state.Code = "unchanged"
 
 // Bisect finds the edit after which a block failed. If the block does not fail at the end, Bisect finds the edit after
@@ -93,7 +93,7 @@ type bisecting struct {
 	edits   []state.Step       // between the ends, in order; the last is the one that the search may end with
 	runs    []state.StepNumber // between the ends
 	known   map[state.StepNumber]*Probe
-	blocks  int // of the program that was looked at last
+	blocks  int // the number in the program that was looked at last
 }
 
 // ends fills in the ends of the search that the caller left open, and lists the edits between them.
@@ -252,7 +252,7 @@ func (b *bisecting) search(ctx context.Context) error {
 
 // narrow keeps the edits from the last good recorded run to the first bad one after it. Of a block that failed, was
 // fixed and failed again, the first failure counts. narrow plans each run against the present files instead of taking
-// its recorded outcome: a file that somebody has edited since is no edit of the program.
+// its recorded outcome: a later edit of a file does not count as an edit of the program.
 func (b *bisecting) narrow(ctx context.Context, good *Probe) error {
 	if len(b.runs)*b.blocks > nearBlocks {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Calls that are made again answer nobody: the program is served what was recorded, so that another answer is one
+// The program does not get the answers of repeated calls: it is served what was recorded, so that another answer is one
 // divergence, and no consequence of it passes for a further one. A call is made once, however many runs have it.
 
 // readCall is a call that nodes of a run read.

@@ -8,9 +8,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// compare finds the first node that cannot be compared, or that diverges for a cause of its own and is not reported
-// yet. compare reports it and serves it its recorded result. If it returns true, the program must execute again from
-// there: so no consequence passes for a cause.
+// compare finds the first node that cannot be compared, or that diverges by itself and is not reported yet. compare
+// reports it and serves it its recorded result. If it returns true, the program must execute again from there: so no
+// consequence passes for a cause.
 func (x *replaying) compare(ctx context.Context, out *runner.Outcome) (bool, error) {
 	now := map[nodeRef]*runner.NodeOutcome{}
 	for i := range out.Blocks {

@@ -57,7 +57,7 @@ func (c *comparison) equal(k depgraph.Key, rec, now state.Digest) bool {
 	switch k.Space() {
 	case "var", "conf", "display", "held", "open", "process":
 		return byLineage(rec) && byLineage(now)
-	case "load": // that a library was imported, and saw only what is on every machine, is no difference to a node
+	case "load": // importing a library that saw only what is on every machine makes no difference to a node
 		usual := []state.Digest{state.Absent, "loaded"}
 		return slices.Contains(usual, rec) && slices.Contains(usual, now)
 	}

@@ -8,10 +8,10 @@
 //
 // Run and Bisect record nothing in the session and leave every file of the workspace unchanged. Run fires no effect
 // that cannot be undone; tools without effects are called if Options.CallAgain says so. Run executes the program of
-// each recorded run in a clean interpreter and a copy of the workspace made from the record, in a store of its own that
+// each recorded run in a clean interpreter and a copy of the workspace made from the record, in a separate store that
 // falls back to the session's. A run is the whole program at its step, so that its reused results are tested, too. The
-// store of the replay makes a node execute once for each code and inputs, however many runs have it. That is no less a
-// proof: equal inputs, observed again, name the same execution.
+// store of the replay makes a node execute once for each code and inputs, however many runs have it. That proves as
+// much: equal inputs, observed again, name the same execution.
 //
 // # Why the simple way fails
 //
@@ -25,6 +25,6 @@
 // # What it cannot see
 //
 // A result that happens to be the same each time. VerifyBlock finds code that varies though no observation shows it,
-// but three equal results are no proof. A mark revokes nothing: a volatile result is reused while its inputs are
-// unchanged, since executing it again would give a new sample, not a proof.
+// but three equal results do not prove that it does not. A mark revokes nothing: a volatile result is reused while its
+// inputs are unchanged, since executing it again would give a new sample, not a proof.
 package replay

@@ -72,7 +72,7 @@ type replaying struct {
 	*replayer
 	subject  *Subject
 	step     state.Step
-	store    *state.Store // of what is proved
+	store    *state.Store // the store under test
 	root     string       // the folder that the store and the copy of the workspace lie in
 	program  []state.ProgramBlock
 	order    []nodeRef
@@ -84,7 +84,7 @@ type replaying struct {
 	engine   *runner.Engine
 	folder   string          // the copy of the workspace
 	copy     *beneath.Folder // the same, held
-	present  *beneath.Folder // the workspace as it is now; an empty one where it is gone
+	present  *beneath.Folder // the workspace as it is now; an empty one if it is gone
 	found    *RunReport
 }
 

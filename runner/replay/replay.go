@@ -140,7 +140,7 @@ func (r *replayer) execute(ctx context.Context, steps []state.Step) (err error) 
 	return context.Cause(ctx)
 }
 
-// stretch replays consecutive runs with a store of its own. All copies of the workspace behind one store have the same
+// stretch replays consecutive runs with a separate store. All copies of the workspace behind one store have the same
 // path: results may contain it.
 func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (err error) {
 	folder := filepath.Join(r.folder, fmt.Sprint(j))

@@ -111,14 +111,14 @@ const (
 	CauseCall        Cause = "call"       // a tool answers a call otherwise, which was made again
 )
 
-// Divergence is a node that produced something different from its record, for a cause of its own; or a call that has
-// another answer, at the first node that reads it.
+// Divergence is a node that by itself produced something different from its record; or a call that has another answer,
+// at the first node that reads it.
 type Divergence struct {
 	Step  state.StepNumber `json:"step"`
 	Node  string           `json:"node"`
 	Block state.BlockID    `json:"block"`
-	Line  int              `json:"line,omitempty"` // of the node in its block
-	// What is status, output, error, "value NAME", "file NAME", "read KEY", "call NUMBER" or record.
+	Line  int              `json:"line,omitempty"` // the node's in its block
+	// One of status, output, error, "value NAME", "file NAME", "read KEY", "call NUMBER" or record.
 	What     string       `json:"what"`
 	Recorded string       `json:"recorded"`
 	Replayed string       `json:"replayed"`
@@ -126,7 +126,7 @@ type Divergence struct {
 	Key      depgraph.Key `json:"key,omitempty"` // what the cause is about: file:data.csv, module:numpy
 	Detail   string       `json:"detail"`        // one sentence
 	Marks    []string     `json:"marks,omitempty"`
-	Call     *OtherAnswer `json:"call,omitempty"` // of the cause call
+	Call     *OtherAnswer `json:"call,omitempty"` // for the cause call
 }
 
 // OtherAnswer is a call that a tool answers otherwise than was recorded.

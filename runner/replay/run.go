@@ -35,7 +35,7 @@ func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 		return nil, err
 	}
 	x.folder = filepath.Join(x.root, "copy", filepath.Base(x.config.Workspace))
-	removeAll(x.folder) // of the run before
+	removeAll(x.folder) // left by the run before
 	if err := x.layOut(); err != nil {
 		return nil, fmt.Errorf("make a copy of the workspace: %w", err)
 	}

@@ -136,7 +136,7 @@ func repeat(
 }
 
 // vary fills in what differs between outcomes of a block, and returns the code that differs by itself. A node whose
-// inputs differ already is no culprit.
+// inputs differ already is not the cause.
 func vary(s *Subject, found *Stability, outs []*runner.BlockOutcome) (map[state.Digest][]string, error) {
 	roots := map[state.Digest][]string{}
 	for _, b := range outs {
@@ -210,7 +210,8 @@ func variations(sets []map[string]string) []Variation {
 	return found
 }
 
-// recordStability commits the finding about a block. If the block varies, an earlier confirmation is no proof any more.
+// recordStability commits the finding about a block. If the block varies, an earlier confirmation does not count any
+// more.
 func recordStability(
 	ctx context.Context,
 	s *Subject,

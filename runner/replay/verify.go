@@ -25,7 +25,7 @@ type Difference struct {
 
 	Alone bool `json:"alone,omitempty"` // Want is from the interpreter alone, which knows nothing of xstate
 
-	// Of a value or file: the blocks that wrote it, and after which it differs. The first one made the difference.
+	// For a value or file: the blocks that wrote it, and after which it differs. The first one made the difference.
 	writers []state.BlockID
 }
 
@@ -62,7 +62,7 @@ func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunO
 	return Compare(have, want), nil
 }
 
-// Confirm records what Verify, with Attribute, found of the run of step n, as a step of its own. Blocks with equal
+// Confirm records what Verify, with Attribute, found about the run of step n, as a separate step. Blocks with equal
 // results are confirmed (BlockView.Verified) while their results stay the same. It fails with state.CodeConflict if the
 // program has changed since.
 func Confirm(
@@ -253,7 +253,7 @@ func settled(s state.Status) string {
 	return "done"
 }
 
-// unprovable reports whether the result of a block is no proof although a run from scratch gave an equal one.
+// unprovable reports whether the result of a block proves nothing although a run from scratch gave an equal one.
 func unprovable(b *state.Block, volatile map[state.Digest][]string) bool {
 	return slices.ContainsFunc(
 		b.Nodes,

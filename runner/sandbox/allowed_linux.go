@@ -139,7 +139,7 @@ func (a *allowed) denial(v verb, p string) *Denial {
 // ruleFor is the line of a policy file that would allow what was denied, and no more.
 func ruleFor(v verb, p string) string {
 	if home, err := os.UserHomeDir(); p == "/" || err == nil && p == home {
-		return "" // nobody should allow that much
+		return "" // no user should allow that much
 	}
 	name := "read"
 	if v == verbWrite {

@@ -27,7 +27,7 @@ type Bounds struct {
 
 // Limits of a box; zero: none.
 type Limits struct {
-	CPU       time.Duration // of all processes together, for each node
+	CPU       time.Duration // all processes together, for each node
 	Wall      time.Duration // for each node
 	Memory    int64         // resident bytes of all processes together
 	Processes int           // at the same time

@@ -64,7 +64,7 @@ func (c *call) follows() bool {
 	return c.shape.flags < 0 || c.flags&unix.AT_SYMLINK_NOFOLLOW == 0
 }
 
-// looks is UseLook for a call that finds its file by a path: it fails where there is none.
+// looks is UseLook for a call that finds its file by a path: it fails if the file is missing.
 func (c *call) looks() Use {
 	if c.onFile || c.Args[c.path] == 0 {
 		return 0

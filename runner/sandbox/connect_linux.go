@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The supervisor connects the sockets of a bounded program itself. If it let the call go on, another thread could
+// The supervisor connects the sockets of a bounded program itself. If it let the call through, another thread could
 // change the address, or put another socket in its place, after the decision. So it works on copies of both.
 
 // connect decides about a call of connect(2), and makes it. The first bytes of address are its family.
@@ -134,7 +134,7 @@ func (g *guard) internet(fd int, address []byte) ([]byte, func(), *Denial) {
 	host := to.String()
 	denied := &Denial{Action: "connect", Target: "tcp:" + host, Rule: hostRule(host)}
 	if to.Port() == 53 {
-		denied.Rule = "network.hosts" // a query for a name, which the program does not tell
+		denied.Rule = "network.hosts" // a query for a name, which the call does not contain
 	}
 	switch {
 	case g.offers.Namespaces && (to.Addr().IsLoopback() || to.Addr().IsUnspecified()):

@@ -7,7 +7,7 @@
 //   - The keeper is a small process between the engine and the interpreter: this program, started again. It puts the
 //     bounds on, starts the interpreter, adopts every orphan, and ends them all when the engine goes away.
 //   - The supervisor is a thread of the engine. The system stops each process of the box before a call that names a
-//     file, a program or a socket, and asks the supervisor. The supervisor notes the call, and lets it go on or fails
+//     file, a program or a socket, and asks the supervisor. The supervisor notes the call, and lets it through or fails
 //     it.
 //   - A Report is what a box did while one node ran.
 //   - An Image is what was at a path before a node changed it.
@@ -16,8 +16,8 @@
 // # The invariant
 //
 // A report of Level LevelCalls names every file that a process of the box opened, looked up, listed, wrote, renamed or
-// removed between the two marks of its node, every program executed, and every socket connected or bound. For each
-// path that was written it has the image from before the first intent to write. What could not be followed is in
+// removed between the two marks of its node, every program executed, and every socket connected or bound. For each path
+// that was written it has the image from before the first intent to write. Actions that it could not follow are in
 // Report.Unseen, so a report that has none is complete.
 //
 // # What could not be followed
@@ -33,31 +33,30 @@
 //   - "unreadable": the memory of a process could not be read.
 //   - "image": what was at a path could not be saved.
 //
-// A folder counts as listed when its entries are read (getdents64), and not when it is opened: gzip opens the folder
-// of its file to put it on the disk. The supervisor sees two such calls for each listing, which doubles what the
-// listing of a small folder costs. Of folders in /proc, the opening counts, because an open file has the number of a
-// process.
+// A folder counts as listed when its entries are read (getdents64), and not when it is opened: gzip opens its file's
+// folder to put it on the disk. The supervisor sees two such calls for each listing, which doubles what the listing of
+// a small folder costs. Of folders in /proc, the opening counts, because an open file has the number of a process.
 //
 // Three things are not seen, and not said. A stat of a path with no other flag than AT_EMPTY_PATH on an open folder
-// passes the filter, because the same call without a path is the most frequent one. So does, in a box without bounds,
-// a stat of an absolute path that names Unasked as its folder, which the system ignores: a driver looks so at the files
-// of libraries. And a message of sendmsg to an address.
+// passes the filter, because the same call without a path is the most frequent one. So does, in a box without bounds, a
+// stat of an absolute path that names Unasked as its folder, which the system ignores: a driver looks so at the
+// files of libraries. And a message that sendmsg sends to an address.
 //
 // # Marks
 //
 // The driver of a language brackets a node by two calls of access(2), on "/.xstate/begin/N" and "/.xstate/end/N". The
-// supervisor sees them in order with all other calls of that thread, and answers that there is no such file. So the
+// supervisor sees them in order with all other calls of that thread, and answers that the file does not exist. So the
 // calls of native code and of threads fall to the right node, and no clock is needed. Two more, on
 // "/.xstate/import/begin" and "/.xstate/import/end", bracket an import in a thread: what is looked up and listed there
-// serves to find modules, so it has no UseAsked. A driver that does so says it first, by "/.xstate/import/told"; where
-// none does, nothing has UseAsked.
+// serves to find modules, so it has no UseAsked. A driver that does so announces it first, by "/.xstate/import/told";
+// if none does, nothing has UseAsked.
 //
 // # Why the simple ways fail
 //
 //   - LD_PRELOAD misses static programs, Go programs and direct calls of the system.
 //   - To compare the folder before and after misses reads, absent files, and what lies elsewhere.
-//   - Landlock alone bounds and does not tell. It cannot take a folder out of another that is allowed.
-//   - A supervisor that only reads the arguments and lets the call go on can be deceived: another thread changes the
+//   - Landlock alone bounds and does not report. It cannot take a folder out of another that is allowed.
+//   - A supervisor that only reads the arguments and lets the call through can be deceived: another thread changes the
 //     path meanwhile. So what must hold is enforced where no thread can interfere: by Landlock, by namespaces, by
 //     filters on numbers, or by the supervisor, which makes the call itself. Reading arguments serves observation and
 //     messages.
@@ -70,20 +69,20 @@
 //   - Network: an empty network namespace. Without one, internet sockets are streams only, and the supervisor connects
 //     them. The proxy alone reaches hosts.
 //   - Sockets in files: the supervisor connects them, too, to what the box itself listens on. Landlock does not, before
-//     version 9. So there are no local datagram sockets, which name their target in each message.
-//   - Processes: Landlock keeps signals and tracing inside of a box. What it does not know, such as priorities and
-//     limits of others, is refused by number or asked about.
+//     version 9. So the box has no local datagram sockets, which name their target in each message.
+//   - Processes: Landlock keeps signals and tracing inside of a box. Calls that it does not know, such as on priorities
+//     and limits of others, are refused by number or asked about.
 //   - The system: calls that change it are refused by their numbers, capabilities are given up, and programs cannot
 //     raise privileges.
 //   - Limits: of one process by the system, of all together by the supervisor, which counts, and by a watch that looks.
 //
 // A denial of the supervisor comes before that of the system, and says which line of a policy would allow the call. It
-// is a message. What it misses in a race is stopped by the others, but where docs/limits.md says otherwise.
+// is a message. The other mechanisms stop what it misses in a race, except as docs/limits.md says.
 //
 // # Failures
 //
 // Where the system does not offer the listener (an outer filter has one, an old system), ptrace does the same, slower.
-// Where it offers neither, the box is started without observation, and says so in its Level: the language's own hooks
+// If it offers neither, the box is started without observation, and says so in its Level: the language's own hooks
 // remain. If the engine is killed, the keeper ends the box. If the keeper is killed, the engine ends the box: it knows
 // every process that made a call. If the supervisor stops, calls fail, and the box is ended.
 //

@@ -46,7 +46,7 @@ func (s *supervisor) effects(c *call) {
 	}
 }
 
-// use notes uses of a path. What is not there cannot be read or changed; see create.
+// use notes uses of a path. A missing file cannot be read or changed; see create.
 func (s *supervisor) use(c *call, f *found, use Use) {
 	if !f.ok {
 		use = UseLook | UseAbsent
@@ -82,8 +82,8 @@ func (s *supervisor) note(c *call, f *found, use Use) {
 	}
 }
 
-// asks reports whether what a thread of the interpreter looks up is no part of an import. While a module is imported, a
-// thread that nobody has met belongs to it: native libraries start threads when they are imported.
+// asks reports whether a look-up by a thread of the interpreter is not part of an import. While a module is imported, a
+// new thread belongs to it: native libraries start threads when they are imported.
 func (s *supervisor) asks(tid uint32) bool {
 	if len(s.importing) > 0 {
 		return !s.importing[tid] && s.met[tid]
@@ -92,7 +92,7 @@ func (s *supervisor) asks(tid uint32) bool {
 	return true
 }
 
-// told notes that the driver writes a path, and has its image.
+// told notes that the driver announced a write to a path, and has its image.
 func (s *supervisor) told(p string) {
 	s.notes.note(true, p, UseWrite|UseTold)
 	if _, known := s.notes.before[p]; !known {

@@ -15,7 +15,7 @@ import (
 
 // enforcement is how bounds are put on one box. The zero value bounds nothing.
 type enforcement struct {
-	guard *guard // nil: there are no bounds
+	guard *guard // nil: no bounds
 	// filter are instructions that come before those of the supervisor. Each returns or leaves the number of the call
 	// loaded.
 	filter []unix.SockFilter
@@ -244,7 +244,7 @@ func (e *enforcement) installed() error {
 	return nil
 }
 
-// attach tells the guard which box it decides for, before there is a call to decide about.
+// attach gives the guard the box that it decides for, before there is a call to decide about.
 func (e *enforcement) attach(keeper int) {
 	if e.guard != nil {
 		e.guard.keeper = keeper

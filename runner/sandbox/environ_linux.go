@@ -15,7 +15,7 @@ import (
 //   - XDG_CACHE_HOME stays where the bounds allow something in the user's folder of caches: a model, say.
 //   - MPLCONFIGDIR stays where matplotlib may write. It does not read the settings in a folder that it cannot write.
 //
-// Somebody may have taken the names of these folders: then the box gets others.
+// Another user may have taken the names of these folders: then the box gets others.
 func (s Spec) Environ(environ []string) []string {
 	if s.Bounds == nil {
 		return environ

@@ -57,7 +57,7 @@ var hottest = []int{unix.SYS_OPENAT, unix.SYS_READLINKAT}
 
 // filter is the program by which the system decides about each call of a box. ask is the action for calls that the
 // supervisor sees. First come the instructions of the bounds; each of these returns or leaves the number loaded.
-// Processes of the box cannot signal the keeper: without it, nobody would end what they leave.
+// Processes of the box cannot signal the keeper: without it, nothing would end the processes that they leave.
 func filter(ask uint32, keeperPid int, bounds []unix.SockFilter) []unix.SockFilter {
 	allow := giveBack(unix.SECCOMP_RET_ALLOW)
 	p := []unix.SockFilter{load(offArch), equal(ownArchitecture, 1, 0), giveBack(ask), load(offNumber)}

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guard decides for the supervisor about the calls of one bounded box. What it reads in the memory of a program can
-// change before the system reads it. So it says what is denied, and for most calls something else enforces it: see
-// package documentation. The exceptions are sockets, which the supervisor connects itself, and numbers.
+// guard decides for the supervisor about the calls of one bounded box. The memory of a program that it reads can change
+// before the system reads it. So it says what is denied, and for most calls something else enforces it: see package
+// documentation. The exceptions are sockets, which the supervisor connects itself, and numbers.
 type guard struct {
 	spec      Spec
 	offers    Offers
@@ -27,10 +27,10 @@ type guard struct {
 	caches    string      // the folder for caches of libraries
 	covered   bool        // what is denied is empty in the view of the box
 	executed  bool        // a program was started
-	launching atomic.Bool // bubblewrap is not done: its calls are no program's
+	launching atomic.Bool // bubblewrap is not done: its calls are not the program's
 	keeper    int         // its process; 0: the box has not started
 
-	// Where there is no network namespace, the supervisor connects to the proxy instead of to its address.
+	// Without a network namespace, the supervisor connects to the proxy instead of to its address.
 	proxy   *proxy.Proxy
 	proxyAt netip.AddrPort
 
@@ -88,8 +88,8 @@ func (g *guard) counts(c *call) bool {
 	return g.spec.Bounds.Limits.Files > 0 && c.act == actOpen && c.flags&unix.O_CREAT != 0
 }
 
-// decide returns the error with which a call fails, and why. A call that would fail anyway goes on: programs look in
-// many places, and an error that they do not expect there would stop them.
+// decide returns the error with which a call fails, and why. A call that would fail anyway is let through: programs
+// look in many places, and an error that they do not expect there would stop them.
 func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 	if c.act == actExec && c.to.path == "" && !g.executed {
 		g.executed = true
@@ -122,7 +122,7 @@ func (g *guard) decide(c *call) (unix.Errno, *Denial) {
 		return 0, nil
 	}
 	if c.act == actOpen && (g.foreignArguments(c.to.path) || !g.covered && g.listsDenied(c)) {
-		return unix.EACCES, nil // programs that list processes, or the workspace, come by: this is no event
+		return unix.EACCES, nil // programs that list processes, or the workspace, do this routinely: it is not an event
 	}
 	if c.act == actLook && hiddenAtHome(c.to.path) && g.allowed.denial(verbRead, c.to.path) != nil &&
 		!g.above(c.to.path) {
@@ -199,8 +199,8 @@ func (g *guard) open(c *call) *Denial {
 	return g.allowed.denial(verbRead, c.to.path)
 }
 
-// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it where it is
-// not there, and stop where it is and cannot be read.
+// hiddenAtHome reports whether a path leads to a setting of the user. Programs such as git do without it if it is
+// missing, and stop if it exists and cannot be read.
 func hiddenAtHome(p string) bool {
 	home, err := os.UserHomeDir()
 	return err == nil && home != "/" && parents.Holds(home, p) && strings.HasPrefix(p[len(home):], "/.")
@@ -213,7 +213,7 @@ func (g *guard) listsDenied(c *call) bool {
 }
 
 // foreignArguments reports whether a path leads to the arguments of a process outside of the box, which may hold
-// secrets. What else /proc tells of such a process, Landlock forbids, or everybody may know.
+// secrets. Other files in /proc of such a process are forbidden by Landlock, or public.
 func (g *guard) foreignArguments(p string) bool {
 	rest, ok := strings.CutPrefix(p, "/proc/")
 	if !ok || !strings.HasSuffix(p, "/cmdline") || g.keeper == 0 {

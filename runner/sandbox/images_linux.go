@@ -28,7 +28,7 @@ func worthy(p string) bool {
 		(!parents.Holds("/dev", p) || parents.Holds("/dev/shm", p))
 }
 
-// of describes what is there, without its content.
+// imageOf describes a file, without its content.
 func imageOf(f *found) *Image {
 	if !f.ok {
 		return nil

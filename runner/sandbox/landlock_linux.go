@@ -97,7 +97,7 @@ func (a *allowed) readable(r *rules, p string) {
 		return
 	}
 	if !slices.ContainsFunc(a.deny, func(d string) bool { return parents.Holds(p, d) }) {
-		r.add(p, landlock.AccessFSReadDir) // it holds for all folders below: names are no secrets, contents are
+		r.add(p, landlock.AccessFSReadDir) // it holds for all folders below: contents are secret, names are not
 	}
 	for _, e := range entries {
 		if e.Type()&os.ModeSymlink == 0 { // what a link leads to has its own rule, or none

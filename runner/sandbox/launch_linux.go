@@ -19,8 +19,8 @@ import (
 // Landlock would forbid it to mount, so there is none. The calls that are refused by their numbers are refused by a
 // filter that bubblewrap installs last. It keeps the network, where sockets are bounded as without namespaces.
 //
-// Bubblewrap starts the interpreter as a child in a session of its own, and waits for it. It says which process that
-// is, and lets it run when the supervisor knows.
+// Bubblewrap starts the interpreter as a child in a new session, and waits for it. It says which process that is, and
+// lets it run when the supervisor knows.
 type launch struct {
 	program     string
 	filter      []unix.SockFilter

@@ -58,7 +58,7 @@ type Lack struct {
 	Field string `json:"field"`
 	// Message says what is lacking and what that means.
 	Message string `json:"message"`
-	// Open says that nothing stands in its place. Otherwise something weaker does, as the message says.
+	// Open says that nothing replaces it. Otherwise something weaker does, as the message says.
 	Open bool `json:"open"`
 }
 

@@ -29,9 +29,9 @@ func offered() (o Offers) {
 	return o
 }
 
-// canUnshare tries in a process of its own: a thread of this one could be its first, which must keep its view. Some
-// systems allow a namespace of users and then no mount in it; to unshare here includes a mount. The process is a keeper
-// without a control socket, which ends at once: a program from the search path could be anybody's.
+// canUnshare tries in a child process: a thread of this one could be its first, which must keep its view. Some systems
+// allow a namespace of users and then no mount in it; to unshare here includes a mount. The process is a keeper without
+// a control socket, which ends at once: a program from the search path cannot be trusted.
 func canUnshare(asUserToo bool) bool {
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{keeper.Name, ""},
 		Env: []string{"GOGC=off", keeper.Processors}}

@@ -23,7 +23,7 @@ func (s *supervisor) prints(c *call) bool {
 	return name == "stdout" || name == "stderr"
 }
 
-// openToAppend answers such a call. It reports whether it could: else the call has to go on.
+// openToAppend answers such a call. It reports whether it could: else the call must be let through.
 func (s *supervisor) openToAppend(c *call) bool {
 	l, is := s.calls.(listener)
 	if !is {

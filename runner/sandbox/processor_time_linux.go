@@ -6,7 +6,8 @@ import (
 	"github.com/xstate-engine/xstate/runner/sandbox/keeper"
 )
 
-// ProcessorTime returns the processor time that a process and all its descendants have used; 0 where there is none.
+// ProcessorTime returns the processor time that a process and all its descendants have used; 0 if the process does not
+// exist.
 func ProcessorTime(pid int) (used time.Duration) {
 	if pid <= 0 {
 		return 0

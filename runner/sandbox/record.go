@@ -20,7 +20,7 @@ type (
 // traffic is what the proxy of a box did since it was taken.
 type traffic struct {
 	mu       sync.Mutex
-	requests []string // that the proxy passed on, and nobody recorded
+	requests []string // that the proxy passed on without recording them
 	refused  []Denial
 }
 
@@ -58,7 +58,7 @@ func (t *traffic) take(r *Report) {
 type recorder struct {
 	traffic
 	proxy  *proxy.Proxy
-	at     netip.AddrPort // where it listens
+	at     netip.AddrPort // its address
 	direct bool           // programs know that address: nothing leads them there from the usual one
 }
 

@@ -28,8 +28,8 @@ var never = []struct {
 }
 
 // modes are calls that set permissions, and the argument with them. A program with the rights of its owner, or of its
-// group, would keep them for whoever runs it outside of the box. A filter does not know folders from files, so a folder
-// whose files get its group is refused, too.
+// group, would keep them for any user who runs it outside of the box. A filter does not know folders from files, so a
+// folder whose files get its group is refused, too.
 var modes = append([]struct{ number, arg int }{
 	{unix.SYS_OPENAT, 3}, {unix.SYS_MKNODAT, 2}, {unix.SYS_FCHMOD, 1}, {unix.SYS_FCHMODAT, 2}, {unix.SYS_FCHMODAT2, 2},
 }, ownModes...)
@@ -43,7 +43,7 @@ var sharedCalls = []int{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.S
 const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
-	kindMask = 0xf // of the type of a socket: the rest are flags
+	kindMask = 0xf // bits for the type of a socket: the rest are flags
 
 	noRandomAddresses = 0x0040000 // a persona that debuggers use
 	askPersona        = 0xffffffff
@@ -103,8 +103,8 @@ var askOf = map[Level]unix.SockFilter{
 	LevelHooks: giveError(unix.EPERM),
 }
 
-// aboutProcesses are the calls that may do something to a process outside of the box: of the same user, with nothing
-// of Landlock before them. The number of the process is in a register, so the supervisor can let the call go on.
+// aboutProcesses are the calls that may do something to a process outside of the box: of the same user, if Landlock
+// does not stop them. The number of the process is in a register, so the supervisor can let the call through.
 func aboutProcesses(offers Offers, ask unix.SockFilter) []unix.SockFilter {
 	var p []unix.SockFilter
 	for _, number := range []int{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER,
@@ -133,8 +133,8 @@ func unless(number, arg int, body ...unix.SockFilter) []unix.SockFilter {
 	return onCall(number, append(append([]unix.SockFilter{loadArg(arg)}, body...), load(offNumber))...)
 }
 
-// refusedSockets leaves sockets over which the supervisor has control: each sends only to where it was connected. Those
-// of datagrams name their target in memory, for each message.
+// refusedSockets leaves sockets over which the supervisor has control: each sends only to its connected address.
+// Datagram sockets name their target in memory, for each message.
 func refusedSockets(offers Offers, supervised bool) []unix.SockFilter {
 	denied := giveError(unix.EACCES)
 	fine := load(offNumber)

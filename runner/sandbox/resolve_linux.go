@@ -124,8 +124,8 @@ func (r *resolver) up(folder string) string {
 	return path.Dir(folder)
 }
 
-// target is the path that a symbolic link leads to. It is false where there is none: too many links, or a link of
-// /proc to what has no path.
+// target is the path that a symbolic link leads to. It is false if there is none: too many links, or a link of /proc to
+// what has no path.
 func (r *resolver) target(folder, link string) (string, bool) {
 	if r.left--; r.left < 0 {
 		return "", false
@@ -161,8 +161,8 @@ func trim(p string) string {
 	return p
 }
 
-// caches are what one side of a box, main or child, has resolved and noted in this node. They are empty after a change
-// of links or folders, and unused until the change has happened: the supervisor sees a call before its effect.
+// caches are what one side of a box, main or child, has resolved and noted in this node. They are emptied when links or
+// folders change, and unused until the change has happened: the supervisor sees a call before its effect.
 type caches struct {
 	folders map[string]string
 	noted   map[string]manner // by path as the process gave it

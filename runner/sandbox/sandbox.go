@@ -14,7 +14,7 @@ import (
 // ErrEnded says that all processes of a box have ended before the end of a node. Its report holds what was seen.
 var ErrEnded = errors.New("the processes of the sandbox have ended")
 
-// ExitError says how an interpreter ended that is no child of this process.
+// ExitError says how an interpreter ended that is not a child of this process.
 type ExitError struct{ Status syscall.WaitStatus }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("wait status %#x", uint32(e.Status)) }
@@ -71,7 +71,7 @@ type Spec struct {
 type Report struct {
 	Node int
 	// Main is what the interpreter's own process did, Child what all other processes did. By absolute path, without
-	// symbolic links; links on the way have entries of their own.
+	// symbolic links; links on the way have separate entries.
 	Main, Child map[string]*Access
 	// Programs were executed, in order, each once.
 	Programs []string
@@ -80,7 +80,7 @@ type Report struct {
 	Sockets []string
 	// Running says that child processes were alive at the end of the node.
 	Running bool
-	// Serving says that some of these are no helpers, and Leaves that the interpreter started such a one in the node.
+	// Serving says that some of these are not helpers, and Leaves that the interpreter started such a one in the node.
 	Serving, Leaves bool
 	// Unseen says what could not be followed, see doc.go. None: all was seen.
 	Unseen []string
@@ -112,7 +112,7 @@ const (
 	UseMode                   // its permissions or owner were set
 	UseTime                   // its times were set
 	UseTold                   // the driver announced a write, and has the image
-	UseAsked                  // a look or a list of the main process that is no part of an import
+	UseAsked                  // a look or a list of the main process that is not part of an import
 )
 
 // Access is what the processes of a box did with one path during one node.
@@ -127,7 +127,7 @@ type Image struct {
 	// Copy is where the content is. Of what is not a regular file it is "directory", "special" or "symlink:TARGET".
 	Copy string `json:"copy"`
 	Mode uint32 `json:"mode"`
-	Time int64  `json:"time"` // of the last change, nanoseconds
+	Time int64  `json:"time"` // when the content last changed, nanoseconds
 }
 
 // Denial is a call that the bounds forbade.

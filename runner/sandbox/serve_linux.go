@@ -26,7 +26,7 @@ func (s *supervisor) serve() {
 	}
 }
 
-// answer decides about a call, and lets it go on, or fails it.
+// answer decides about a call, and lets it through or fails it.
 func (s *supervisor) answer(n *notification, r *response) {
 	s.mu.Lock()
 	s.made, s.later, s.value = false, nil, 0
@@ -42,7 +42,7 @@ func (s *supervisor) answer(n *notification, r *response) {
 	s.send(r, fail, made)
 }
 
-// send sends an answer. A call that the supervisor made itself does not go on: it is over.
+// send sends an answer. A call that the supervisor made itself is not let through: it is over.
 func (s *supervisor) send(r *response, fail unix.Errno, made bool) {
 	r.Error = -int32(fail)
 	if fail == 0 && !made {
@@ -51,7 +51,7 @@ func (s *supervisor) send(r *response, fail unix.Errno, made bool) {
 	s.calls.answer(r) // a caller that is gone needs none
 }
 
-// handle decides about one call, and notes it. It returns the error with which the call fails; 0: it goes on.
+// handle decides about one call, and notes it. It returns the error with which the call fails; 0: it is let through.
 func (s *supervisor) handle(n *notification) unix.Errno {
 	c := &s.call
 	*c = call{notification: *n, main: s.isMain(int(n.Tid))}
@@ -108,7 +108,7 @@ func (s *supervisor) onPath(c *call) unix.Errno {
 	folder := c.folderArg(c.folder)
 	if len(text) == 0 {
 		if c.act == actOpen || c.flags&unix.AT_EMPTY_PATH == 0 {
-			return s.decide(c) // there is no such file
+			return s.decide(c) // the file does not exist
 		}
 		return s.onOpenFile(c, folder)
 	}
@@ -211,7 +211,7 @@ func (s *supervisor) onOther(c *call) unix.Errno {
 	return s.decide(c)
 }
 
-// unfollowed are the actions whose effects nobody sees.
+// unfollowed are the actions whose effects are not seen.
 var unfollowed = map[action]string{actShared: "shared memory", actMount: "mount", actHandle: "file handle"}
 
 // markPrefix begins the paths by which the driver speaks to the supervisor.

@@ -29,17 +29,17 @@ const (
 	actList            // lists an open folder
 )
 
-// shape says where the arguments of a call are. An index of -1: there is no such argument. Without a folder, a path is
-// relative to the current one.
+// shape says where the arguments of a call are. An index of -1: the call has no such argument. Without a folder, a path
+// is relative to the current one.
 type shape struct {
 	act    action
 	folder int8
 	path   int8
-	// Of calls on two paths: those of the second. The other calls use them not.
+	// For calls on two paths: those of the second. Other calls do not use them.
 	folder2, path2 int8
 	// flags is where AT_ flags are, or those of open.
 	flags int8
-	// onLink: the call works on a symbolic link itself where it is the last component of the path.
+	// onLink: the call works on a symbolic link itself if that is the last component of the path.
 	onLink bool
 	// onFile: without a path, the call works on the descriptor in the first argument.
 	onFile bool
@@ -71,7 +71,7 @@ func (s shape) file() shape { s.onFile, s.path, s.folder = true, -1, -1; return 
 
 func (s shape) withFlags(i int8) shape { s.flags = i; return s }
 
-// inotify is the shape of a call whose first argument is no folder.
+// inotify is the shape of a call whose first argument is not a folder.
 func (s shape) inotify() shape { s.folder = -1; return s }
 
 // target moves folder and path.

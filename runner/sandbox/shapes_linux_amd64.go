@@ -2,7 +2,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// What the system calls this processor, and how it numbers the calls of a second kind: x32.
+// The system's name of this processor, and its numbers of the calls of a second kind: x32.
 const (
 	ownArchitecture = unix.AUDIT_ARCH_X86_64
 	secondNumbers   = 0x40000000

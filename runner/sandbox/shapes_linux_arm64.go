@@ -2,7 +2,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// What the system calls this processor. It numbers no calls of a second kind.
+// The system's name of this processor. It numbers no calls of a second kind.
 const (
 	ownArchitecture = unix.AUDIT_ARCH_AARCH64
 	secondNumbers   = 0

@@ -59,7 +59,7 @@ func (s *supervisor) onSocket(c *call) unix.Errno {
 		if c.act == actBind {
 			s.create(c, &c.to, UseLook)
 		} else if s.use(c, &c.to, UseLook); !c.to.ok {
-			return 0 // nobody is there
+			return 0 // no socket is there
 		}
 	}
 	if c.act == actBind {

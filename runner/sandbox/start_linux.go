@@ -25,11 +25,11 @@ type Box struct {
 	recorder *recorder // nil: the box is bounded, or not recorded
 	cmd      *exec.Cmd // the keeper; without one, the interpreter
 	kept     bool      // there is a keeper
-	forked   bool      // a template forked the interpreter, and there is no cmd
+	forked   bool      // a template forked the interpreter, so cmd is nil
 	pid      int
 	program  string
 	control  *os.File
-	unread   []byte        // of the keeper's replies
+	unread   []byte        // unread part of the keeper's replies
 	super    *supervisor   // nil: the box is not observed
 	ended    atomic.Bool   // the interpreter has been reaped
 	followed chan struct{} // closed when nothing of the box is left
@@ -37,9 +37,9 @@ type Box struct {
 	exit     error
 }
 
-// Start starts a command in a box: its program, arguments, environment, folder, files, and whether it has a process
-// group of its own. Nothing else of the command is used. Where the system does not offer the level that s asks for,
-// the level is lower: see Level.
+// Start starts a command in a box: its program, arguments, environment, folder, files, and whether it has its own
+// process group. Nothing else of the command is used. Where the system does not offer the level that s asks for, the
+// level is lower: see Level.
 func Start(cmd *exec.Cmd, s Spec) (*Box, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
@@ -125,7 +125,8 @@ func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
 	return theirs, nil
 }
 
-// setUp tells the keeper what to start, takes the listener, starts the supervisor, and takes the interpreter's number.
+// setUp sends the keeper the command to start, takes the listener, starts the supervisor, and takes the interpreter's
+// number.
 func (b *Box) setUp(cmd *exec.Cmd) error {
 	bounds := b.bounds
 	setup := keeper.Setup{
@@ -314,7 +315,7 @@ func (b *Box) Exceeded() *Denial {
 	return b.bounds.guard.watch.why()
 }
 
-// Handle says what answers the requests of the box from now on, where they are recorded; nil: they are refused.
+// Handle says what answers the requests of the box from now on, if they are recorded; nil: they are refused.
 func (b *Box) Handle(h proxy.Handler) {
 	if b.recorder != nil {
 		b.recorder.proxy.Handle(h)

@@ -55,7 +55,7 @@ func (b *Box) Wait() error {
 	return b.cmd.Wait()
 }
 
-// Handle says what answers the requests of the box from now on, where they are recorded; nil: they are refused.
+// Handle says what answers the requests of the box from now on, if they are recorded; nil: they are refused.
 func (b *Box) Handle(h proxy.Handler) {
 	if b.recorder != nil {
 		b.recorder.proxy.Handle(h)

@@ -15,7 +15,7 @@ import (
 type supervisor struct {
 	spec  Spec
 	calls callers
-	guard *guard // nil: there are no bounds
+	guard *guard // nil: no bounds
 	// recorder is the proxy of a box without bounds whose requests are recorded
 	recorder *recorder
 	images   images
@@ -26,25 +26,25 @@ type supervisor struct {
 	call     call // that is decided about: a new one for each would be new memory
 	mem      tracee
 	resolve  resolver
-	caches   [2]*caches        // of the main process, and of all others
+	caches   [2]*caches        // the main process's, and those of all others
 	rooted   bool              // a process may have another root
 	changing []int             // threads whose last call changes links or folders
 	value    int64             // what that call returns
 	made     bool              // the supervisor made the call that it handles, instead of the program
 	later    func() unix.Errno // it is about to make the call, which may take long
 	main     int               // the interpreter; 0: it has not started
-	tid      int               // of the thread that serves
+	tid      int               // the serving thread's
 	notes    *notes
 	inside   bool // between two marks
-	tells    bool // the driver tells when it imports
+	tells    bool // the driver announces when it imports
 	// importing are the threads of the interpreter that import a module
 	importing map[uint32]bool
 	met       map[uint32]bool // threads of the interpreter that looked something up while none imported
 	mayRun    bool            // child processes may be alive
-	left      map[int]bool    // processes that were alive at the end of the last node, and are no helpers
+	left      map[int]bool    // processes that were alive at the end of the last node, and are not helpers
 	seen      map[int]bool    // threads of other processes than the interpreter
 	ending    bool            // every caller is killed
-	over      bool            // there are no processes any more
+	over      bool            // no processes are left
 	done      map[int]*Report
 	taken     *sync.Cond    // waits for a report, or the end
 	ended     chan struct{} // closed with over
@@ -85,7 +85,7 @@ func (s *supervisor) silent(c *call) bool { return c.main && !s.inside && s.guar
 // unnoted reports whether a call does not come into a report.
 func (s *supervisor) unnoted(c *call) bool { return c.main && !s.inside }
 
-// begin starts a report. What child processes did since the last one is in it.
+// begin starts a report. It includes the accesses of child processes since the last one.
 func (s *supervisor) begin(node int) {
 	s.notes.report.Node, s.inside = node, true
 	clear(s.importing)
@@ -178,7 +178,7 @@ func (s *supervisor) wake() {
 	s.taken.Broadcast()
 }
 
-// finish says that there are no processes any more.
+// finish says that no processes remain.
 func (s *supervisor) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 func temporary(workspace string) (temp, caches string, err error) {
 	temp = folderName(workspace)
 	caches = temp + cachesSuffix
-	if !makeOwn(temp) { // somebody else has taken the name
+	if !makeOwn(temp) { // another user has taken the name
 		if temp, err = os.MkdirTemp(filepath.Dir(temp), "xstate-"); err != nil {
 			return "", "", fmt.Errorf("make the folder for temporary files: %w", err)
 		}
@@ -49,7 +49,7 @@ func realPath(p string) string {
 	return p
 }
 
-// makeOwn makes a folder that only its user can use, or reports that somebody else has one of this name.
+// makeOwn makes a folder that only its user can use, or reports that another user has one of this name.
 func makeOwn(folder string) bool {
 	if err := os.Mkdir(folder, 0o700); err == nil {
 		return true

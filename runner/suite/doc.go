@@ -18,7 +18,7 @@
 //   - a value that an import made (the group of that module) or a fixture (its group);
 //   - an input: a read.
 //
-// State that an earlier test left is an input. What a test leaves changed is found by comparison. A test that reads it
+// State that an earlier test left is an input. The changes of a test are found by comparison. A test that reads it
 // comes after that test, and is valid as long as that test's trace is the same. A function that is called and not
 // entered is a generator, so whether a function is one belongs to the place that defines it.
 //
@@ -47,11 +47,11 @@
 // A test that ends its interpreter is reported as crashed. One that exceeds its time limit is stopped. The rest runs in
 // a new process. A file that cannot be collected is reported as an error in its place. The trace of a failing test is
 // kept, so that no older success counts. It is never reused, for its report cites lines, and it may fail by chance. A
-// lost group is a miss. What cannot be compared (clock, network, other processes) marks the test, and it runs every
-// time. The kernel's suite.py says what is observed, and how.
+// lost group is a miss. An input that cannot be compared (clock, network, other processes) marks the test, and it runs
+// every time. The kernel's suite.py says what is observed, and how.
 //
 // # What it cannot see
 //
-// What packages runner and runner/kernel/python cannot. A failure that depends on the order of tests is seen only
+// The limits of packages runner and runner/kernel/python. A failure that depends on the order of tests is seen only
 // through the state that one leaves for another.
 package suite

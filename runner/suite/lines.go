@@ -12,8 +12,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Lines are observed on demand (Options.Lines), because they cost more than all else: each line of a function is an
-// event of its own, armed again for each test. The suite stores executed lines as numbers of statements in their unit.
+// Lines are observed on demand (Options.Lines), because they cost more than all else: each line of a function is a
+// separate event, armed again for each test. The suite stores executed lines as numbers of statements in their unit.
 // The digest of the unit, which the trace has, covers which statements there are and in which order, but not their
 // places. So the numbers stay right wherever the text moves and however its layout changes. Numbers of lines would not,
 // even counted from the beginning of the function. A statement of several lines is one. Lines are not part of a trace,
@@ -76,8 +76,8 @@ func (p *suiteProcess) hits(r *report, to map[int]statements, seen map[int]bool)
 	}
 }
 
-// keptLines is stored with the trace of a test. What imports executed is equal for all tests of a process, and is
-// stored once.
+// keptLines is stored with the trace of a test. Lines that imports executed are equal for all tests of a process, and
+// are stored once.
 type keptLines struct {
 	Units  map[depgraph.Key]string `json:"units"`
 	Levels state.Digest            `json:"levels"`
@@ -152,8 +152,8 @@ func (u unitOf) starts() []int {
 
 // lines returns the lines of executed statements of a unit in the present source, counted from the first line of the
 // unit. A statement has the lines up to the next that begins, in the unit or in a function within. Before the first
-// statement lies what a call executes. At the level of a module the functions are not told apart, for their lines are
-// not its own.
+// statement lies what a call executes. At the level of a module the functions are not distinguished, for their lines do
+// not belong to it.
 func (s *source) lines(unit string, executed map[int]bool) string {
 	u := s.Units[unit]
 	starts := u.starts()

@@ -17,11 +17,11 @@ type suiteProcess struct {
 	k   *kernel.Process
 
 	units  []CodePart         // by number
-	levels map[int]statements // of modules, by number: the statements that their import executed
-	begins map[int][]int      // of units, by number: where their statements begin
+	levels map[int]statements // by number of the module: the statements that its import executed
+	begins map[int][]int      // by number of the unit: where its statements begin
 
 	imported map[depgraph.Key]string // levels, as they are stored
-	packages map[string]string       // of source files that it executed, by path
+	packages map[string]string       // those of source files that it executed, by path
 	groups   map[int]*report
 	items    []item
 	errors   []collectError
@@ -63,7 +63,7 @@ type suiteEvent struct {
 	Listed     []string `json:"listed"`
 	Folders    []string `json:"folders"`
 
-	Events []json.RawMessage `json:"events"` // of a bunch
+	Events []json.RawMessage `json:"events"` // a bunch's events
 }
 
 func newSuiteProcess(s *Suite, o Options, out *Outcome) *suiteProcess {

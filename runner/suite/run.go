@@ -178,7 +178,7 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 	return nil
 }
 
-// looked answers the process, where it waits until the engine looked at files.
+// looked answers the process, if it waits until the engine looked at files.
 func (p *suiteProcess) looked(e *suiteEvent, err error) error {
 	if err == nil && e.Sync {
 		return p.k.Send(struct{}{})

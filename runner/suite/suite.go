@@ -22,7 +22,7 @@ type Suite struct {
 	reads     map[state.Digest]*groupReads
 	done      map[string]*TestOutcome // by id
 	order     []string                // ids, as they were collected last
-	conf      state.Digest            // of the configuration of pytest
+	conf      state.Digest            // pytest's configuration
 	python    string                  // the identity of the interpreter in keys
 	forced    map[string]state.Reason // tests that run even if a trace is valid
 }
@@ -56,7 +56,7 @@ type TestStatus string
 const (
 	TestReused TestStatus = "reused"
 	TestRan    TestStatus = "ran"
-	TestWould  TestStatus = "would-run" // of a plan
+	TestWould  TestStatus = "would-run" // in a plan
 )
 
 // TestOutcome is the outcome of a test.
@@ -86,13 +86,13 @@ type CodePart struct {
 	From, To int    // lines now; 0 where that version no longer exists
 	Lines    string // that were executed, as ranges counted from From: "0-3,5"; "" where none were observed
 
-	Content state.Digest // of the whole file then; "" where that version no longer exists
+	Content state.Digest // the digest of the whole file then; "" if that version no longer exists
 }
 
 // Outcome is the outcome of a run of tests.
 type Outcome struct {
 	Tests   []*TestOutcome // in the order in which they were collected
-	Runner  string         // "pytest 8.3.4", "unittest" where there is no pytest
+	Runner  string         // "pytest 8.3.4", "unittest" without pytest
 	Seconds float64        // spent in tests
 	Saved   float64        // recorded cost of the reused
 	Stopped error          // why it ended early; nil when it did not

@@ -31,7 +31,7 @@ type report struct {
 	Absent []string           `json:"absent"`
 	Marks  []string           `json:"marks"`
 
-	Fixture bool `json:"fixture"` // of a group: a test that has it executed the fixture
+	Fixture bool `json:"fixture"` // for a group: a test that has it executed the fixture
 
 	Hit []hitLines `json:"hit"`
 
@@ -151,7 +151,7 @@ func sortReads(reads []state.Access) {
 // groupReads are the reads of a group, which many traces share.
 type groupReads struct {
 	reads  []state.Access
-	failed *state.Reason // nil where they are valid
+	failed *state.Reason // nil if they are valid
 	known  bool
 }
 
@@ -269,7 +269,7 @@ func (p *suiteProcess) code(id string) state.Digest {
 }
 
 // parts returns the functions that a test and its fixtures executed, and the levels of their modules, with the executed
-// lines where they are known.
+// lines if they are known.
 func (s *Suite) parts(reads []state.Access, lines executedLines) []CodePart {
 	found := map[depgraph.Key]CodePart{}
 	add := func(file, unit string, version state.Digest) {

@@ -74,7 +74,7 @@ type source struct {
 	Imports map[string][]string `json:"imports"`
 	Quiet   bool                `json:"quiet"`
 
-	content state.Digest // of the file
+	content state.Digest // the file's
 }
 
 func (s *source) part(file, unit string) CodePart {

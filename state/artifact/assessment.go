@@ -18,13 +18,14 @@ type assessment struct {
 	Dependencies *query.Dependencies
 	Nodes        map[string]*query.Node // by name
 	Declared     *state.Declaration     // nil: no artifacts
-	// Latest: this is the last step, so the files of the workspace can be read. Nobody knows what they held at others.
+	// Latest: this is the last step, so the files of the workspace can be read. Their content at other steps is
+	// unknown.
 	Latest bool
 	Checks []CheckView
 	// Why the result of a block is out of date: "was edited in step 3 and has not run since"
 	pending map[state.BlockID]string
 	lastRun state.StepNumber
-	then    *query.Snapshot // the program after that run; nil where there was none
+	then    *query.Snapshot // the program after that run; nil if there was none
 
 	outlines map[state.Digest]*depgraph.Outline // by version
 	linked   map[string][]link                  // by node; see links
@@ -62,7 +63,7 @@ func (m *assessment) Writer(node string) *query.BlockView {
 	return b
 }
 
-// Content is the digest of what a file of the workspace holds now; state.Absent where there is none.
+// Content is the digest of what a file of the workspace holds now; state.Absent if there is none.
 func (m *assessment) Content(path string) state.Digest {
 	d, known := m.files[path]
 	if !known {

@@ -20,7 +20,7 @@ type Coverage struct {
 	File    string        `json:"file,omitempty"`
 	Checks  []string      `json:"checks"`
 	Lines   int           `json:"lines"`   // that hold code
-	Covered int           `json:"covered"` // of them
+	Covered int           `json:"covered"` // how many of these
 	// Functions that no check executed; "" means the code outside of functions.
 	Missed []string `json:"missed"`
 
@@ -182,7 +182,7 @@ func (m *assessment) covered(
 ) Coverage {
 	c.Checks, c.Missed, c.Whole = []string{}, []string{}, []string{}
 	lines := strings.Split(source, "\n")
-	owner := make([]string, len(lines)+1) // of each line, from 1: the name of the definition that it is in
+	owner := make([]string, len(lines)+1) // by line, from 1: the name of the definition that it is in
 	for line, i := range query.InnermostDefinitions(outline) {
 		if line < len(owner) {
 			owner[line] = outline.Definitions[i].Name

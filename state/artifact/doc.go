@@ -5,10 +5,10 @@
 //
 // # What it promises
 //
-// No status is stored, so none is out of date, and any step can be assessed. A status is the worst that can be
-// shown: by the members, the texts, what is contained and needed, and the checks. Fresh means that nothing speaks
-// against an artifact, not that it is right. What an artifact contains or needs is declared, and never leads back to
-// it. What is inferred may lead back, for two artifacts may read from one another in turns: it is reported and passes
+// No status is stored, so none is out of date, and any step can be assessed. A status is the worst that can be shown:
+// by the members, the texts, what is contained and needed, and the checks. Fresh means that nothing speaks against an
+// artifact, not that it is right. An artifact declares what it contains or needs, and that never leads back to it.
+// Inferred relations may lead back, for two artifacts may read from one another in turns: they are reported and pass
 // nothing on.
 //
 // # Why the simple way fails
@@ -19,8 +19,8 @@
 //
 // # What it cannot see
 //
-// What files held between steps, and what only a plan checks: packages, the environment, listings. References by
-// another name than the program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a
-// block: which methods of a class it executed. Of a check in a file: whether a function is the same once its file
+// The content of files between steps, and what only a plan checks: packages, the environment, listings. References by
+// another name than the program's (an alias of an import), in notebooks, and in code that is indented. For a check in a
+// block: which methods of a class it executed. For a check in a file: whether a function is the same once its file
 // changed.
 package artifact

@@ -202,7 +202,7 @@ func defined(ctx context.Context, h *query.History, version state.Digest, name s
 	if err != nil {
 		return "", err
 	}
-	signatures := map[string]string{} // of a text that does not parse: it defines nothing
+	signatures := map[string]string{} // empty for a text that does not parse: it defines nothing
 	for _, dialect := range []string{patch.IPython, patch.TypeScript, patch.TSX, patch.Bash} {
 		// A version does not say its dialect. Most texts parse in one language only.
 		if outline, err := languages.Outline([]byte(text), depgraph.Dialect(dialect)); err == nil {
@@ -232,7 +232,7 @@ type lexicon struct {
 	blocks   map[string]lexeme
 	imported map[string]string            // name → the module that the program takes it from
 	renamed  map[string]string            // name → what the program imports under it
-	modules  map[string]map[string]string // path → name → signature; nil where there is no such file
+	modules  map[string]map[string]string // path → name → signature; nil if the file is missing
 	files    []string                     // whose definitions are meant without the name of a module
 }
 
@@ -349,7 +349,7 @@ func (l *lexicon) findAs(name string) (where, signature string, defined bool) {
 	return "", "", false
 }
 
-// module returns the definitions of a module of the workspace; nil if there is no such module.
+// module returns the definitions of a module of the workspace; nil if the module does not exist.
 func (l *lexicon) module(name string) (path string, names map[string]string) {
 	base := strings.ReplaceAll(name, ".", "/")
 	for _, path := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py",

@@ -37,11 +37,11 @@ type View struct {
 	Needs      []Need               `json:"needs"`
 	References []ReferenceView      `json:"references"`
 	Declared   state.StepNumber     `json:"declared"`
-	Origin     state.Origin         `json:"origin"` // of that step
+	Origin     state.Origin         `json:"origin"` // that step's
 }
 
-// List returns the artifacts after step n, by name, each with its status. It executes nothing. It reads the files
-// of the workspace for the last step only. For other steps, it knows their content as far as it was declared.
+// List returns the artifacts after step n, by name, each with its status. It executes nothing. It reads workspace files
+// for the last step only. For other steps, it knows their content as far as it was declared.
 func List(ctx context.Context, h *query.History, n state.StepNumber) ([]View, error) {
 	j, err := NewAssessor(ctx, h, n)
 	if err != nil {
@@ -364,8 +364,8 @@ func (j *Assessor) missedText(a *state.Artifact) string {
 	return text
 }
 
-// fences checks the code in Markdown files of docs and examples. That code is a program of its own, in the session
-// named after the file. If this is that session, the blocks are its own.
+// fences checks the code in Markdown files of docs and examples. That code is a separate program, in the session named
+// after the file. If this is that session, the blocks belong to it.
 func (j *Assessor) fences(ctx context.Context, a *state.Artifact, v *View) error {
 	if !j.Latest || a.Kind != state.ArtifactDocs && a.Kind != state.ArtifactExample {
 		return nil

@@ -18,8 +18,8 @@ import (
 // This file writes line authorship as Agent Trace 0.1 (RFC, January 2026, agent-trace.dev): a trace record of the
 // program's file, with the ranges of lines that each conversation wrote. A conversation is a call of a model. Edits
 // that name no call form one conversation for each agent. The edits of a conversation are its related resources, as
-// URNs of their hashes. Lines outside of blocks have no known author and are left out. The cells of a notebook have
-// lines of their own, so each cell counts as a file, notebook.ipynb#cell.
+// URNs of their hashes. Lines outside of blocks have no known author and are left out. Lines are counted in each
+// cell of a notebook, so each cell counts as a file, notebook.ipynb#cell.
 
 type traceRecord struct {
 	Version   string         `json:"version"`

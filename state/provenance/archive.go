@@ -47,7 +47,7 @@ type ArchiveInfo struct {
 	Version  int                    `json:"version"`
 	Session  string                 `json:"session"`
 	Head     state.StepNumber       `json:"head"`
-	Hash     state.Digest           `json:"hash"` // of the last step
+	Hash     state.Digest           `json:"hash"` // the last step's
 	Values   bool                   `json:"values"`
 	Sessions []state.SessionArchive `json:"sessions"` // those it was forked from, the oldest first, and itself
 }
@@ -270,7 +270,7 @@ func (a *archiver) results(ctx context.Context, info *ArchiveInfo, o ArchiveOpti
 				a.blobs[w.Digest] = true
 			}
 		}
-		t.Trust = state.Trust{} // whoever imports it decides
+		t.Trust = state.Trust{} // the importer decides
 		if err := a.put("traces/"+string(d), state.EncodeTrace(t)); err != nil {
 			return err
 		}

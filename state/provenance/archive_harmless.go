@@ -11,8 +11,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Whoever makes an archive can write anything into it. What follows keeps a foreign one from reaching the files of the
-// user by any other way than the program: a run, a rollback or an export then write only where the program may.
+// The maker of an archive can write anything into it. These checks keep a foreign one from reaching the user's files by
+// any other way than the program: a run, a rollback or an export then write only where the program may.
 
 // harmless removes from the records of a session what this version does not know or cannot read, and what would make a
 // run do more than the program. A foreign archive does not say which files of this workspace the program made, and what
@@ -28,8 +28,8 @@ func harmless(records map[string][]byte, trust state.Trust) {
 }
 
 // checkNames refuses an archive with a session whose name would forge lines in a terminal, or, unless the user trusts
-// it, is a path to what no program is: a file elsewhere, a hidden one, the settings. The name of a session is the path
-// of its program, which a rollback writes.
+// it, is a path to something other than a program: a file elsewhere, a hidden one, the settings. The name of a session
+// is its program's path, which a rollback writes.
 func checkNames(sessions []state.SessionArchive, trust state.Trust) error {
 	for _, s := range sessions {
 		if !utf8.ValidString(s.Name) || strings.ContainsFunc(s.Name, deceives) {

@@ -31,8 +31,7 @@ type Imported struct {
 	Trust state.Trust
 }
 
-// ImportOptions say whom to believe. The zero value believes nobody: results serve only the session that they came
-// with.
+// ImportOptions say whom to trust. The zero value trusts no one: results serve only the session that they came with.
 type ImportOptions struct {
 	// Trust believes the archive: the user knows who made it, and that it is unchanged.
 	Trust bool
@@ -116,7 +115,7 @@ func Import(ctx context.Context, store *state.Store, f *ArchiveFile, o ImportOpt
 	}
 	found.Trust = meta.Trust.Trust
 	if trust.Tier == state.TierForeign && meta.Trust.Tier != state.TierForeign {
-		return found, nil // the store has all of its steps, and results of its own
+		return found, nil // the store has all of its steps, and own results
 	}
 	in := &importer{store: store.For(meta.Trust), trust: trust, parts: f.parts}
 	if found.Skipped, err = in.results(ctx); err != nil {
@@ -174,8 +173,8 @@ func notArchive(err error) error {
 type parts struct {
 	entries map[string]*zip.File
 	sums    map[string]string // digest of each entry
-	signed  state.Digest      // of SHA256SUMS, which a signature covers
-	size    int64             // of the archive, in bytes
+	signed  state.Digest      // the digest of SHA256SUMS, which a signature covers
+	size    int64             // the archive's, in bytes
 }
 
 // readSums reads what the digests of the entries are to be.
@@ -318,7 +317,7 @@ func (in *parts) records(i int) (map[string][]byte, error) {
 
 type importer struct {
 	store *state.Store // as the session sees it
-	trust state.Trust  // of its results
+	trust state.Trust  // for its results
 	*parts
 }
 

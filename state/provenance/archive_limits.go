@@ -20,9 +20,9 @@ const CodeArchiveLarge state.Code = "archive-too-large"
 
 const (
 	maxIndex    = 4 << 20  // bytes of xstate.json: sixteen thousand sessions, each forked from the one before
-	maxEntry    = 8 << 20  // of a trace, a value's description, a call
-	maxRecord   = 64 << 20 // of a text, and of a session record
-	maxStepPart = 64 << 20 // of the header or the changes of one step
+	maxEntry    = 8 << 20  // a trace, a value's description, a call
+	maxRecord   = 64 << 20 // a text, or a session record
+	maxStepPart = 64 << 20 // the header or the changes of one step
 
 	maxRatio       = 100      // how much smaller than its content an archive may be, beyond
 	freeOfRecords  = 64 << 20 // so many bytes of records
@@ -63,7 +63,7 @@ func isContent(e *zip.File) bool {
 }
 
 // checkRecords refuses an archive whose records claim to be more than an import takes. Those of steps are read one by
-// one, and the others have bounds of their own.
+// one, and the others have separate bounds.
 func checkRecords(entries map[string]*zip.File, size int64) error {
 	for _, name := range []string{archiveIndex, archiveSums} {
 		if e := entries[name]; e != nil && e.UncompressedSize64 > uint64(limitOf(name, entries)) {

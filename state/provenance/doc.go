@@ -12,8 +12,8 @@
 // executed alone, and only if it passed. Nothing is stated of what was not run. Equal histories give equal bytes.
 //
 // An archive is taken in whole or not at all, with every hash verified. Its results serve only its session, unless the
-// user trusts it or a key that has signed it. It chooses no interpreter, and no file outside of the workspace. What an
-// import reads into memory is bounded, whatever the archive claims.
+// user trusts it or a key that has signed it. It chooses no interpreter, and no file outside of the workspace. The
+// memory of an import is bounded, whatever the archive claims.
 //
 // # Why the simple way fails
 //

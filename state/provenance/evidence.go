@@ -21,7 +21,7 @@ type Evidence struct {
 	Sort     string               `json:"sort"` // artifact, block, name or file
 	Session  string               `json:"session"`
 	Step     state.StepNumber     `json:"step"`
-	Hash     state.Digest         `json:"hash"` // of that step: it vouches for all steps before
+	Hash     state.Digest         `json:"hash"` // that step's: it vouches for all steps before
 	Status   artifact.Status      `json:"status"`
 	Reason   string               `json:"reason"`
 	Roots    []string             `json:"roots"`    // the nodes that it begins with
@@ -32,12 +32,13 @@ type Evidence struct {
 	Runs     []query.Entry        `json:"runs"`     // in which the nodes were executed
 	Agents   []string             `json:"agents"`   // the authors of edits and runs, and their models
 	Checks   []artifact.CheckView `json:"checks"`   // that exercised the code, whatever came of them
-	Coverage []artifact.Coverage  `json:"coverage"` // of each block, by checks that passed
+	Coverage []artifact.Coverage  `json:"coverage"` // each block's, by checks that passed
 	// Why the recorded result is one of several possible ones: clock, network, …
 	Marks []string `json:"marks"`
 	// Calls are those of tools and models that the nodes depend on, with who decided about them.
 	Calls []query.CallSketch `json:"calls,omitempty"`
-	// Foreign are the nodes whose results came with an archive that the user does not trust: nobody executed them here.
+	// Foreign are the nodes whose results came with an archive that the user does not trust: they were not executed
+	// here.
 	Foreign []string `json:"foreign,omitempty"`
 
 	snap *query.Snapshot
@@ -56,8 +57,8 @@ type EvidenceNode struct {
 // EvidenceInput is something that the program read and that no node of it made.
 type EvidenceInput struct {
 	Key    depgraph.Key `json:"key"`
-	Digest state.Digest `json:"digest"`         // of a file SHA-256 of its content
-	Text   string       `json:"text,omitempty"` // of an interpreter its name and version
+	Digest state.Digest `json:"digest"`         // for a file: SHA-256 of its content
+	Text   string       `json:"text,omitempty"` // for an interpreter: its name and version
 	By     []string     `json:"by"`             // the nodes that read it
 }
 
@@ -232,7 +233,7 @@ func (j *collector) beginArtifact(ctx context.Context, e *Evidence, a *state.Art
 			}
 			x := EvidenceInput{Key: depgraph.Key("file:" + f.Path), Digest: f.Digest}
 			if now := j.Content(f.Path); j.Latest && part.Kind != state.ArtifactData && now != state.Absent {
-				x.Digest = now // of data, what it was declared to hold counts
+				x.Digest = now // for data, the declared content counts
 			}
 			e.input(x, "")
 		}
@@ -423,7 +424,7 @@ func (e *Evidence) agent(o state.Origin) {
 }
 
 // collectChecks lists the checks that exercised the code, and which parts they exercised. A check proves something only
-// of the version that it executed.
+// about the version that it executed.
 func (j *collector) collectChecks(e *Evidence) {
 	blocks := map[state.BlockID]bool{}
 	for _, n := range e.Nodes {

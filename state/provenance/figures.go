@@ -17,7 +17,7 @@ import (
 
 // Figure is a picture that a block put out.
 type Figure struct {
-	Name  string // of a file: the block, its number among the block's figures, and an ending
+	Name  string // a file name: the block, its number among the block's figures, and an ending
 	Media string // such as image/png
 	Data  []byte
 }

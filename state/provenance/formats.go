@@ -2,8 +2,8 @@ package provenance
 
 import "github.com/xstate-engine/xstate/patch"
 
-// Format is a form in which a program after a step is exported. An archive of a whole session is no such form: see
-// Archive.
+// Format is a form in which a program after a step is exported. An archive holds a whole session and is not a Format:
+// see Archive.
 type Format string
 
 const (
@@ -23,13 +23,13 @@ var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatHTML,
 type ExportOptions struct {
 	NoOutputs bool // leave out what blocks put out
 	NoFailed  bool // leave out blocks that failed, and those that were blocked by them
-	// of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when
+	// for FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when
 	// empty
 	File string
-	Data []byte // of FormatAgentTrace: what the file holds
+	Data []byte // for FormatAgentTrace: what the file holds
 
 	Program *patch.Program                    // the program's file, for the texts around its blocks; nil: no texts
-	Images  *ImageFolder                      // of FormatMarkdown: takes the pictures; nil: no pictures
+	Images  *ImageFolder                      // for FormatMarkdown: takes the pictures; nil: no pictures
 	Open    func(name string) ([]byte, error) // reads a picture that a text shows, by its path; nil: links stay
 }
 

@@ -28,7 +28,7 @@ import (
 const payloadType = "application/vnd.in-toto+json"
 
 const (
-	CodeKey       state.Code = "key-unusable"      // it is no Ed25519 key, or not the half that is needed
+	CodeKey       state.Code = "key-unusable"      // it is not an Ed25519 key, or not the half that is needed
 	CodeSignature state.Code = "signature-invalid" // there is none by this key for these bytes
 )
 
@@ -229,7 +229,7 @@ func verifyEnvelope(envelope *dsse.Envelope, key ed25519.PublicKey) ([]byte, err
 	return nil, e
 }
 
-// unsigned explains what a file is that is no envelope.
+// unsigned explains what a file is that is not an envelope.
 func unsigned(data []byte) error {
 	if _, err := readStatement(data); err != nil {
 		return err

@@ -233,7 +233,7 @@ func (st *Statement) Bytes() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// CodeStatement is the code of errors about a file that is no statement of this kind.
+// CodeStatement is the code of errors about a file that is not a statement of this kind.
 const CodeStatement state.Code = "statement-malformed"
 
 func readStatement(data []byte) (*Statement, error) {

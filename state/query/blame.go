@@ -13,7 +13,7 @@ type BlameLine struct {
 	Line   int              `json:"line"` // 1-based
 	Text   string           `json:"text"`
 	Step   state.StepNumber `json:"step"`
-	Origin state.Origin     `json:"origin"` // of that step
+	Origin state.Origin     `json:"origin"` // that step's
 }
 
 // Blame returns the lines of a block after step n, each with the edit that wrote it. A line that an edit leaves

@@ -61,7 +61,7 @@ type BlockCalls struct {
 type CallBranch struct {
 	CallSketch
 	Served bool         `json:"served"`
-	Sum    CallSum      `json:"sum"` // of it and all within
+	Sum    CallSum      `json:"sum"` // for it and all within
 	Calls  []CallBranch `json:"calls,omitempty"`
 }
 

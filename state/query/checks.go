@@ -17,7 +17,7 @@ type Check struct {
 	ID      string           `json:"id"`
 	Kind    CheckKind        `json:"kind"`
 	Outcome CheckOutcome     `json:"outcome"`
-	Message string           `json:"message,omitempty"` // of one that failed: the last line of its report
+	Message string           `json:"message,omitempty"` // for one that failed: the last line of its report
 	At      time.Time        `json:"at"`                // when it was executed
 	Step    state.StepNumber `json:"step,omitempty"`    // that recorded the execution, if known
 	Seconds float64          `json:"seconds"`
@@ -36,7 +36,7 @@ const (
 	CheckFunction CheckKind = "function" // a function, run without it
 	CheckUnittest CheckKind = "unittest" // a method of a unittest.TestCase
 	CheckDoctest  CheckKind = "doctest"
-	CheckBlock    CheckKind = "block" // of any of these forms, in a block of the program
+	CheckBlock    CheckKind = "block" // any of these forms, in a block of the program
 )
 
 // CheckOutcome is what became of a test.
@@ -68,13 +68,13 @@ type Exercised struct {
 	File     string        `json:"file,omitempty"` // relative to the workspace, with slashes
 	Block    state.BlockID `json:"block,omitempty"`
 	Function string        `json:"function,omitempty"` // qualified; "": the level of the module, or the block
-	// Of the source of the function, wherever in its file it lies; or of the block.
+	// The digest of the function's source, wherever in its file it lies; or of the block.
 	Version state.Digest `json:"version"`
 	From    int          `json:"from,omitempty"` // the lines that it had then, counted from 1
 	To      int          `json:"to,omitempty"`
 	// The executed lines, as ranges counted from From: "0-3,5"; "" if they were not observed.
 	Lines string `json:"lines,omitempty"`
-	// Of the whole file at that time: while the file has this content, its functions are unchanged.
+	// The digest of the whole file at that time: while the file has this content, its functions are unchanged.
 	Content state.Digest `json:"content,omitempty"`
 }
 
@@ -135,7 +135,7 @@ func (h *History) ChecksAt(ctx context.Context, n state.StepNumber) ([]Check, er
 
 // ChecksDigest returns what the last step up to n that recorded tests says of them.
 func (h *History) ChecksDigest(ctx context.Context, n state.StepNumber) (state.Digest, error) {
-	var last state.StepNumber // of this session or, where it was forked later, of the one it was forked from
+	var last state.StepNumber // in this session, or in its parent if it was forked later
 	if known, err := h.store.SessionRecord(ctx, h.name, RecordTested, &last); err != nil || !known {
 		return "", err
 	}

@@ -29,7 +29,7 @@ type CreditRow struct {
 	TokensIn, TokensOut int64
 	Cost                state.Dollars
 
-	Calls int // of tools and models, that runs made because of its edits; their tokens and cost are above
+	Calls int // calls of tools and models that runs made because of its edits; their tokens and cost are above
 }
 
 // CreditBy selects the fields that rows are grouped by. The zero value is agent and model.
@@ -39,12 +39,12 @@ type CreditBy struct {
 
 // Credit sums up the steps until n. Sums are exact: whole nanoseconds, tokens, and billionths of a dollar.
 //
-// A node that a run executed is charged to the edit that made it run: the edit of its own code, or, along the recorded
+// A node that a run executed is charged to the edit that made it run: the edit of its code, or, along the recorded
 // reasons, the edit of the code behind the input that changed. The time of the whole next run would charge an edit for
 // what others caused. The same edit broke or fixed the block.
 //
-// Some executions have no edit: --fresh, a retried failure, a value that was not stored. They are charged to whoever
-// ran the program. A row without names holds what changes outside of the program caused, and what edits of several
+// Some executions have no edit: --fresh, a retried failure, a value that was not stored. They are charged to the
+// origin of the run. A row without names holds what changes outside of the program caused, and what edits of several
 // authors caused together. The saved time of a run is shared equally among the edits that it ran. Without an edit it
 // counts for the origin of the run.
 func (h *History) Credit(ctx context.Context, n state.StepNumber, by CreditBy) (*Credit, error) {
@@ -329,8 +329,8 @@ func (x *charging) outside() *CreditRow {
 	return x.row(state.Origin{})
 }
 
-// one is the row of all pending edits, if they share a row. Without edits it is the row of whoever ran the program.
-// Edits with several rows cannot be separated, so nobody is charged.
+// one is the row of all pending edits, if they share a row. Without edits it is the row of the origin of the run. Edits
+// with several rows cannot be separated, so no row is charged.
 func (x *charging) one() *CreditRow {
 	if len(x.pending) == 0 {
 		return x.row(x.run.Origin)

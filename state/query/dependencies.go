@@ -28,7 +28,7 @@ type Dependencies struct {
 type Node struct {
 	Block   *BlockView
 	Name    string
-	seconds float64 // of the last execution
+	seconds float64 // the last execution's
 	Facts   *depgraph.Node
 	Access  depgraph.Access
 }
@@ -167,7 +167,7 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 	return nil, "", d.unknown(what)
 }
 
-// variable returns the key of the variable that a word means, as "rows", "js:rows" or "var:rows"; "" where it means
+// variable returns the key of the variable that a word means, as "rows", "js:rows" or "var:rows"; "" if it means
 // something else. A name without the space of its language is found in every language, first in Python.
 func (d *Dependencies) variable(what string) depgraph.Key {
 	asked := depgraph.Var(what)
@@ -444,7 +444,7 @@ func (d *Dependencies) use(p *Node, k depgraph.Key, seen []depgraph.Key, pick fu
 }
 
 // Path returns a shortest chain of dependencies from one block or node to another, named as in reasons. It returns none
-// if there is no chain.
+// if no chain exists.
 func (d *Dependencies) Path(from, to string) ([]string, error) {
 	starts, _, err := d.Node(from)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 type BlockChange struct {
 	ID      state.BlockID `json:"id"`
 	Op      string        `json:"op"`                // append, patch, move, delete; "" if only its outcome differs
-	Diff    string        `json:"diff,omitempty"`    // of the source, unified
+	Diff    string        `json:"diff,omitempty"`    // the source's, unified
 	Was     string        `json:"was,omitempty"`     // status before
 	Now     string        `json:"now,omitempty"`     // status after
 	Outputs string        `json:"outputs,omitempty"` // how outputs and error changed, unified
@@ -121,8 +121,8 @@ func UnifiedDiff(id state.BlockID, was, now string) string {
 	return patch.Unified("a/"+string(id), "b/"+string(id), lined(was), lined(now), 3)
 }
 
-// outcome is a status that ignores reuse: whether a result was executed or reused is no difference between two
-// programs.
+// outcome is a status that ignores reuse: two programs do not differ because a result was executed in one and reused in
+// the other.
 func outcome(b *BlockView) string {
 	switch b.Status {
 	case "ran", "reused":

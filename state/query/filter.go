@@ -23,9 +23,9 @@ const CodeExpression state.Code = "bad-expression"
 type Subject string
 
 const (
-	AboutBlocks Subject = "blocks" // of a program
+	AboutBlocks Subject = "blocks" // those of a program
 	AboutTraces Subject = "traces" // recorded executions, one for each node of a program
-	AboutSteps  Subject = "steps"  // of the history up to a step
+	AboutSteps  Subject = "steps"  // those of the history up to a step
 )
 
 // Filter is a compiled expression in the Common Expression Language (cel.dev) that selects blocks, traces or steps. Its
@@ -38,8 +38,8 @@ type Filter struct {
 	lines   bool // the expression may read how many lines a step added or removed
 }
 
-// The variables as expressions see them. They are types of their own, so that a renamed field of the engine does not
-// break stored expressions.
+// The variables as expressions see them. They are separate types, so that a renamed field of the engine does not break
+// stored expressions.
 type (
 	originRow struct {
 		Agent   string            `json:"agent"`
@@ -81,7 +81,7 @@ type (
 		Block   string      `json:"block"`
 		Status  string      `json:"status"`
 		Reason  string      `json:"reason"`
-		Key     string      `json:"key"` // of the reason
+		Key     string      `json:"key"` // the reason's
 		Code    string      `json:"code"`
 		Digest  string      `json:"digest"`
 		Seconds float64     `json:"seconds"`

@@ -75,7 +75,7 @@ func (h *History) Made(program []state.ProgramBlock) (map[depgraph.Key]AccessVie
 }
 
 // IsMade reports whether a key is a variable of the program or a file: what a program makes. A variable of a function
-// ("main.df") is no more than a step on the way.
+// ("main.df") is only a step on the way.
 func IsMade(k depgraph.Key) bool {
 	return k.Space() == "var" && !strings.Contains(k.Name(), ".") || k.Space() == "file"
 }

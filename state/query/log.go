@@ -21,19 +21,19 @@ type Entry struct {
 	Removed int               `json:"removed,omitempty"`
 	Origin  state.Origin      `json:"origin"`
 	Run     *state.RunSummary `json:"run,omitempty"`
-	To      state.StepNumber  `json:"to,omitempty"`     // of a rollback
+	To      state.StepNumber  `json:"to,omitempty"`     // for a rollback
 	Undoes  state.StepNumber  `json:"undoes,omitempty"` // the edit that this one takes back
-	From    *state.ForkPoint  `json:"from,omitempty"`   // of a fork
+	From    *state.ForkPoint  `json:"from,omitempty"`   // for a fork
 	Hash    state.Digest      `json:"hash,omitempty"`
 
-	Verified  *state.Verification `json:"verified,omitempty"`  // of a step that records what run --verify found
-	Tested    *state.Testing      `json:"tested,omitempty"`    // of a step that records the outcome of tests
-	Applied   *state.Application  `json:"applied,omitempty"`   // of a step that records what apply moved
-	Repeated  *state.Repetition   `json:"repeated,omitempty"`  // of a step that records what verify found of a block
-	Text      *state.TextEdit     `json:"text,omitempty"`      // of a step that records a change of a text cell
-	Placement *state.Placement    `json:"placement,omitempty"` // of a step that a patch made: how it found the block
-	Decided   *state.CallDecision `json:"decided,omitempty"`   // of a step that records what a person decided of a call
-	Artifact  *ArtifactChange     `json:"artifact,omitempty"`  // of a step that declared or dropped an artifact
+	Verified  *state.Verification `json:"verified,omitempty"`  // for a step that records what run --verify found
+	Tested    *state.Testing      `json:"tested,omitempty"`    // for a step that records the outcome of tests
+	Applied   *state.Application  `json:"applied,omitempty"`   // for a step that records what apply moved
+	Repeated  *state.Repetition   `json:"repeated,omitempty"`  // for a step that records verify's findings on a block
+	Text      *state.TextEdit     `json:"text,omitempty"`      // for a step that records a change of a text cell
+	Placement *state.Placement    `json:"placement,omitempty"` // for a step that a patch made: how it found the block
+	Decided   *state.CallDecision `json:"decided,omitempty"`   // for a step that records a person's decision on a call
+	Artifact  *ArtifactChange     `json:"artifact,omitempty"`  // for a step that declared or dropped an artifact
 }
 
 // ArtifactChange is what a step recorded of an artifact.

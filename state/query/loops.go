@@ -8,7 +8,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Loop is a sign that whoever works on a program goes round in circles. It is derived from the history.
+// Loop is a sign that the author of a program goes round in circles. It is derived from the history.
 type Loop struct {
 	Kind   string             `json:"kind"` // see LoopFailure and the like
 	Block  state.BlockID      `json:"block"`
@@ -51,8 +51,8 @@ type failing struct {
 	executed int
 }
 
-// advice says how often a block failed. A run that reuses the failure proves nothing new, and only shows that somebody
-// tried again.
+// advice says how often a block failed. A run that reuses the failure proves nothing new, and only shows that the
+// author tried again.
 func (f *failing) advice(id state.BlockID) string {
 	how := fmt.Sprintf("failed in %d runs in the same way", len(f.runs))
 	switch {
@@ -101,7 +101,7 @@ func (h *History) failureLoops(ctx context.Context, steps []state.Step) (found [
 			}
 		}
 		for id, f := range now {
-			if ran[id] || !edited { // else somebody works elsewhere
+			if ran[id] || !edited { // else the author works elsewhere
 				f.runs = append(f.runs, step.Number)
 			}
 			if ran[id] {

@@ -12,8 +12,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Snapshot is a program after a step: the code that was in effect; what each block read, wrote and printed; the author
-// of each. It prints as JSON and is immutable.
+// Snapshot is a program after a step: the code that was in effect; what each block read, wrote and printed; each
+// block's author. It prints as JSON and is immutable.
 type Snapshot struct {
 	Session string `json:"session"`
 	Step    Entry  `json:"step"`
@@ -38,7 +38,7 @@ type BlockView struct {
 	Source   string           `json:"source"`
 	Edited   state.StepNumber `json:"edited"` // the step that gave it this version
 	EditedAt time.Time        `json:"edited_at,omitzero"`
-	Origin   state.Origin     `json:"origin"` // of that step
+	Origin   state.Origin     `json:"origin"` // that step's
 	Status   string           `json:"status"` // see state.Status.String, and StatusStale
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
 	Verified state.StepNumber `json:"verified,omitempty"` // the step that recorded an equal run from scratch
@@ -70,10 +70,10 @@ type AccessView struct {
 	Key    depgraph.Key     `json:"key"`
 	Digest state.Digest     `json:"digest"` // "": there was no value
 	Value  *state.ValueInfo `json:"value,omitempty"`
-	// Of a read: the node that wrote it last; "" for the workspace or a builtin
+	// For a read: the node that wrote it last; "" for the workspace or a builtin
 	By string `json:"by,omitempty"`
 
-	Tool  string `json:"-"` // of a call
+	Tool  string `json:"-"` // a call's
 	Stale bool   `json:"-"` // read: the program leaves another value; written: by a block that read such a value
 }
 

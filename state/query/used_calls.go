@@ -206,7 +206,7 @@ func (h *History) callsRead(
 // keyTool is a key that names a tool, so that questions about dependencies can be asked about it.
 func keyTool(name string) depgraph.Key { return depgraph.Key("tool:" + name) }
 
-// callValue describes what a key that counts or names calls stands for; nil for other keys. tool is that of a call.
+// callValue describes the meaning of a key that counts or names calls; nil for other keys. tool is that of a call.
 func (h *History) callValue(ctx context.Context, k depgraph.Key, d state.Digest) (v *state.ValueInfo, tool string) {
 	switch k.Space() {
 	case "call":

@@ -150,7 +150,7 @@ func (t *tracker) end(key versionOf, n state.StepNumber) {
 // PatchView is an edit and its consequences.
 type PatchView struct {
 	Step    Entry            `json:"step"`
-	Diff    string           `json:"diff"` // of the block's source, unified
+	Diff    string           `json:"diff"` // the block's source, unified
 	NextRun state.StepNumber `json:"next_run,omitempty"`
 	Ran     []RanBlock       `json:"ran"` // what the next run executed
 	EditSummary
@@ -164,8 +164,8 @@ type RanBlock struct {
 	Reason state.Reason  `json:"reason"`
 }
 
-// Patches returns edits with their consequences, oldest first: the edit of a step if what is its number, else the edits
-// of a call by its id.
+// Patches returns edits with their consequences, oldest first: the edit of a step if what is its number, else a call's
+// edits by its id.
 func (h *History) Patches(ctx context.Context, what string) ([]PatchView, error) {
 	from, to := state.StepNumber(1), ^state.StepNumber(0)
 	if n, err := strconv.ParseUint(what, 10, 64); err == nil {

@@ -12,17 +12,17 @@ import (
 // are sorted. They are predictions: a name that is computed is not in them.
 type Program struct {
 	Imports      []string `json:"imports"`  // top-level modules
-	Packages     []string `json:"packages"` // of Imports, those that are installed or missing; none where nobody asked
+	Packages     []string `json:"packages"` // those of Imports that are installed or missing; none if not queried
 	Tools        []string `json:"tools"`
 	Models       []string `json:"models"` // that calls of models name
 	Hosts        []string `json:"hosts"`
 	Reads        []string `json:"reads"`        // files
 	Writes       []string `json:"writes"`       // files
-	Irreversible []string `json:"irreversible"` // of Tools, as far as their sources could be asked
+	Irreversible []string `json:"irreversible"` // those of Tools, as far as their sources could be asked
 }
 
-// The variables as expressions see them. They are types of their own, so that a renamed field of the engine does not
-// break written rules.
+// The variables as expressions see them. They are separate types, so that a renamed field of the engine does not break
+// written rules.
 type (
 	callRow struct {
 		Kind    string           `json:"kind"`

@@ -21,7 +21,7 @@ type Gate struct {
 	mu       sync.Mutex
 	run      Run
 	spending spending
-	digest   state.Digest // of what decides in run
+	digest   state.Digest // names everything that decides in run
 }
 
 var _ journal.Gate = (*Gate)(nil)

@@ -22,7 +22,7 @@ import (
 //	# ///
 type Manifest struct {
 	policy.Manifest
-	At policy.Place // of its first line
+	At policy.Place // its first line
 }
 
 // The lines around a manifest.
@@ -31,7 +31,7 @@ const (
 	manifestEnds   = "# ///"
 )
 
-// FindManifest returns the manifest in a text of a program; nil where there is none. name is the text's name in errors.
+// FindManifest returns the manifest in a text of a program; nil if there is none. name is the text's name in errors.
 func FindManifest(name, text string) (*Manifest, error) {
 	if !strings.Contains(text, manifestBegins) {
 		return nil, nil
@@ -184,8 +184,8 @@ func matchHost(declared, used string) bool {
 	return d == u || star && strings.HasSuffix(u, below)
 }
 
-// MatchPath reports whether a path matches a pattern: * stands for a part of a name, ** for any folders. A pattern that
-// names a folder stands for all in it.
+// MatchPath reports whether a path matches a pattern: * matches a part of a name, ** any folders. A pattern that names
+// a folder matches everything in it.
 func MatchPath(pattern, name string) bool {
 	return matchParts(strings.Split(path.Clean(pattern), "/"), strings.Split(path.Clean(name), "/"))
 }
@@ -208,8 +208,8 @@ func matchParts(pattern, name []string) bool {
 	return err == nil && is && matchParts(pattern[1:], name[1:])
 }
 
-// ManifestIn returns the manifest in the file of a program, which may stand before its first block; nil where there is
-// none, or no such file.
+// ManifestIn returns the manifest in the file of a program, which may precede its first block; nil without a manifest
+// or a file.
 func ManifestIn(file string) (*Manifest, error) {
 	if filepath.Ext(file) != ".py" {
 		return nil, nil

@@ -23,7 +23,7 @@ const (
 	CodeDenied  state.Code = "program-denied" // a rule forbids the program
 )
 
-// What a rule is about.
+// Subjects of a rule.
 const (
 	OnCall    = "call"
 	OnProgram = "program"
@@ -42,7 +42,7 @@ type compiled struct {
 	policy.Rule
 	action  journal.Action
 	program cel.Program
-	partial cel.Program // of a rule about calls: it tolerates that a part of a call is not known yet
+	partial cel.Program // for a rule about calls: it tolerates that a part of a call is not known yet
 	spent   bool        // it reads what was spent, so its verdict holds for the moment
 }
 

@@ -16,17 +16,17 @@ import (
 type spending struct {
 	budgets  []policy.Budget
 	spent    map[string]*sum // by scope
-	warned   []bool          // of budgets
+	warned   []bool          // by budget
 	warnings []string
 	session  string
-	agent    string // of the run
+	agent    string // the run's
 }
 
 // sum is what was spent in one scope.
 type sum struct {
 	microUSD, tokens, calls int64
 	callsOf                 map[string]int64
-	wall, cpu               time.Duration // of a run alone
+	wall, cpu               time.Duration // for a single run
 	executions              int64         // likewise
 }
 
@@ -174,7 +174,7 @@ func reached(b policy.Budget, spent int64) string {
 		strings.Replace(b.Scope, ".", " ", 1), b.Text(spent), b.At)
 }
 
-// spentHint says how to go on.
+// spentHint says how to continue.
 func spentHint(b policy.Budget) string {
 	if b.Scope != policy.ScopeRun {
 		return fmt.Sprintf("raise it in %s, and run again: what was answered is not called again", b.At)

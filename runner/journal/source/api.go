@@ -32,9 +32,9 @@ type api struct {
 
 // stamp says which state of a document was read.
 type stamp struct {
-	modified time.Time // of a file
+	modified time.Time // a file's
 	size     int64
-	at       time.Time // of an address
+	at       time.Time // when an address was read
 }
 
 // documentAge is how long the document of an address is taken to be up to date.
@@ -117,8 +117,8 @@ func (a *api) document(ctx context.Context) ([]byte, error) {
 	return readAll(resp.Body)
 }
 
-// client is one that sends the headers to the interface's host. What has effects follows no redirects: they would
-// make another request of it.
+// client is one that sends the headers to the interface's host. A request with effects follows no redirects: they would
+// turn it into another request.
 func (a *api) client(method string) (*http.Client, error) {
 	headers, err := expand(a.config.Headers, &a.o)
 	if err != nil {
@@ -196,7 +196,7 @@ func (a *api) Call(ctx context.Context, at journal.Attempt) (journal.Answer, err
 func answerTo(ctx context.Context, resp *http.Response) (a journal.Answer, err error) {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized, code == http.StatusProxyAuthRequired:
-		return a, notSent{statusError(resp)} // other credentials change that, so it is no outcome
+		return a, notSent{statusError(resp)} // other credentials change that, so it is not an outcome
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code >= 300 && code < 400, code >= 500:
 		return a, statusError(resp)
 	case code >= 400:

@@ -17,7 +17,7 @@ import (
 )
 
 // child is a server that runs as a process of xstate. It leads a group, so that what it starts ends with it: npx starts
-// the server in a process of its own.
+// the server in a child process.
 type child struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -27,7 +27,7 @@ type child struct {
 	once  sync.Once
 }
 
-// Times until a server that is to end is told so more clearly.
+// Times until a server that should end gets a stronger signal.
 const (
 	patience = 2 * time.Second
 	insists  = time.Second
@@ -48,7 +48,7 @@ func startChild(config policy.MCP, o *Options) (*child, error) {
 	}
 	c.cmd.Stderr = &c.wrote
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// What the server starts may hold its outputs open. Its end is its end nevertheless.
+	// A child of the server may hold its outputs open. The server has ended nevertheless.
 	c.cmd.WaitDelay = patience
 	theirs, in, err := os.Pipe()
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *child) end() {
 			}
 			break
 		}
-		// What it left of its group, itself if need be.
+		// Kill what remains of its group, and the server itself if it still runs.
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
 		<-c.gone
 		_ = c.out.Close()

@@ -16,8 +16,8 @@
 // A call that surely did not reach its tool fails with journal.ErrNotSent: a server that does not start, a host that
 // refuses the connection, an interface that says that there are too many requests. Everything else may have happened.
 //
-// Values of secrets are put into requests when these are sent. Errors have names of variables, and no values. What a
-// tool echoes is scrubbed by the journal.
+// Values of secrets are put into requests when these are sent. Errors have names of variables, and no values. The
+// journal scrubs secrets that a tool echoes.
 //
 // # What it cannot see
 //

@@ -311,7 +311,7 @@ func translate(v any) any {
 func translateObject(m map[string]any) any {
 	for k, x := range m {
 		switch k {
-		case "properties", "$defs", "patternProperties": // names of members are no keywords
+		case "properties", "$defs", "patternProperties": // names of members are not keywords
 			if named, ok := x.(map[string]any); ok {
 				for name := range named {
 					named[name] = translate(named[name])
@@ -354,7 +354,7 @@ func (d *document) schema(v any) (json.RawMessage, error) {
 	}
 	if len(needed) > 0 {
 		m, ok := v.(map[string]any)
-		if !ok || m["$ref"] != nil { // what stands beside a reference is best kept apart
+		if !ok || m["$ref"] != nil { // keep keywords beside a reference apart from it
 			m = map[string]any{"allOf": []any{v}}
 		}
 		m = maps.Clone(m)

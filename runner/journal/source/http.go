@@ -38,7 +38,7 @@ func expand(headers map[string]string, o *Options) (http.Header, error) {
 }
 
 // headerClient is a client that adds headers to what it sends to the host of an address. No redirect takes them
-// elsewhere. heard reads along, where it is not nil.
+// elsewhere. heard reads along, if it is not nil.
 func headerClient(address string, headers http.Header, heard *orders) *http.Client {
 	host := ""
 	if u, err := url.Parse(address); err == nil {
@@ -77,7 +77,7 @@ func (w *withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// limited is a body that fails where it is too long.
+// limited is a body that fails if it is too long.
 type limited struct {
 	io.ReadCloser
 	left int64
@@ -100,7 +100,7 @@ func tooLong() error {
 // Bounds of repeated requests.
 const (
 	tries    = 5
-	longest  = time.Minute // of one wait
+	longest  = time.Minute // a single wait
 	shortest = 500 * time.Millisecond
 )
 

@@ -158,7 +158,7 @@ func (s *spending) take() (sum state.Usage) {
 	return sum
 }
 
-// sample answers a server that asks for a model: the default one. What it costs is part of the cost of the call.
+// sample answers a server that asks for a model: the default one. Its cost is part of the cost of the call.
 func (m *models) sample(
 	ctx context.Context, q *mcp.CreateMessageParams, spent *spending,
 ) (*mcp.CreateMessageResult, error) {

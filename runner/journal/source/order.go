@@ -11,7 +11,7 @@ import (
 // map, which has none, and programs may pass arguments by position. So it reads along while the server lists its tools.
 type orders struct {
 	mu sync.Mutex
-	of map[string][]string // of each tool; nil: nobody listens
+	of map[string][]string // by tool; nil: not recorded
 }
 
 // listen begins to read along, and forgets what was heard before.

@@ -14,7 +14,7 @@ import (
 // prompt is what a model is given.
 type prompt struct {
 	Messages []message       `json:"messages"`
-	Schema   json.RawMessage `json:"schema"`  // of the answer; nil: it is a text
+	Schema   json.RawMessage `json:"schema"`  // the answer's; nil: it is a text
 	Options  map[string]any  `json:"options"` // as the interface has them, such as temperature
 }
 
@@ -58,8 +58,8 @@ func (r *reply) json() (json.RawMessage, error) {
 			Message: fmt.Sprintf("the model answered no JSON: %q", string(said[:min(len(said), 2000)]))}
 }
 
-// objectSchema returns the schema of an object, as interfaces want one: an answer of another type is the member "value"
-// of one.
+// objectSchema returns the schema of an object, as interfaces want one: an answer of another type is its member
+// "value".
 func objectSchema(schema json.RawMessage) (object json.RawMessage, wrapped bool) {
 	var is map[string]json.RawMessage
 	if schema == nil || json.Unmarshal(schema, &is) != nil || string(is["type"]) == `"object"` {
@@ -94,7 +94,7 @@ func (r *reply) unwrap(wrapped bool) error {
 }
 
 func textMessage(role, text string) message {
-	content, _ := json.Marshal(text) // of a text there is always one
+	content, _ := json.Marshal(text) // cannot fail for a text
 	return message{Role: role, Content: content}
 }
 

@@ -23,7 +23,7 @@ type operation struct {
 	bodyKind   string // content type; "": it takes no body
 }
 
-// parameter is an argument that is no body.
+// parameter is an argument that is not a body.
 type parameter struct {
 	argument string // its name among the arguments
 	name     string
@@ -140,7 +140,7 @@ func texts(v any) []string {
 		}
 		return all
 	}
-	data, _ := json.Marshal(v) // of decoded JSON there is always one
+	data, _ := json.Marshal(v) // cannot fail for decoded JSON
 	return []string{string(data)}
 }
 

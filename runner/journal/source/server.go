@@ -42,7 +42,7 @@ type link struct {
 	tools   []journal.Tool
 	changed bool          // the server said that its tools are others now
 	ended   chan struct{} // closed with the connection
-	samples spending      // of a model, for the server
+	samples spending      // spent on samples of a model, for the server
 	orders  orders
 }
 
@@ -179,7 +179,7 @@ func (s *server) clientOptions(l *link) *mcp.ClientOptions {
 			l.changed = true
 			s.mu.Unlock()
 		},
-		// Nobody watches a program run. A program asks people by calls of its own.
+		// No user watches a program run. A program asks people by explicit calls.
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "decline"}, nil
 		},
@@ -286,8 +286,8 @@ func (s *server) Call(ctx context.Context, a journal.Attempt) (journal.Answer, e
 	return answer, err
 }
 
-// protocolError is the outcome of a call that the server itself answered with an error. It refuses arguments; and what
-// it does not understand did not reach the tool. Of other errors nobody knows.
+// protocolError is the outcome of a call that the server itself answered with an error. It refuses arguments; a request
+// that it does not understand did not reach the tool. After other errors the effect is unknown.
 func protocolError(err error) (journal.Answer, error) {
 	var answered *jsonrpc.Error
 	if !errors.As(err, &answered) {

@@ -11,7 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
-// Of returns the sources that a policy names. Models come first: who needs one starts no server.
+// Of returns the sources that a policy names. Models come first: a call that needs one starts no server.
 func Of(c policy.Calls, o Options) (all []journal.Source) {
 	if o.Wait == nil {
 		o.Wait = wait

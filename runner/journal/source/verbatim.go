@@ -26,9 +26,9 @@ const verbatimLimit = 2 * frameLimit
 // maxNoise bounds the lines between two messages that are left out, in bytes. A server that writes more is none.
 const maxNoise = 1 << 20
 
-// verbatim returns a reader of messages of which each is on a line of its own, after "data:" or not. If whole is set,
-// the reader has one message, on any number of lines. If clean is set, lines that begin no message are left out: many
-// servers greet on their standard output, and other clients pass that over.
+// verbatim returns a reader of messages, each on a separate line, after "data:" or not. If whole is set, the reader has
+// one message, on any number of lines. If clean is set, lines that begin no message are left out: many servers greet on
+// their standard output, and other clients pass that over.
 func verbatim(from io.ReadCloser, whole, clean bool) io.ReadCloser {
 	return &verbatimReader{Closer: from, from: bufio.NewReaderSize(from, 64<<10), whole: whole, clean: clean}
 }
@@ -87,8 +87,7 @@ func isMessage(line []byte) bool {
 		(len(line) > 64<<10 || bytes.Contains(line, []byte(`"jsonrpc"`)) && json.Valid(line))
 }
 
-// quoteStructured returns a message with its structured content as a text. A line that is no such message stays as it
-// is.
+// quoteStructured returns a message with its structured content as a text. Any other line stays as it is.
 func quoteStructured(line []byte) []byte {
 	text := bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:")), " ")
 	var message, result map[string]json.RawMessage

@@ -2,7 +2,7 @@
 //
 // A proxy of the sandbox reads the requests; see packages sandbox and proxy. The Exchange of this package makes one
 // call of each, of the tool "http". The journal serves it from the record, or asks the Source of this package, which
-// sends the request on. What the program gets is the same in both cases.
+// sends the request on. The program gets the same in both cases.
 //
 // # What names a request
 //

@@ -58,7 +58,7 @@ func passOn(w http.ResponseWriter, r *http.Request, body io.Reader, up proxy.Ups
 	_, _ = io.Copy(w, reply.Body)
 }
 
-// broken says why no answer came. What did not reach the server did not happen.
+// broken says why no answer came. A request that did not reach the server did not happen.
 func (l *live) broken(err error) error {
 	var dial *net.OpError
 	if proxy.Denied(err) || errors.As(err, &dial) && dial.Op == "dial" || isLookup(err) {
@@ -168,7 +168,7 @@ func (l *live) write(answer *Answer, key []byte) {
 	_, _ = l.w.Write(answer.Body.Bytes())
 }
 
-// say tells the program why it gets no answer of the server.
+// say answers the program with the reason why the server's answer is missing.
 func (l *live) say(status int, reply kernel.CallReply) {
 	text := "xstate: " + reply.Error.Message
 	if reply.Error.Hint != "" {

@@ -50,7 +50,7 @@ func (b *Body) Bytes() []byte {
 	return b.Base64
 }
 
-// bodyOf returns a body as the record has it; nil where it is empty.
+// bodyOf returns a body as the record has it; nil if it is empty.
 func bodyOf(data []byte) *Body {
 	if len(data) == 0 {
 		return nil
@@ -123,7 +123,7 @@ func lasting(name, value string) string {
 	return value
 }
 
-// address returns the address of a request without its secrets, and lines that stand for them.
+// address returns the address of a request without its secrets, and lines that represent them.
 func address(u *url.URL, key []byte) (string, []string) {
 	clean := *u
 	clean.Fragment, clean.User, clean.Host = "", nil, hostOf(u)

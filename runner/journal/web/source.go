@@ -24,7 +24,7 @@ import (
 
 // Options configures New.
 type Options struct {
-	Key []byte // of the user: it digests identities, and encrypts cookies
+	Key []byte // the user's key: it digests identities, and encrypts cookies
 	// Tools are the declarations of the user, by the names of their tables: "http POST api.example.com/search*".
 	Tools  map[string]policy.Tool
 	Models map[string]policy.Model // for their prices
@@ -43,7 +43,7 @@ func New(o Options) *Source { return &Source{o.Key, declarations(o.Tools), o.Mod
 // Name names the source.
 func (s *Source) Name() string { return ToolName }
 
-// Tools returns the one tool. What a request does, its Define says.
+// Tools returns the one tool. Its Define says what a request does.
 func (s *Source) Tools(context.Context) ([]journal.Tool, error) {
 	return []journal.Tool{{Name: ToolName, Live: true,
 		Description: "a request that the program sends over HTTP, see docs/calls.md"}}, nil
@@ -61,7 +61,7 @@ func (s *Source) Define(t journal.Tool, args json.RawMessage) journal.Tool {
 			u = parsed
 		}
 	}
-	t.Class, t.Scope, t.Timeout = classOf(&a, u), u.Host, -1 // programs have time limits of their own
+	t.Class, t.Scope, t.Timeout = classOf(&a, u), u.Host, -1 // programs set their own time limits
 	t.Title = a.Method + " " + a.URL
 	name := a.Method + " " + u.Host + cmp.Or(u.EscapedPath(), "/")
 	for _, d := range s.declared { // the most exact one is the last
@@ -109,7 +109,7 @@ func declarations(tools map[string]policy.Tool) (all []declaration) {
 	return all
 }
 
-// classOf returns the class of a request of which nobody said more.
+// classOf returns the class of a request without a declaration.
 func classOf(a *Arguments, u *url.URL) journal.Class {
 	switch a.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -122,8 +122,8 @@ func classOf(a *Arguments, u *url.URL) journal.Class {
 	return journal.Irreversible
 }
 
-// modelClass returns the class of a POST. The paths of models alone do not tell: others take messages as well. A model
-// that draws its answer is not pure: a program that asks five times wants five answers.
+// modelClass returns the class of a POST. The paths of models alone do not show it: others take messages as well. A
+// model that draws its answer is not pure: a program that asks five times wants five answers.
 func modelClass(a *Arguments, u *url.URL) journal.Class {
 	var body struct {
 		Model       string
@@ -228,7 +228,7 @@ func (s *Source) send(ctx context.Context, l *live, a journal.Attempt) (journal.
 	return journal.Answer{Result: result, Usage: usage, Model: model}, nil
 }
 
-// counts returns an error where a status is no answer that lasts. The first ones say that the server did not even try.
+// counts returns an error if a status is not a lasting answer. The first ones say that the server did not even try.
 func counts(status int) error {
 	text := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 	switch {

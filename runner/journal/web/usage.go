@@ -44,8 +44,8 @@ func usageOf(
 			data, is := bytes.CutPrefix(line, []byte("data:"))
 			var event struct {
 				spent
-				Message  spent // of Anthropic's first event
-				Response spent // of OpenAI's last event
+				Message  spent // Anthropic's first event
+				Response spent // OpenAI's last event
 			}
 			if is && json.Unmarshal(data, &event) == nil {
 				note(event.spent)

@@ -9,10 +9,10 @@ import (
 
 // A node is confined if its text, with the functions that it calls, lists all that it can change of the shell:
 // variables with names. After such a node only these are shown. To show the whole state takes a hundred times as long
-// as a short command: Bash writes each line by a call of its own.
+// as a short command: Bash writes each line by a separate call.
 //
-// A text is confined unless it has something that is not known to be harmless, so a construct or a builtin that nobody
-// thought of costs time and not the result. What subshells, pipelines and programs do to their own copy does not count.
+// A text is confined unless it has something that is not known to be harmless, so an unforeseen construct or builtin
+// costs time and not the result. Changes that subshells, pipelines and programs make to their own copy do not count.
 //
 // An operand of arithmetic is an expression: after x="y=3", $((x)) assigns y. So operands are to be numbers before the
 // node, and the node may assign nothing but numbers to them.
@@ -202,7 +202,7 @@ func (c *confinement) redirect(r *syntax.Redirect) {
 	}
 }
 
-// assign looks at x=value. What an assignment to an element evaluates depends on the kind of the array.
+// assign looks at x=value. The kind of the array determines what an assignment to an element evaluates.
 func (c *confinement) assign(a *syntax.Assign) {
 	if a.Name == nil { // an option of declare
 		return
@@ -342,7 +342,7 @@ func (c *confinement) read(args []*syntax.Word) {
 	c.texts["REPLY"] = true
 }
 
-// operators are those of the command test that stand between two arguments.
+// operators are the binary operators of the command test.
 var operators = map[string]bool{"=": true, "==": true, "!=": true, "-eq": true, "-ne": true, "-lt": true, "-le": true,
 	"-gt": true, "-ge": true}
 

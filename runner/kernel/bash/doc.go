@@ -11,13 +11,12 @@
 // declare -p and the like write it. The driver compares this snapshot with the one before: the difference is what the
 // node wrote. A value is its declaration, and a new process gets its state by executing declarations.
 //
-// Bash writes each line of a snapshot by a call of its own, so the whole state costs a millisecond or two. Where the
-// text of a node says all that it can change, see confinement, only that is shown. With XSTATE_VERIFY in the
-// environment, the rest is shown as well and compared.
+// Bash writes each line of a snapshot by a separate call, so the whole state costs a millisecond or two. If the text of
+// a node says all that it can change, see confinement, only that is shown. With XSTATE_VERIFY in the environment, the
+// rest is shown as well and compared.
 //
-// What a node reads cannot be seen. It is predicted from the text, closed over the functions that are called, so that
-// it
-// is never too little; see package depgraph/bash. Files and processes are observed by system calls alone.
+// The reads of a node cannot be seen. They are predicted from the text, closed over the functions that are called, so
+// that none is missing; see package depgraph/bash. Files and processes are observed by system calls alone.
 //
 // # Why the simple way fails
 //

@@ -22,7 +22,7 @@ type features struct {
 	feeds    bool // it starts >(…), which may work on when it has ended
 	fed      bool // it reads <(…), which is of no use after it, but for $!
 	waits    bool
-	process  bool // it changes the process in a way that nobody can restore
+	process  bool // it changes the process in a way that cannot be restored
 	last     bool // it reads $_
 	status   bool // it reads $? or PIPESTATUS
 	fails    bool // an expansion may end the shell with a message: ${x?}
@@ -59,7 +59,7 @@ func featuresOf(text []byte) *features {
 		within: map[string]bool{},
 		flows:  flowsOf(file), confinement: confinementOf(file)}
 	f.wholeInput = bytes.Contains(text, []byte("/dev/stdin")) || bytes.Contains(text, []byte("/fd/0"))
-	depth := 0 // of other processes
+	depth := 0 // nesting of subshells and other processes
 	var stack []bool
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if n == nil {
@@ -234,7 +234,7 @@ func (f *features) redirect(r *syntax.Redirect) {
 	}
 }
 
-// descriptor notes the use of a descriptor that is no standard one.
+// descriptor notes the use of a non-standard descriptor.
 func (f *features) descriptor(text string) {
 	switch {
 	case text == "0" || text == "1" || text == "2" || text == "":

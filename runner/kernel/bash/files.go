@@ -22,7 +22,7 @@ type inode struct {
 // descriptor is one that the shell has open, beside the driver's and the standard ones.
 type descriptor struct {
 	number string
-	path   string // "" for what is no file: a pipe, a socket, the other standard stream, one that was closed
+	path   string // "" if it is not a file: a pipe, a socket, the other standard stream, one that was closed
 	inode  inode
 	writes bool
 }
@@ -67,7 +67,7 @@ func (sh *shell) look() (list []descriptor, busy bool) {
 		}
 		d := descriptor{number: e.Name()}
 		info, err := os.Stat(proc + "fd/" + e.Name())
-		if err == nil && os.SameFile(info, script) { // Bash keeps it at 255, or where it is out of the way
+		if err == nil && os.SameFile(info, script) { // Bash keeps it at 255, or at another unused number
 			continue
 		}
 		if err == nil && info.Mode().IsRegular() && filepath.Dir(path) != filepath.Clean(sh.launch.Spool) {
@@ -102,7 +102,7 @@ func (u *uses) touches(d descriptor) bool {
 	return u.anyFd || u.everything || u.fds[d.number] || len(d.number) == 1 && d.number <= "2"
 }
 
-// oddities names the descriptors that are no files.
+// oddities names the descriptors that are not files.
 func oddities(list []descriptor) string {
 	var b strings.Builder
 	for _, d := range list {
@@ -181,7 +181,8 @@ func (sh *shell) image(path string) (*kernel.FileBefore, error) {
 	return before, kernel.WriteSpooled(copied, data)
 }
 
-// filesAfter tells what is open after a node, and what it wrote through descriptors. after is nil when the shell ended.
+// filesAfter reports the files open after a node, and those that it wrote through descriptors. after is nil when the
+// shell ended.
 func (sh *shell) filesAfter(seen *kernel.Observation, u *uses, before filesOpen, after *snapshot) {
 	seen.Files.Open = map[string][]string{}
 	for path, image := range before.images {

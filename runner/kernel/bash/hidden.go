@@ -121,7 +121,7 @@ func (s *snapshot) keepAttribute(d declaration, base map[string]declaration) {
 	s.hidden[keyAttrs+d.name] = attrs
 }
 
-// keepAttributes takes over the attributes of names that the shell was not given: the engine told them.
+// keepAttributes takes over the attributes of names that the shell was not given; the engine sent them.
 func (s *snapshot) keepAttributes(before *snapshot) {
 	for key, text := range before.hidden {
 		name, is := strings.CutPrefix(key, keyAttrs)
@@ -280,7 +280,7 @@ func (s *snapshot) onOptions() string {
 	return letters
 }
 
-// placingInput returns the text that opens the standard input at a position. What read keeps has no zero bytes.
+// placingInput returns the text that opens the standard input at a position. Data that read keeps has no zero bytes.
 func (s *session) placingInput(position string) string {
 	if s.launch.Stdin == "" {
 		return ""

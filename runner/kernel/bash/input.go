@@ -9,7 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
-// mayReadInput reports whether a node may read the standard input. Where it was not at its end, its position says
+// mayReadInput reports whether a node may read the standard input. If the input was not at its end, its position says
 // whether the node did; at the end nothing does.
 func (u *uses) mayReadInput() bool {
 	return u.programs || u.exported || u.everything || u.input || u.anyFd || u.wholeInput
@@ -49,7 +49,7 @@ func (sh *shell) readsInput(seen *kernel.Observation, u *uses, after *snapshot) 
 	}
 }
 
-// inputPosition returns where the descriptor 0 stands in the standard input; before where it leads elsewhere.
+// inputPosition returns the position of descriptor 0 in the standard input, or before if it leads elsewhere.
 func (sh *shell) inputPosition(before int64) int64 {
 	if sh.launch.Stdin == "" {
 		return 0

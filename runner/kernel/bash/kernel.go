@@ -18,8 +18,8 @@ type session struct {
 	launch      kernel.Launch
 
 	began  bool
-	base   *snapshot // of a shell before the first node
-	live   *snapshot // that the shell has, once what is pending was executed
+	base   *snapshot // the shell's, before the first node
+	live   *snapshot // the shell's, once pending code was executed
 	parked map[kernel.Group][]declaration
 	owned  map[string]bool // names that the program has bound; the others are as the environment gave them
 	open   map[inode]string
@@ -28,11 +28,11 @@ type session struct {
 	made   map[declaration]definition
 
 	unbound map[string]bool // names that the engine has and the shell has not, while a node is prepared
-	exports string          // what was exported where the engine bound the name that stands for it
+	exports string          // what was exported where the engine bound the name that represents it
 	stored  int
-	busy    bool // the process has what nobody can restore
+	busy    bool // the process has state that cannot be restored
 
-	odd, oddBefore, oddBase string // descriptors that are no files: now, before the node, and in a new shell
+	odd, oddBefore, oddBase string // descriptors that are not files: now, before the node, and in a new shell
 
 	stuck atomic.Bool // a readonly name is to have another value, which takes a new shell
 	gone  atomic.Bool // the shell has ended by itself, and the program with it
@@ -82,8 +82,8 @@ func (k *bashKernel) Check(_ context.Context, blocks []kernel.Source) ([]kernel.
 // Cite does nothing: messages of Bash cite no text.
 func (k *bashKernel) Cite(context.Context, kernel.Citations) error { return nil }
 
-// makePipe makes a pipe at a path and opens it. It is open for reading as well, so that nobody waits for the other end.
-// Another program of the same session may put a file in its place, to which the engine must not write.
+// makePipe makes a pipe at a path and opens it. It is open for reading as well, so that no process waits for the other
+// end. Another program of the same session may put a file in its place, to which the engine must not write.
 func makePipe(path string) (*os.File, error) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return nil, err

@@ -19,9 +19,8 @@ import (
 // Name is what the registry calls Bash.
 const Name = "bash"
 
-// Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
-// user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
-// program.
+// Semantics is the version of what the driver observes. It is part of every key, so raising it invalidates every user's
+// results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
 const Semantics = 8
 
 func init() {
@@ -54,7 +53,7 @@ func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Commen
 // Opening returns "": the first text of a program is read as any other.
 func (i Interpreter) Opening([]byte) string { return "" }
 
-// Construct returns Observed: the kernel itself tells which names a construct may read, see uses.
+// Construct returns Observed: the kernel itself reports which names a construct may read, see uses.
 func (i Interpreter) Construct(string) kernel.Construct { return kernel.Observed }
 
 // Types of failures.
@@ -75,7 +74,7 @@ func (i Interpreter) Refusal(block state.BlockID, text string, v kernel.Verdict)
 	return e
 }
 
-// Transient returns false: an interrupt ends the interpreter, which the engine tells from failures.
+// Transient returns false: an interrupt ends the interpreter, which the engine distinguishes from failures.
 func (i Interpreter) Transient(string) bool { return false }
 
 // Ends reports that the shell has ended, and has executed its handler of EXIT.
@@ -167,7 +166,7 @@ func (k *bashKernel) start(ctx context.Context) error {
 	return nil
 }
 
-// Sandboxed implements kernel.Language: Bash has no folders of its own.
+// Sandboxed implements kernel.Language: Bash needs no folders.
 func (i Interpreter) Sandboxed(s sandbox.Spec, _ map[string]string) sandbox.Spec { return s }
 
 // StartTests is refused: tests run as blocks.

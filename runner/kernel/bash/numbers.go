@@ -10,14 +10,14 @@ import (
 // The value of a variable that is read as a number is an expression: after b=a, $((b)) reads a, and then what a names.
 // So the names in the value before the node count as read, and those in what the node itself may assign before it
 // computes: the words of its text, the values of variables that it copies, and the value after it. The output of a
-// program that stands in such a variable only until the end of the node is not seen.
+// program that is in such a variable only until the end of the node is not seen.
 
 // flows are what a text may assign to variables: by name, the names of others, and of words that are none.
 type flows map[string]map[string]bool
 
 var nameInText = regexp.MustCompile(`[A-Za-z_]\w*`)
 
-// arguments stands for the arguments of functions and of the program.
+// arguments represents the arguments of functions and of the program.
 const arguments = "@"
 
 // flowName returns the name under which the flows of a parameter are kept.

@@ -9,7 +9,7 @@ import (
 
 // ordered puts marks between the commands of lists in which one writes to the standard error by its redirection. At a
 // mark the shell waits until the driver has read what was printed. So the texts of both streams come in the order in
-// which they were printed. The streams are two files, which tell no order.
+// which they were printed. The streams are two files, which record no order.
 //
 // Lines stay. A list is left as it is where one of its commands asks for the exit code of the one before it, and in
 // functions: a program can see their text.

@@ -286,7 +286,7 @@ func empty(word string) string {
 	return ""
 }
 
-// scalarOf returns what stands behind the name of a variable with a plain value.
+// scalarOf returns the text after the name of a variable with a plain value.
 func scalarOf(text json.RawMessage) (string, bool) {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -7,8 +7,7 @@ import (
 )
 
 // The state of the generator of RANDOM cannot be asked for, but it can be found: it is one of those that follow from
-// the
-// last state that is known, and the next four numbers tell which. To set RANDOM to it brings the generator there.
+// the last state that is known, and the next four numbers identify it. To set RANDOM to it brings the generator there.
 
 // mostDraws bounds how far a state is looked for.
 const mostDraws = 200_000

@@ -203,7 +203,7 @@ func (sh *shell) prefix(u *uses, n kernel.Node, text string) string {
 	return b.String()
 }
 
-// oneLine returns handlers with each on a line of its own.
+// oneLine returns handlers with each on one line.
 func oneLine(text string) string {
 	var b strings.Builder
 	for text != "" {
@@ -463,9 +463,8 @@ func (sh *shell) writes(seen *kernel.Observation, u *uses, n kernel.Node, before
 	sh.processState(seen, u, before, after)
 }
 
-// unchanged adds the names that the node may have assigned and that have the value that they had. Where it certainly
-// did,
-// that is a write, which counts where the value before is another one. Else the result depends on the value before.
+// unchanged adds the names that the node may have assigned and that have the value that they had. If it certainly did,
+// that is a write, which counts if the value before is another one. Else the result depends on the value before.
 func (sh *shell) unchanged(seen *kernel.Observation, u *uses, n kernel.Node, before, after *snapshot) {
 	for name := range u.assigned {
 		old, was := before.vars[name]
@@ -531,8 +530,8 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// processState tells whether the process has what nobody can restore: jobs that nobody waited for, descriptors that are
-// no files, limits.
+// processState reports whether the process has state that cannot be restored: unawaited jobs, descriptors that are not
+// files, limits.
 func (sh *shell) processState(seen *kernel.Observation, u *uses, before, after *snapshot) {
 	started := before.job != after.job &&
 		(!u.fed || u.feeds || u.jobs || u.everything || sh.busy || after.jobs)

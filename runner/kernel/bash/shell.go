@@ -35,7 +35,7 @@ const (
 	highDriven = 1020
 )
 
-// mayOpen returns how many descriptors the shell may have; 0 where the system does not tell.
+// mayOpen returns how many descriptors the shell may have; 0 if the system does not say.
 func (sh *shell) mayOpen() (count int) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", sh.peer.Pid()))
 	_, text, _ := strings.Cut(string(data), "Max open files")

@@ -16,7 +16,7 @@ type snapshot struct {
 	raw    [3]string              // the texts that vars was read from
 
 	partial bool     // the rest is as before
-	shown   []string // of a partial one: the names that may have other values
+	shown   []string // in a partial one: the names that may have other values
 
 	status    []string // $?, $_ and PIPESTATUS
 	arguments []string
@@ -34,7 +34,7 @@ type snapshot struct {
 type declaration struct {
 	name  string
 	attrs string // letters, without "-"
-	value string // what stands behind the name: "=…" or nothing; of a function its text
+	value string // the text after the name: "=…" or nothing; for a function its text
 }
 
 // text is what declares it in a shell that has nothing of this name.
@@ -69,7 +69,7 @@ func (d declaration) target() (name, index string, is bool) {
 	return name, index, true
 }
 
-// scalar returns the text of a variable that is no array.
+// scalar returns the text of a variable that is not an array.
 func (d declaration) scalar() (string, bool) {
 	if d.has("a") || d.has("A") || len(d.value) < 2 {
 		return "", false
@@ -163,7 +163,7 @@ func parseFunctions(names, text string, into map[string]declaration) {
 	}
 }
 
-// newSnapshot reads the fields of a snapshot. What is as in the one before is not read again.
+// newSnapshot reads the fields of a snapshot. Fields that are as in the one before are not read again.
 func newSnapshot(fields []string, before, first *snapshot) (*snapshot, error) {
 	s := &snapshot{}
 	at := 0

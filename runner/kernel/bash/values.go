@@ -159,7 +159,7 @@ func (sh *shell) bind(r request) {
 	}
 }
 
-// bound binds a name, or what stands for all that is exported.
+// bound binds a name, or the key of all that is exported.
 func (sh *shell) bound(d declaration) {
 	if d.name == source.Exports {
 		sh.owned[d.name], sh.exports = true, d.value
@@ -294,7 +294,7 @@ func (sh *shell) setHidden(key, text string) {
 	}
 	script := sh.restoring(key, text)
 	sh.live.put(key, text)
-	if key == keyArguments { // it is no text of a function
+	if key == keyArguments { // it is not the text of a function
 		script = text
 	}
 	if key == keyStatus || key == keyLast {

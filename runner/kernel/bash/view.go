@@ -112,7 +112,7 @@ func (s *snapshot) with(v view, status []string, text string, base *snapshot) *s
 		now[v.names[0]] = declaration{name: v.names[0], value: strings.TrimSuffix(text, "\n")}
 	}
 	after.hidden = maps.Clone(s.hidden)
-	delete(after.hidden, keyDescriptors) // of these the system tells
+	delete(after.hidden, keyDescriptors) // the system reports these
 	delete(after.hidden, keyStreams)
 	after.keepStatus()
 	cloned := false
@@ -149,7 +149,7 @@ func (s *snapshot) differs(whole *snapshot) string {
 	return ""
 }
 
-// allNames returns the names of two states; nil where they have equal ones.
+// allNames returns the names of two states; nil if they have equal ones.
 func allNames(before, after *snapshot) []string {
 	if before.raw == after.raw && before.raw[0] != "" {
 		return nil

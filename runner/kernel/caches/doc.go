@@ -1,8 +1,8 @@
-// Package caches says which files outside of a program hold caches: what a library or a tool has computed or fetched,
-// and computes or fetches again where it is missing.
+// Package caches says which files outside of a program hold caches: data that a library or a tool has computed or
+// fetched, and computes or fetches again if it is missing.
 //
 // There is one noun, Folders: the folders of caches that an environment gives. A language asks it about the libraries
-// of its program, and package kernel about child processes and native code.
+// that its program uses, and package kernel about child processes and native code.
 //
 // # What it promises
 //
@@ -13,8 +13,8 @@
 //
 // A library that finds its cache empty fills it and gives the answer that it gives from a full one. So the answer
 // depends on what the cache is computed from, and the library reads that while it fills the cache: the fonts, the
-// settings, the program. What it reads then is an input of the node that fills the cache. A node that finds the cache
-// full has fewer inputs. It does not follow a new font, but nor does the library, which keeps its cache.
+// settings, the program. These reads are inputs of the node that fills the cache. A node that finds the cache full has
+// fewer inputs. It does not follow a new font, but nor does the library, which keeps its cache.
 //
 // By two standards a folder holds nothing else. The XDG Base Directory Specification has "non-essential (cached) data"
 // in XDG_CACHE_HOME, by default ~/.cache. The Filesystem Hierarchy Standard has in /var/cache what "the application
@@ -22,8 +22,8 @@
 //
 // # Why the simple ways fail
 //
-//   - All of ~/.cache: a program keeps results of its own in ~/.cache/mine.json. One block writes the file and another
-//     reads it. So the code that uses a file decides. The program's own code always has inputs and outputs there.
+//   - All of ~/.cache: a program keeps its results in ~/.cache/mine.json. One block writes the file and another reads
+//     it. So the code that uses a file decides. The program's own code always has inputs and outputs there.
 //   - All that a library opens: pandas.read_json("~/.cache/mine.json") is code of a library that opens a file of the
 //     program's. An import takes no path from the program, so a library owns all cache files that it uses then. A
 //     library that is called owns the folder with its own name alone: numba has ~/.cache/numba.
@@ -37,7 +37,7 @@
 //
 // # What it cannot see
 //
-//   - Of a child process, and of native code, nobody knows which code opened a file. Known caches count as such for
+//   - In a child process, and in native code, it is unknown which code opened a file. Known caches count as such for
 //     them, and so do folders named as a library or an installed program that the node's processes use. A program's own
 //     file in such a folder is missed where a child process alone reads it.
 //   - A path that the program gave to a library earlier (a constructor) or in another form (an attribute of an object)

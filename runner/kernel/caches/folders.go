@@ -13,7 +13,7 @@ import (
 type Folders struct {
 	// Roots hold a folder for each library or tool.
 	Roots []string `json:"roots"`
-	// Bases are folders of which it says nothing that they are there. What makes one makes those above it.
+	// Bases are folders whose existence says nothing. Code that makes one makes those above it.
 	Bases []string `json:"bases"`
 	Known []Known  `json:"known"`
 	// Settings are patterns of files in caches that people and programs write to say what they want.
@@ -100,7 +100,7 @@ type places struct {
 	roots  []string
 }
 
-// absolute returns the value of a variable that names a folder; "" where it does not.
+// absolute returns the value of a variable that names a folder; "" if it does not.
 func (p places) absolute(name string) string {
 	if value := p.getenv(name); filepath.IsAbs(value) && filepath.Clean(value) != "/" {
 		return filepath.Clean(value)
@@ -108,7 +108,7 @@ func (p places) absolute(name string) string {
 	return ""
 }
 
-// patterns returns the patterns with absolute paths. What comes of the environment is no pattern.
+// patterns returns the patterns with absolute paths. Paths from the environment are not patterns.
 func (p places) patterns(list []string) []string {
 	found := []string{}
 	for _, text := range list {

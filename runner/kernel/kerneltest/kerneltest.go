@@ -32,7 +32,7 @@ type Texts struct {
 	Fail    string // raises an error
 	Missing string // reads the name nowhere
 	Invalid string // does not parse
-	Refused string // parses, and the language does not accept it; "" when there is no such text
+	Refused string // parses, and the language does not accept it; "" without such a text
 	Loop    string // runs until it is interrupted
 	Die     string // ends the process, and cannot be caught
 	Print   string // prints "one\n" to stdout, "two\n" to stderr, and "three\n" to stdout
@@ -130,7 +130,7 @@ func written(seen kernel.Observation) map[string]state.Digest {
 	return found
 }
 
-// shared reports whether names are told to share objects.
+// shared reports whether names are reported to share objects.
 func shared(aliases [][3]string, a, b string) bool {
 	return slices.ContainsFunc(aliases, func(s [3]string) bool { return s[0] == a && s[1] == b && s[2] != "" })
 }
@@ -151,7 +151,7 @@ func (s *session) values() {
 	}
 }
 
-// aliases: a second name for an object is told, and a change through one name is a write of both.
+// aliases: a second name for an object is reported, and a change through one name is a write of both.
 func (s *session) aliases() {
 	s.run(s.Texts.Bind)
 	seen := s.run(s.Texts.Alias)
@@ -225,7 +225,7 @@ func (s *session) missing(seen kernel.Observation) string {
 	return s.Language.Missing(&state.ExecError{Type: f.Type, Message: f.Message})
 }
 
-// failure: an error is part of the observation, a missing name is told, and the kernel goes on.
+// failure: an error is part of the observation, a missing name is reported, and the kernel continues.
 func (s *session) failure() {
 	seen, _, err := s.try(s.Context(), s.Texts.Fail)
 	if err != nil || seen.Failure == nil || seen.Failure.Type == "" || len(seen.Failure.Traceback) == 0 {
@@ -247,7 +247,7 @@ func (s *session) failure() {
 	s.run(s.Texts.Bind)
 }
 
-// verdict: texts that are no programs are told before they run.
+// verdict: texts that are not programs are reported before they run.
 func (s *session) verdict() {
 	var bad *depgraph.SyntaxError
 	if _, err := s.Language.Analyze([]byte(s.Texts.Invalid), s.Dialect); !errors.As(err, &bad) {
@@ -338,7 +338,7 @@ func (s *session) stop() {
 	s.run(s.Texts.Alias)
 }
 
-// death: an interpreter that ends is an error, and its end is told.
+// death: an interpreter that ends is an error, and its end is reported.
 func (s *session) death() {
 	_, _, err := s.try(s.Context(), s.Texts.Die)
 	if !errors.Is(err, kernel.ErrDied) {
@@ -352,7 +352,7 @@ func (s *session) death() {
 	}
 }
 
-// entry: the language is in the registry, under each of its dialects, and tells what keys need.
+// entry: the language is in the registry, under each of its dialects, and provides what keys need.
 func (s *session) entry() {
 	for _, d := range s.Language.Dialects() {
 		if e, err := kernel.Lookup(d); err != nil || e.Name != s.Language.Name() {

@@ -150,7 +150,7 @@ func (s space) node(n kernel.Node) kernel.Node {
 	}
 	n.Reach = reach
 	if s != "" {
-		n.Submodules = nil // of packages of Python
+		n.Submodules = nil // only packages of Python have them
 	}
 	return n
 }

@@ -41,7 +41,7 @@ func (u *union) need(ctx context.Context, s space) (kernel.Kernel, error) {
 		of, err := spaceNamed(d)
 		return err != nil || of != s
 	})
-	if own.Spool, err = kernel.SpoolIn(own.Spool, string(s)); err != nil { // each prints into files of its own
+	if own.Spool, err = kernel.SpoolIn(own.Spool, string(s)); err != nil { // each prints into separate files
 		return nil, err
 	}
 	k, err := l.Start(ctx, own)
@@ -127,7 +127,7 @@ func (u *union) Cite(ctx context.Context, c kernel.Citations) error {
 	})
 }
 
-// citing returns the part of citations that a language has. any is false where there is none.
+// citing returns the part of citations that a language has. any is false if there is none.
 func (u *union) citing(s space, c kernel.Citations) (own kernel.Citations, any bool) {
 	own = kernel.Citations{Texts: map[string]string{}, Futures: map[string][]string{}, Gone: c.Gone}
 	for name, text := range c.Texts {

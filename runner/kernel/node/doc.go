@@ -5,8 +5,8 @@
 //
 // # How a node of the program is executed
 //
-// The names of the program are properties of the global object. Transform makes a plan of the text of a node: in place
-// of declarations it puts assignments, so that positions stay. The driver executes the plan as a script. Before each
+// The names of the program are properties of the global object. Transform makes a plan of the text of a node: it
+// replaces declarations by assignments, so that positions stay. The driver executes the plan as a script. Before each
 // node it puts an accessor in the place of each name, which notes the first read and then makes way for the value.
 //
 // # What a value is
@@ -15,11 +15,11 @@
 // as bytes, for its digest, and numbers the objects that it meets. A value that the node only read is compared with
 // what its walk met, and walked again only if it changed.
 //
-// Walks are fast because objects have layouts (shapes.js): what an object is, beside the values that it holds, is asked
-// of one object of a layout. The others are compared with that one by V8's own map of an object, which holds the kind,
-// the prototype, the keys, their order and their attributes. Maps are compared within one walk, or one comparison,
-// while no code of the program runs. Where two maps differ, or Node cannot compare them, an object is asked itself
-// (Walk.object), and the bytes are the same.
+// Walks are fast because objects have layouts (shapes.js): everything about an object except the values that it holds
+// is determined once, for one object of a layout. The others are compared with that one by V8's own map of an object,
+// which holds the kind, the prototype, the keys, their order and their attributes. Maps are compared within one walk,
+// or one comparison, while no code of the program runs. Where two maps differ, or Node cannot compare them, an object
+// is asked itself (Walk.object), and the bytes are the same.
 //
 // Which objects values share is known from their places (identities.js). A walk that meets objects in an order like the
 // one in which others met them tries the places beside the last one, before it asks the table. A place has one object,
@@ -33,16 +33,16 @@
 // Node and of packages, parts of workspace modules, and open files. So are values with more than some thousand unusual
 // objects, and those that the driver cannot look into.
 //
-// Between two nodes the driver waits for the engine without Node's loop, so no code of the program runs. What was found
-// after one node holds when the next begins, for every name that is bound to the value.
+// Between two nodes the driver waits for the engine without Node's loop, so no code of the program runs. Findings after
+// one node hold when the next begins, for every name that is bound to the value.
 //
 // # Modules of the workspace
 //
-// What a module holds is state of the program, with a key for each module (held:NAME). After a node that can reach one,
-// the state of each module is walked: what it exports, with the variables of its functions. A node can reach the module
-// in whose text a function of a value that it read is, what that module imports, and the modules whose functions it
-// holds. Where the text of a function is in no module, a node can reach all modules. What a module exports, as a whole
-// and each function, belongs to its own state alone: else a module that imports all others would change with each.
+// The content of a module is state of the program, with a key for each module (held:NAME). After a node that can reach
+// one, the state of each module is walked: what it exports, with the variables of its functions. A node can reach the
+// module in whose text a function of a value that it read is, what that module imports, and the modules whose functions
+// it holds. If the text of a function is in no module, a node can reach all modules. The exports of a module, as a
+// whole and each function, belong to its own state alone: else a module that imports all others would change with each.
 // Other objects are in the states of all modules that hold them, because nothing says whose they are.
 //
 // A name whose value is a part of a module is bound before a node that may change the module, and the node reads which
@@ -52,7 +52,7 @@
 //
 // # Packages
 //
-// What an installed package holds (a locale, plugins, default options) is state of the program, too, with a key for
+// The content of an installed package (a locale, plugins, default options) is state of the program, too, with a key for
 // each package (held:npm:NAME). It mostly lies in variables that no walk reaches, and to read them through the
 // inspector takes up to 2 ms a function. So no digest says what a package holds: the engine names it by lineage, by the
 // text of the node that has set it and what this has read, the package itself among it.
@@ -77,7 +77,7 @@
 // script the driver answers request after request without a return to the loop, as long as no node waits, and no
 // callback runs between two nodes unobserved. An asynchronous hook shows whether a node has left something that calls
 // back. That is a change of the interpreter which only a new one is without, and the end of the script drains the loop.
-// Timers are set again when it goes on, in the order in which they are due by the time that nodes took.
+// Timers are set again when the program continues, in the order in which they are due by the time that nodes took.
 //
 // To wait after each node, as for cells, runs a timer before the next statement. To keep what calls back in a queue of
 // the driver's would have to know all of Node. A node that has begun to use files is waited for all the same: the

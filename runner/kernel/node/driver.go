@@ -40,7 +40,7 @@ var driverFiles = sync.OnceValue(func() []driverFile {
 	return files
 })
 
-// driverDigest names the driver by content. Where it is installed is named by it.
+// driverDigest names the driver by content. The folder that it is installed in has this name.
 var driverDigest = sync.OnceValue(func() state.Digest {
 	var text []byte
 	for _, f := range driverFiles() {

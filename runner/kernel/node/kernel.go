@@ -14,7 +14,7 @@ import (
 // nodeKernel is a kernel whose driver executes plans of texts, see transform.
 type nodeKernel struct {
 	*kernel.Driven
-	dialects []depgraph.Dialect // of the program's blocks
+	dialects []depgraph.Dialect // the dialects of the program's blocks
 }
 
 // Execute runs the plan of a node.

@@ -21,9 +21,8 @@ import (
 // Name is what the registry calls the languages that Node runs.
 const Name = "javascript"
 
-// Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
-// user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
-// program.
+// Semantics is the version of what the driver observes. It is part of every key, so raising it invalidates every user's
+// results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
 const Semantics = 11
 
 var dialects = []depgraph.Dialect{source.JavaScript, source.ESM, source.TypeScript, source.TSX}
@@ -57,9 +56,8 @@ func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Commen
 // Opening returns "": the first text of a program is read as any other.
 func (i Interpreter) Opening([]byte) string { return "" }
 
-// constructs are dynamic constructs whose reads are observed: whatever code they run, a name of the program is a
-// property
-// of the global object.
+// constructs are dynamic constructs whose reads are observed: whatever code they run, the program's names are
+// properties of the global object.
 var constructs = map[string]kernel.Construct{
 	"eval": kernel.Observed, "Function": kernel.Observed, "new Function": kernel.Observed, "with": kernel.Observed,
 	"import": kernel.Observed, "require": kernel.Observed, "setTimeout": kernel.Observed,
@@ -89,7 +87,7 @@ func (i Interpreter) Refusal(block state.BlockID, text string, v kernel.Verdict)
 // interrupted is the type of the failure that an interrupt makes.
 const interrupted = "Interrupted"
 
-// Transient reports whether a failure is no proof that the code fails on these inputs.
+// Transient reports whether a failure does not prove that the code fails on these inputs.
 func (i Interpreter) Transient(kind string) bool { return kind == interrupted }
 
 // Ends returns false: a failure leaves the interpreter as it is.

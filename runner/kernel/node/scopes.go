@@ -2,7 +2,7 @@ package node
 
 import js "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
 
-// scope is a range of the text with variables of its own. That of the program is the first: its variables are global.
+// scope is a range of the text that has its variables. That of the program is the first: its variables are global.
 type scope struct {
 	node     uint32
 	parent   int
@@ -10,11 +10,11 @@ type scope struct {
 	own      bool            // it is the scope of a function
 	declared map[string]bool // name → whether it is constant
 	captured []string
-	number   int    // of those with captured variables, from 1
-	reads    []int  // of a function: the scopes that it captures
-	unknown  bool   // of a function: it captures what no accessor reaches
+	number   int    // numbers those with captured variables, from 1
+	reads    []int  // the scopes that a function captures
+	unknown  bool   // a function captures what no accessor reaches
 	body     uint32 // where the accessor goes
-	this     bool   // of a function: it is an arrow, or else has its own this
+	this     bool   // for a function: it is an arrow, or else has its own this
 }
 
 // setting is an expression that may set what a package holds.

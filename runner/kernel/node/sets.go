@@ -8,8 +8,8 @@ import (
 	js "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
 )
 
-// What a package holds is no value of the program and no walk reaches it: a locale, plugins, default options. That a
-// node may set it shows in the text of the node and of functions that it calls, see doc.go.
+// The content of a package is not a value of the program, and no walk reaches it: a locale, plugins, default options.
+// The text of a node and of functions that it calls shows whether it may set that, see doc.go.
 
 // Names of functions, by what a call of one is taken for.
 var (
@@ -80,7 +80,7 @@ func (c *capturer) unused(i uint32) []setting {
 		return c.property(c.field(i, js.FieldLeft))
 	case js.UpdateExpression:
 		return c.property(c.field(i, js.FieldArgument))
-	case js.MemberExpression, js.SubscriptExpression: // of delete
+	case js.MemberExpression, js.SubscriptExpression: // the operand of delete
 		return c.property(i)
 	case js.CallExpression:
 		return c.called(i)

@@ -16,14 +16,14 @@ type plan struct {
 	Prefix int    `json:"prefix"` // UTF-16 units that the first line has in front of the text's own
 	Async  bool   `json:"async"`  // the script is a promise of its value
 	Strict bool   `json:"strict"`
-	// Functions are declared by the text. Each is an assignment and runs as a script of its own, before the others.
+	// Functions are declared by the text. Each is an assignment and runs as a separate script, before the others.
 	Functions []function `json:"functions,omitempty"`
 	Lexical   []string   `json:"lexical,omitempty"` // names of let, const and class
 	Constants []string   `json:"constants,omitempty"`
 	Vars      []string   `json:"vars,omitempty"`
 	Assigned  []string   `json:"assigned,omitempty"` // names that an assignment or update has as its target, anywhere
 	Sets      []string   `json:"sets,omitempty"`     // names by which it may set what a package holds
-	Returns   bool       `json:"returns,omitempty"`  // a return stands outside of functions
+	Returns   bool       `json:"returns,omitempty"`  // it has a return outside of functions
 	Dialect   string     `json:"dialect,omitempty"`
 }
 
@@ -33,7 +33,7 @@ type function struct {
 	Code   string `json:"code"`
 	Text   string `json:"text"`   // the declaration itself
 	Line   int    `json:"line"`   // 0-based, of the text
-	Column int    `json:"column"` // that the code begins at, so that the body stands where it does in the text
+	Column int    `json:"column"` // that the code begins at, so that the body keeps its place in the text
 }
 
 // edit replaces a range of the text.
@@ -358,7 +358,7 @@ func (t *transformer) inner(i uint32) {
 	}
 }
 
-// functionParts skips a function. Await cannot stand in it that is the top level's.
+// functionParts skips a function. An await inside it is not one at the top level.
 func (t *transformer) functionParts(c uint32) uint32 { return t.end(c) }
 
 // names appends the names that a pattern binds.
@@ -469,7 +469,7 @@ func (t *transformer) slice(i uint32) []edit {
 	return own
 }
 
-// apply makes edits of a text. Of insertions at one place, the later one stands behind.
+// apply makes edits of a text. Insertions at one place keep their order.
 func apply(text string, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int { return a.start - b.start })
 	var b strings.Builder

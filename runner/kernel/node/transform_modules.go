@@ -74,8 +74,7 @@ func (t *transformer) specifiers(list uint32, pairs, names *[]string) {
 	}
 }
 
-// exportStatement leaves what is exported, for a program has nobody to export to. A module that is exported from is
-// imported.
+// exportStatement leaves what is exported, for no module imports a program. A module that is exported from is imported.
 func (t *transformer) exportStatement(i uint32) {
 	if module := t.field(i, js.FieldSource); module != 0 {
 		t.plan.Async = true

@@ -12,9 +12,8 @@ import (
 	source "github.com/xstate-engine/xstate/depgraph/javascript"
 )
 
-// withoutTypes returns a text as JavaScript, with each line where it was. Types become blanks. What is more than a
-// type,
-// such as an enum or an element of TSX, esbuild translates.
+// withoutTypes returns a text as JavaScript, with each line in its place. Types become blanks. esbuild translates other
+// syntax, such as an enum or an element of TSX.
 func withoutTypes(text []byte, dialect depgraph.Dialect) (string, error) {
 	typed := dialect == source.TypeScript || dialect == source.TSX
 	if !typed && !mayHaveElements(text) {
@@ -42,7 +41,7 @@ func isElement(err error) bool {
 	return errors.As(err, &more) && more.What == "JSX"
 }
 
-// translated returns what esbuild makes of a text, with each line where it was.
+// translated returns esbuild's translation of a text, with each line in its place.
 func translated(text []byte, dialect depgraph.Dialect) (string, error) {
 	loader := api.LoaderTSX
 	if dialect == source.TypeScript {

@@ -17,9 +17,9 @@ type BaselineConfig struct {
 	Python    Interpreter
 	Workspace string   // the folder the program runs in; absolute
 	File      string   // the program's own file, for __file__; "" when it has none
-	Scratch   string   // a folder of its own: the driver, what is printed, snapshots
+	Scratch   string   // a private folder: the driver, what is printed, snapshots
 	Seed      uint64   // as in kernel.Launch
-	Environ   []string // of the program, NAME=value
+	Environ   []string // the program's, NAME=value
 	IPython   bool     // a block is of that dialect
 }
 

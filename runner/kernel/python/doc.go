@@ -20,7 +20,7 @@
 // # The walk in C
 //
 // The loops of the driver that look at every object of a value are in C, too, and are compiled where the driver is
-// installed: see native.go. What they tell is what those in Python tell.
+// installed: see native.go. They report the same as those in Python.
 //
 // # Pure readers
 //
@@ -32,8 +32,8 @@
 // # The start
 //
 // A start takes the compiled code of what it imports from one file, the bundle: see bundle.py. The interpreter prints
-// it, in the bounds of the program, and the engine keeps it by the path and the file of the interpreter. So what an
-// interpreter has made serves no other one: a program may have made an interpreter of its own. Without the file the
+// it, in the bounds of the program, and the engine keeps it by the path and the file of the interpreter. So the
+// bundle of one interpreter serves no other one: a program may have made an interpreter itself. Without the file the
 // modules are imported one by one.
 //
 // # Templates
@@ -41,14 +41,14 @@
 // A template is an interpreter that kernel.Templates keeps. It starts as any kernel does, imports modules as any kernel
 // does that restores a program, and then waits in C for requests on a socket (native/template.h). For each it forks a
 // keeper, which does what package keeper does, and the keeper forks the interpreter. That puts the filter of its box on
-// itself, takes its pipes, and goes on as the kernel that it is a copy of (xstate_kernel/template.py).
+// itself, takes its pipes, and continues as the kernel that it is a copy of (xstate_kernel/template.py).
 //
-// The template itself is not observed: a process cannot have two listeners, and the fork needs one. That is no loss:
+// The template itself is not observed: a process cannot have two listeners, and the fork needs one. That loses nothing:
 // what the imports look at is in the traces of the nodes that imported first, and these are in the key of the template.
-// What Python looks at when it starts has stamps, see kernel.Template.
+// Files that Python looks at when it starts have stamps, see kernel.Template.
 //
 // A box with bounds has no template: it would have to import what a program may have written, and to be within the
-// bounds already, from where it could not make the namespaces and rules of each fork.
+// bounds already, so it could not make the namespaces and rules of each fork.
 //
 // Failure: without the loops in C, in another system than Linux, and where a filter or a thread is in the way, each
 // interpreter starts by itself. With XSTATE_DEBUG=templates every interpreter is forked, so that all tests try forks.

@@ -44,8 +44,8 @@ type driverFile struct {
 	text []byte
 }
 
-// driverDigest names the driver by content. Where it is installed is named by it. Each start of a process needs it, so
-// the files are not copied: half a megabyte takes longer to allocate than to hash.
+// driverDigest names the driver by content. The folder that it is installed in has this name. Each start of a process
+// needs it, so the files are not copied: half a megabyte takes longer to allocate than to hash.
 var driverDigest = sync.OnceValue(func() string {
 	sum, buffer := sha256.New(), make([]byte, 32<<10)
 	add := func(files embed.FS, path, head string) error {
@@ -84,8 +84,8 @@ const driverName = "kernel-importlib_bootstrap-"
 
 // installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. That
 // is a folder in the user's cache, so that the compiled form of the driver serves every store, or else one in the
-// store. The driver lies on disk because the code of a file can be told from the program's, and code that came through
-// a pipe cannot.
+// store. The driver lies on disk because the code of a file can be distinguished from the program's, and code from a
+// pipe cannot.
 func installDriver(storeDir string) (string, error) {
 	if cache := kernel.UserCache(); cache != "" {
 		if folder, err := installDriverIn(cache); err == nil {

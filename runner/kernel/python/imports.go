@@ -15,7 +15,7 @@ var relativeImport = regexp.MustCompile(`(?m)^[ \t]*from[ \t]+\.`)
 
 // ImportsOf returns where the imports of a program begin. They begin in the folder of its file, as in "python FILE". A
 // module of a package that imports relatively can only run as in "python -m PACKAGE.MODULE": then they begin in the
-// folder that holds the outermost package. An empty or unreadable file has no imports of its own.
+// folder that holds the outermost package. An empty or unreadable file counts as one without imports.
 func ImportsOf(file string) kernel.ImportBase {
 	if file == "" {
 		return kernel.ImportBase{}

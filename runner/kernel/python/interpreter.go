@@ -29,7 +29,7 @@ type Interpreter struct {
 	Machine        string `json:"machine"`
 	Major          int    `json:"major"`
 	Minor          int    `json:"minor"`
-	Prefix         string `json:"prefix"`      // of the environment: two of them may hold different packages
+	Prefix         string `json:"prefix"`      // the environment's: two of them may hold different packages
 	BasePrefix     string `json:"base_prefix"` // where the standard library lies
 }
 

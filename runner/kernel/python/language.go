@@ -23,9 +23,8 @@ import (
 // Name is what the registry calls Python.
 const Name = "python"
 
-// Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
-// user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
-// program.
+// Semantics is the version of what the driver observes. It is part of every key, so raising it invalidates every user's
+// results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
 const Semantics = 14
 
 var dialects = []depgraph.Dialect{source.Plain, source.IPython}
@@ -94,8 +93,8 @@ var constructs = map[string]kernel.Construct{
 // Construct says what is observed of a dynamic construct.
 func (i Interpreter) Construct(what string) kernel.Construct { return constructs[what] }
 
-// Refusal is the error of a block that CPython does not compile, as CPython words it. A verdict with a column is that
-// of the analysis, which knows the line.
+// Refusal is the error of a block that CPython does not compile, as CPython words it. A verdict with a column comes
+// from the analysis, which knows the line.
 func (i Interpreter) Refusal(block state.BlockID, source string, v kernel.Verdict) *state.ExecError {
 	v.Type = cmp.Or(v.Type, "SyntaxError")
 	e := &state.ExecError{Type: v.Type, Message: v.Message, Block: block, Line: v.Line}
@@ -111,12 +110,12 @@ func (i Interpreter) Refusal(block state.BlockID, source string, v kernel.Verdic
 	return e
 }
 
-// transient are failures that another try may not have: they depend on the machine, or on somebody's interrupt.
+// transient are failures that another try may not have: they depend on the machine, or on a user's interrupt.
 var transient = map[string]bool{
 	"KeyboardInterrupt": true, "MemoryError": true, "BlockingIOError": true, "TimeoutError": true,
 }
 
-// Transient reports whether an exception is no proof that the code fails on these inputs.
+// Transient reports whether an exception does not prove that the code fails on these inputs.
 func (i Interpreter) Transient(kind string) bool { return transient[kind] }
 
 // Ends returns false: a failure leaves the interpreter as it is.
@@ -292,7 +291,7 @@ const makeBundle = `import sys; sys.path.insert(0, sys.argv[1]); import xstate_k
 
 // bundle returns the path of that code. The first time, the interpreter makes it, without what its environment adds to
 // a start. It serves that interpreter alone, and what is made in bounds serves in bounds alone: a program may have made
-// the interpreter, or what it loads. It is "" where there is none; the driver is compiled then.
+// the interpreter, or what it loads. It is "" if there is none; the driver is compiled then.
 func (i Interpreter) bundle(ctx context.Context, module, folder, install string, c kernel.Command) string {
 	p := kernel.Probe{
 		Path: i.Path, Args: []string{"-I", "-S", "-B", "-c", makeBundle, folder, module},

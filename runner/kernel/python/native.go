@@ -14,13 +14,13 @@ import (
 )
 
 // The folder native has the loops of the driver's walk in C, which take a tenth of the time. They are compiled once for
-// each version of the driver, where it is installed, by the compiler of the system, and serve every CPython from 3.10
-// on that has the stable ABI. Invariant: a walk in C and one in Python write the same bytes, tell the same ordinals and
-// call the same values unchanged (testdata/native.py compares them on random values), so results serve both.
+// each version of the driver, in its folder, by the compiler of the system, and serve every CPython from 3.10 on that
+// has the stable ABI. Invariant: a walk in C and one in Python write the same bytes, report the same ordinals and call
+// the same values unchanged (testdata/native.py compares them on random values), so results serve both.
 //
-// Failure: without a compiler, where it fails, in an interpreter of another layout, and with XSTATE_DEBUG=walk, the
-// loops are those in Python. The compiler is that of the system's folders alone, with an environment of its own: a
-// program cannot choose what becomes code of the kernel. On macOS there is none: to ask for it there opens a dialog.
+// Failure: without a compiler, if it fails, in an interpreter of another layout, and with XSTATE_DEBUG=walk, the loops
+// are those in Python. The compiler comes from the system's folders alone, and gets a fixed environment: a program
+// cannot choose what becomes code of the kernel. On macOS there is none: to ask for it there opens a dialog.
 //
 //go:embed native
 var nativeSource embed.FS
@@ -28,7 +28,7 @@ var nativeSource embed.FS
 // compilerPaths are where the compiler of the system is.
 var compilerPaths = []string{"/usr/bin/cc", "/usr/local/bin/cc", "/usr/bin/gcc", "/usr/bin/clang"}
 
-// Compiler returns the compiler of the system that compiles the walk, or "" where it is in Python.
+// Compiler returns the compiler of the system that compiles the walk, or "" if the walk is in Python.
 var Compiler = sync.OnceValue(func() string {
 	if runtime.GOOS != "linux" || kernel.Debugged("walk") {
 		return ""

@@ -5,7 +5,7 @@ import "github.com/xstate-engine/xstate/runner/kernel"
 // PeerConfig is what a program needs that another tool runs, to be compared with a Baseline.
 type PeerConfig struct {
 	Kernel  string   // the folder to import xstate_kernel from: its module baseline seeds generators and digests values
-	Environ []string // of the process, as a Baseline has it
+	Environ []string // the process's, as a Baseline has it
 }
 
 // Peer makes one. scratch is where the driver is written when the user's cache cannot be.

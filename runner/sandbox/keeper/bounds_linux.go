@@ -61,7 +61,7 @@ func list(m []byte, texts []string) []byte {
 	return field(field(m, strconv.Itoa(len(texts))), texts...)
 }
 
-// reader takes one field of a message after the other. What is missing is empty.
+// reader takes one field of a message after the other. Missing fields are empty.
 type reader []string
 
 func (r *reader) text() string {

@@ -59,9 +59,8 @@ func keep() {
 	k.talk()
 }
 
-// launch puts bounds and filter on a thread of its own, and starts the interpreter from it. That thread is not the
-// first one: a signal to a process is checked against the bounds of its first thread, so the box cannot signal the
-// keeper.
+// launch puts bounds and filter on a new thread, and starts the interpreter from it. That thread is not the first one:
+// a signal to a process is checked against the bounds of its first thread, so the box cannot signal the keeper.
 func (k *keeper) launch() {
 	runtime.LockOSThread()
 	if k.setup.Trace {
@@ -82,7 +81,7 @@ func (k *keeper) launch() {
 	select {} // the interpreter dies with this thread
 }
 
-// aim puts the number of a thread into a filter, where Thread stands. The constant of an instruction is its last field.
+// aim replaces Thread in a filter by the number of a thread. The constant of an instruction is its last field.
 func aim(filter []byte, tid int) {
 	for i := 0; i+8 <= len(filter); i += 8 {
 		if k := (*uint32)(unsafe.Pointer(&filter[i+4])); *k == Thread {
@@ -245,7 +244,7 @@ func reap(pid int) syscall.WaitStatus {
 			continue
 		}
 		if err != nil {
-			return status // there are no processes left
+			return status // no processes are left
 		}
 		switch {
 		case got == pid:
@@ -260,7 +259,7 @@ func reap(pid int) syscall.WaitStatus {
 }
 
 // endAll kills all processes below this one. It stops each before it looks for its children, so that none are added
-// meanwhile. What was missed is found when its parent has died: then it is a child of the keeper.
+// meanwhile. It finds a missed process when its parent has died: then it is a child of the keeper.
 func endAll() {
 	for _, pid := range Descendants(os.Getpid(), func(pid int) { syscall.Kill(pid, syscall.SIGSTOP) }) {
 		syscall.Kill(pid, syscall.SIGKILL)

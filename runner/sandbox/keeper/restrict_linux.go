@@ -153,7 +153,7 @@ func (b *Bounds) freeze() error {
 }
 
 // special mounts new terminals, and a view of the processes that shows only those that the program may trace: Landlock
-// allows it to trace those of its own box.
+// allows it to trace those of its box.
 func (b *Bounds) special() error {
 	if err := syscall.Mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC,
 		"newinstance,ptmxmode=0666,mode=620"); err != nil {

@@ -6,21 +6,21 @@ import "strconv"
 const Name = "xstate-keeper"
 
 // Processors is a variable in the environment of a keeper. One of its threads waits in a call that the supervisor has
-// to answer, and another must go on meanwhile, also on a machine with one processor.
+// to answer, and another must run meanwhile, also on a machine with one processor.
 const Processors = "GOMAXPROCS=4"
 
-// Thread stands for the keeper's filtered thread in a filter: nobody knows its number before it runs.
+// Thread represents the keeper's filtered thread in a filter: its number is unknown before it runs.
 const Thread = 0x7e3a91c5
 
 // Setup says what the keeper starts.
 type Setup struct {
-	Path string   // of the program; absolute
+	Path string   // the program's; absolute
 	Args []string // with argument zero
 	Env  []string
 	Dir  string
 	// Files is the number of descriptors that the program inherits: 0, 1, 2, and those after.
 	Files int
-	// Group makes the program the first of a process group of its own.
+	// Group makes the program the first of a new process group.
 	Group bool
 	// Filter is the seccomp filter, eight bytes an instruction as in struct sock_filter; none: no filter.
 	Filter []byte
@@ -28,7 +28,7 @@ type Setup struct {
 	Listen bool
 	// Trace asks for the socket of a tracer in the place of the listener.
 	Trace bool
-	// Probe ends the keeper where it would start the program.
+	// Probe ends the keeper instead of starting the program.
 	Probe bool
 	// Bounds are what the keeper puts on the thread that starts the program.
 	Bounds []byte
@@ -36,7 +36,7 @@ type Setup struct {
 
 // Reply answers a Setup, and a second one says that the interpreter runs.
 type Reply struct {
-	Pid   int    // of the interpreter
+	Pid   int    // the interpreter's
 	Step  string // what failed
 	Errno int
 	// Tracer is the process that traces the box; 0: none.
@@ -87,8 +87,8 @@ func (r *Reply) encode() []byte {
 		strconv.Itoa(r.Tracer))
 }
 
-// Decode reads a reply from the begin of data, and returns what is behind it. It is false where there is none, and the
-// rest is data where more must come.
+// Decode reads a reply from the begin of data, and returns what is behind it. It is false if there is none, and the
+// rest is data if more must come.
 func (r *Reply) Decode(data []byte) (rest []byte, ok bool) {
 	if len(data) < 4 || len(data) < 4+length(data) {
 		return data, false

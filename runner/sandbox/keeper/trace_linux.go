@@ -8,18 +8,19 @@ import (
 	"unsafe"
 )
 
-// This file follows a box by ptrace where the system gives no listener. The tracer is a process of its own, because
-// it waits for all that it traces, which a library in somebody's process must not. It hands each call to the engine in
-// the form of the listener, so the engine's supervisor does not know the difference.
+// This file follows a box by ptrace where the system gives no listener. The tracer is a separate process, because it
+// waits for all that it traces, which a library in a user's process must not. It hands each call to the engine in the
+// form of the listener, so the engine's supervisor does not know the difference.
 //
 //	engine ---- keeper ---- interpreter ---- children
 //	   |          |              |
 //	   |        tracer . . . . . . . .  (traces)
 //	   +-- calls --+
 //
-// The tracer traces the keeper's main thread, which has the filter, until that has started the interpreter. What the
-// interpreter starts is traced from its first instruction. When the tracer dies, the system kills what it traces.
-// A process that asks not to be traced (CLONE_UNTRACED) does nothing unseen: the filter fails its calls with ENOSYS.
+// The tracer traces the keeper's main thread, which has the filter, until that has started the interpreter. Processes
+// that the interpreter starts are traced from their first instruction. When the tracer dies, the system kills what it
+// traces. A process that asks not to be traced (CLONE_UNTRACED) does nothing unseen: the filter fails its calls with
+// ENOSYS.
 
 // tracerName is argument zero of a tracer. Argument one is the thread of the keeper.
 const tracerName = "xstate-tracer"
@@ -119,7 +120,7 @@ func startTracer() (pid, calls int, err error) {
 	return pid, pair[0], nil
 }
 
-// asTraced makes a filter stop for the tracer where it would ask a listener.
+// asTraced makes a filter stop for the tracer instead of asking a listener.
 func asTraced(filter []byte) {
 	for i := 0; i+8 <= len(filter); i += 8 {
 		code := *(*uint16)(unsafe.Pointer(&filter[i]))
@@ -171,7 +172,7 @@ func (t *tracer) trace() int {
 	}
 }
 
-// stopped lets a thread go on. It says false where the engine is gone.
+// stopped lets a thread continue. It returns false if the engine is gone.
 func (t *tracer) stopped(pid int, status syscall.WaitStatus) bool {
 	signal := status.StopSignal()
 	switch event := int(status) >> 16; {

@@ -13,7 +13,7 @@ type Rank int
 
 // Ranks, from the lowest.
 const (
-	Stranger Rank = iota // the file of a folder that nobody trusts: it only narrows
+	Stranger Rank = iota // the file of an untrusted folder: it only narrows
 	Trusted              // the file of a folder that the user trusts
 	Own                  // the file of the user
 )
@@ -24,7 +24,7 @@ type Rule struct {
 	Then   string // allow, ask or deny
 	On     string // call, or program
 	Reason string
-	At     Place // of the text of the expression
+	At     Place // start of the text of the expression
 	Rank   Rank
 }
 

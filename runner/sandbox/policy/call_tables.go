@@ -222,7 +222,7 @@ func header(to map[string]string) func(*Setting) {
 	return func(s *Setting) { to[s.parts[len(s.parts)-1]] = s.Value }
 }
 
-// set adds to a map, which it makes where there is none.
+// set adds to a map, which it makes if it is nil.
 func set[V any](to *map[string]V, name string, v V) {
 	if *to == nil {
 		*to = map[string]V{}

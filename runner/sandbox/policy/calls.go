@@ -45,7 +45,7 @@ type Model struct {
 	Key     string  // the variable that holds the key; "": none is sent
 	Input   float64 // US dollars for a million tokens
 	Output  float64
-	Script  string // of the interface script: an absolute path
+	Script  string // for the interface script: an absolute path
 	Timeout time.Duration
 }
 
@@ -56,7 +56,7 @@ type Tool struct {
 	Scope    string
 	Lifetime time.Duration
 	Undo     string
-	Identity []string // the arguments that tell calls with effects apart
+	Identity []string // the arguments that distinguish calls with effects
 	Price    float64  // US dollars for a call
 	Timeout  time.Duration
 }

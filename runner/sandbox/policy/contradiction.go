@@ -28,7 +28,7 @@ func contradiction(found []Setting, workspace string) error {
 	return nil
 }
 
-// against compares a setting with one that stands before it.
+// against compares a setting with an earlier one.
 func against(before, s *Setting) error {
 	paths := []string{fieldRead, fieldWrite}
 	deny, allow := before, s

@@ -19,9 +19,9 @@
 // # Why the simple ways fail
 //
 //   - To let the nearest file win, as editors do, lets a program widen its own bounds for its next run: it writes a
-//     file in a folder of its own. To read the nearest alone lets it shadow the narrower one above.
-//   - To ignore a key that is not known bounds less than its author meant, and nobody notices.
-//   - To start anyway where something cannot be enforced is a promise that nobody keeps. Strict refuses to. Workspace
+//     file in a new folder. To read the nearest alone lets it shadow the narrower one above.
+//   - To ignore a key that is not known bounds less than its author meant, unnoticed.
+//   - To start anyway where something cannot be enforced is a promise that is not kept. Strict refuses to. Workspace
 //     says what is missing, on each run and in the record.
 //
 // A file that is malformed or contradicts itself is refused before anything runs, with line and column, and with what

@@ -44,7 +44,7 @@ func (k kind) example() string {
 // field is one key that a policy file may have.
 type field struct {
 	kind  kind
-	check func(text string) error // of each string; nil: any will do
+	check func(text string) error // for each string; nil: any will do
 	hint  string                  // what would work instead of what check refuses
 }
 
@@ -165,7 +165,7 @@ var fields = withBudgets(map[string]field{
 	fieldToolTimeout:  {duration, checkDuration, timeHint},
 })
 
-// What the amounts of budgets count. CallsOf is the beginning of those of one tool: "calls.search".
+// The amounts that budgets count. CallsOf is the beginning of those of one tool: "calls.search".
 const (
 	BudgetUSD        = "usd" // in millionths of a US dollar
 	BudgetTokens     = "tokens"

@@ -21,7 +21,7 @@ const (
 	CodeUnenforceable state.Code = "policy-unenforceable" // this system cannot enforce what it asks for
 )
 
-// Place is where something stands in a file.
+// Place is a position in a file.
 type Place struct {
 	File         string `json:"file,omitempty"`
 	Line, Column int    `json:"-"`
@@ -42,16 +42,16 @@ type Setting struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
-	// Ignored says why the setting has no effect; "" where it has.
+	// Ignored says why the setting has no effect; "" if it has one.
 	Ignored string `json:"ignored,omitempty"`
 
-	path  string   // the path that it means, where it is one
+	path  string   // the path that it means, if it is one
 	field string   // the name that Field has in fields
-	begin Place    // of the text of a string
-	parts []string // of Field
+	begin Place    // start of the text of a string
+	parts []string // the parts of Field
 }
 
-// Place says where a setting stands: FILE:LINE:COLUMN.
+// Place returns the position of a setting: FILE:LINE:COLUMN.
 func (s *Setting) Place() string { return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column) }
 
 // TrustHint says how the user trusts a folder.
@@ -101,7 +101,7 @@ func settings(name string, data []byte) ([]Setting, error) {
 	return r.found, r.parser.Error()
 }
 
-// malformed is the error of a file that is no TOML.
+// malformed is the error of a file that is not TOML.
 func malformed(name string, data []byte, err error) error {
 	place, said := name, strings.TrimPrefix(err.Error(), "toml: ")
 	var at *toml.DecodeError
@@ -130,7 +130,7 @@ func (r *reader) at(n *unstable.Node) Setting {
 	return Setting{File: r.name, Line: start.Line, Column: start.Column}
 }
 
-// keys returns the parts of the key of a node, and where it stands.
+// keys returns the parts of the key of a node, and its position.
 func (r *reader) keys(n *unstable.Node) (parts []string, at Setting) {
 	for it := n.Key(); it.Next(); {
 		if k := it.Node(); parts == nil {
@@ -198,7 +198,7 @@ func alike(names []string, parts []string) (all []string) {
 	return all
 }
 
-// keyValue reads a line of a table, or several that stand in braces.
+// keyValue reads a line of a table, or several in braces.
 func (r *reader) keyValue(table []string, e *unstable.Node) error {
 	parts, at := r.keys(e)
 	parts = slices.Concat(table, parts)

@@ -26,7 +26,7 @@ func ParseLevel(name string) (l Level, ok bool) {
 	return l, slices.Contains(levels, l)
 }
 
-// Stricter returns the narrower of two levels. "" is no level, and wider than all.
+// Stricter returns the narrower of two levels. "" is not a level, and wider than all.
 func Stricter(a, b Level) Level {
 	if slices.Index(levels, a) >= slices.Index(levels, b) {
 		return a

@@ -19,11 +19,11 @@ type Manifest struct {
 	Hosts    []string `toml:"hosts"`
 	Packages []string `toml:"packages"`
 	Files    struct {
-		Read  []string `toml:"read"`  // patterns: * stands for a part of a name, ** for folders
+		Read  []string `toml:"read"`  // patterns: * matches a part of a name, ** folders
 		Write []string `toml:"write"` // likewise
 	} `toml:"files"`
 	Budget map[string]any `toml:"budget"`
-	Limits []Budget       `toml:"-"` // of Budget
+	Limits []Budget       `toml:"-"` // decoded from Budget
 }
 
 // ParseManifest reads a manifest. at is the place of the line before its text, for errors.

@@ -57,8 +57,8 @@ func (p *Policy) Bounds() *sandbox.Bounds {
 // Records reports whether requests over HTTP are recorded.
 func (p *Policy) Records() bool { return p != nil && p.RecordNetwork }
 
-// usual are the variables that a bounded program has: they tell it where it is, how people read, and how tools are
-// found. None of them is known to hold a secret.
+// usual are the variables that a bounded program has: they give it its place, the user's language, and the search
+// path of tools. None of them is known to hold a secret.
 var usual = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "PWD", "OLDPWD", "SHLVL", "_",
 	"TMPDIR", "TMP", "TEMP", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
@@ -168,7 +168,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%dB", n)
 }
 
-// setLimit sets the limit of a field, or where it is to narrow, lowers it. It reports whether that changed anything.
+// setLimit sets the limit of a field, or lowers it if narrow is set. It reports whether that changed anything.
 func setLimit(l *sandbox.Limits, field, text string, narrow bool) bool {
 	switch field {
 	case fieldCPU:

@@ -20,8 +20,8 @@ const FileName = sandbox.PolicyName
 
 // Options are what a policy is made of, beside files.
 type Options struct {
-	Asked   Level // by the caller; "": files and Default decide
-	Default Level // where nobody says; "": Off
+	Asked   Level // set by the caller; "": files and Default decide
+	Default Level // used if no level is set; "": Off
 	// Folder is where the program's file lies. Every policy file there and above counts.
 	Folder string
 	// Workspace is the folder that the program runs in; "": Folder.
@@ -30,7 +30,7 @@ type Options struct {
 	Generated bool
 	// Pass are variables that the program gets because the caller named them.
 	Pass []string
-	// User is the file of the user; "": there is none. See UserFile. Home is what ~ stands for.
+	// User is the file of the user; "": there is none. See UserFile. Home is what ~ means.
 	User, Home string
 	// Store is the folder of the store, which the program must not reach; "": it is not in the workspace.
 	Store string
@@ -41,7 +41,7 @@ type Options struct {
 	Lacks func(sandbox.Spec) []sandbox.Lack
 }
 
-// UserFile is the policy file of the user of an environment; "" where it has no folder for one.
+// UserFile is the policy file of the user of an environment; "" if it has no folder for one.
 func UserFile(getenv func(string) string) string {
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "xstate", FileName)
@@ -86,8 +86,8 @@ func Read(o Options) (*Policy, error) {
 	return m.policy, m.enforceable()
 }
 
-// Check reads one file as that of its folder. asUser reads it as the user's own. The policy is the one that it makes
-// where it is trusted.
+// Check reads one file as that of its folder. asUser reads it as the user's own. The policy is the one that it makes if
+// it is trusted.
 func Check(name string, asUser bool, o Options) (*Policy, error) {
 	o.Workspace = real(cmp.Or(o.Workspace, o.Folder))
 	m := merge{Options: o, policy: &Policy{user: o.User}}
@@ -210,7 +210,7 @@ func (m *merge) read(name, folder string) (found []Setting, there bool, err erro
 	return found, true, contradiction(found, m.Workspace)
 }
 
-// apply adds the settings of a file. Where it may not allow anything, it only narrows.
+// apply adds the settings of a file. A file that may not allow anything only narrows.
 func (m *merge) apply(found []Setting, mayAllow bool) {
 	p := m.policy
 	if len(found) > 0 {
@@ -322,7 +322,7 @@ func (m *merge) protect(files []string) {
 	written := append([]string{m.Workspace}, p.Write...)
 	names := slices.Clone(files)
 	for folder := range parents.Up(real(m.Folder)) {
-		names = append(names, filepath.Join(folder, FileName)) // of these, those that it can write are kept below
+		names = append(names, filepath.Join(folder, FileName)) // those of them that it can write are kept below
 	}
 	for _, folder := range append([]string{m.Workspace}, m.trusted...) {
 		names = append(names, filepath.Join(folder, FileName))
@@ -356,7 +356,7 @@ func (m *merge) enforceable() error {
 		return nil
 	}
 	lack := p.Lacks[max(0, slices.IndexFunc(p.Lacks, func(l sandbox.Lack) bool {
-		return m.last(l.Field) != nil // what somebody asked for by name
+		return m.last(l.Field) != nil // a field that was set by name
 	}))]
 	place := "the level strict (" + p.LevelFrom + ")"
 	if s := m.last(lack.Field); s != nil {

@@ -17,11 +17,11 @@ import (
 
 // UntrustedSource is a table of a source that does not count.
 type UntrustedSource struct {
-	Folder string // of the file
-	Name   string // of the table, such as mcp.files
+	Folder string // the file's folder
+	Name   string // the table's name, such as mcp.files
 }
 
-// UntrustedSources returns the sources that do not count because nobody trusts the folders of their files.
+// UntrustedSources returns the sources that do not count because the folders of their files are untrusted.
 func (p *Policy) UntrustedSources() (all []UntrustedSource) {
 	if p == nil {
 		return nil
@@ -42,8 +42,8 @@ func (p *Policy) UntrustedSources() (all []UntrustedSource) {
 // sourceTables are the tables that name sources of tools and models.
 var sourceTables = []string{"mcp", "openapi", "models"}
 
-// UntrustedHint says that sources do not count, and how the user trusts their folders; "" where there are none. It is
-// for people: an error that a program sees must not depend on whom the user trusts.
+// UntrustedHint says that sources do not count, and how the user trusts their folders; "" if there are none. It is for
+// people: an error that a program sees must not depend on whom the user trusts.
 func (p *Policy) UntrustedHint() string {
 	var folders, texts []string
 	names := map[string][]string{}
@@ -63,8 +63,8 @@ var (
 )
 
 // Trust returns the text of the user's file, with a folder added to sandbox.trust, and whether the file trusts it
-// already. The text is changed where the list stands, and then read: where that is not what was meant, as in a file
-// that writes the list in another way, it is an error that says what to write.
+// already. The text is changed at the list, and then read: if the result is not as intended, as in a file that writes
+// the list in another way, the error says what to write.
 func Trust(file, home, folder string) (text []byte, already bool, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,7 @@ func Trust(file, home, folder string) (text []byte, already bool, err error) {
 }
 
 // withTrust adds a value to the list: before the first there, in an empty list, below the header of the table, or in a
-// table of its own at the end.
+// new table at the end.
 func withTrust(data []byte, found []Setting, value string) []byte {
 	if i := slices.IndexFunc(found, func(s Setting) bool { return s.Field == fieldTrust }); i >= 0 {
 		at := offset(data, found[i].Line, found[i].Column)
@@ -118,7 +118,7 @@ func withTrust(data []byte, found []Setting, value string) []byte {
 	return append(slices.Clone(data), "[sandbox]\ntrust = ["+value+"]\n"...)
 }
 
-// offset returns where a line and column stand, both from 1. Columns count bytes.
+// offset returns the offset of a line and column, both from 1. Columns count bytes.
 func offset(data []byte, line, column int) int {
 	at := 0
 	for ; line > 1; line-- {

@@ -29,7 +29,7 @@ type Authority struct {
 
 	key    *ecdsa.PrivateKey
 	cert   *x509.Certificate
-	leaf   *ecdsa.PrivateKey // of all hosts, while this process lives
+	leaf   *ecdsa.PrivateKey // for all hosts, while this process lives
 	mu     sync.Mutex
 	leaves map[string]*tls.Certificate
 }
@@ -43,9 +43,9 @@ const (
 	leafTime      = 30 * 24 * time.Hour
 )
 
-// OpenAuthority returns the authority of a user, which it makes at the first use. config is a folder that programs
-// cannot read where they are bounded; cache is one that they can read. roots is a file with the roots that programs
-// trust otherwise; "": that of the system.
+// OpenAuthority returns the authority of a user, which it makes at the first use. config is a folder that bounded
+// programs cannot read; cache is one that they can read. roots is a file with the roots that programs trust otherwise;
+// "": that of the system.
 func OpenAuthority(config, cache, roots string) (*Authority, error) {
 	name := filepath.Join(config, authorityFile)
 	a, err := readAuthority(name)

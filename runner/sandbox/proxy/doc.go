@@ -5,8 +5,8 @@
 //
 // # What a name may lead to
 //
-// A name that is allowed may lead to public addresses alone. Whoever controls the name could otherwise lead the program
-// to a service of this machine or its network. An address that is allowed as such may be any.
+// A name that is allowed may lead to public addresses alone. The owner of the name could otherwise lead the program to
+// a service of this machine or its network. An address that is allowed as such may be any.
 //
 // # Who may connect
 //

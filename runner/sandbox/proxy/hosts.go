@@ -17,7 +17,7 @@ type host struct {
 	all  bool       // every host
 }
 
-// Anywhere stands for every host, in the place of a name. A policy file cannot say so.
+// Anywhere represents every host, in the place of a name. A policy file cannot say so.
 const Anywhere = "*"
 
 var errRequest = errors.New("the request names no host: this is a proxy for HTTP")

@@ -34,10 +34,10 @@ type Proxy struct {
 	dial      func(ctx context.Context, network, address string) (net.Conn, error)
 	lookup    func(ctx context.Context, name string) ([]netip.Addr, error)
 	transport *http.Transport
-	authority *Authority // of a proxy that records; nil: it does not
+	authority *Authority // set if the proxy records; nil: it does not
 
 	mu       sync.Mutex
-	handler  Handler // of requests that are recorded
+	handler  Handler // handles recorded requests
 	admitted map[netip.AddrPort]bool
 	changed  *sync.Cond
 	open     map[io.Closer]bool
@@ -265,7 +265,7 @@ func (p *Proxy) reachOne(ctx context.Context, address string) (net.Conn, error) 
 	return p.first(ctx, address, port, addrs)
 }
 
-// first connects to the first address that answers. One that is not public was allowed by nobody.
+// first connects to the first address that answers. One that is not public was not allowed by any rule.
 func (p *Proxy) first(ctx context.Context, address, port string, addrs []netip.Addr) (net.Conn, error) {
 	var last error
 	for _, addr := range addrs {

@@ -25,8 +25,8 @@ type Upstream struct {
 	Pass func(host string) // says that a request is not recorded after all
 }
 
-// Record makes the proxy read the requests that pass through it, also those within TLS, for which it has certificates
-// of a. It is called before Serve.
+// Record makes the proxy read the requests that pass through it, also those within TLS, for which a gives it
+// certificates. It is called before Serve.
 func (p *Proxy) Record(a *Authority) { p.authority = a }
 
 // Handle says what answers requests from now on; nil: they are refused.

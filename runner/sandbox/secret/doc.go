@@ -1,8 +1,8 @@
 // Package secret keeps the values of secrets out of what is recorded.
 //
 // A program that may use a secret has its value in the environment. A Set knows the values. It replaces them in texts
-// that are recorded or shown, finds them in contents that would be stored, and names them in keys by a digest that
-// nobody can test guesses against.
+// that are recorded or shown, finds them in contents that would be stored, and names them in keys by a digest that does
+// not allow guesses to be tested.
 //
 // # The invariant
 //

@@ -39,8 +39,8 @@ func forms(value string) []string {
 	return kept
 }
 
-// inBase64 are the characters that stand for a value wherever a longer text has it: at each of three places in a group
-// of three bytes. The characters that also depend on the neighbours are left out.
+// inBase64 are the characters that encode a value wherever a longer text has it: at each of three places in a
+// three-byte group. The characters that also depend on the neighbours are left out.
 func inBase64(value string) (all []string) {
 	for shift := range 3 {
 		padded := append(make([]byte, shift), value...)

@@ -57,7 +57,7 @@ func New(values map[string]string, key []byte) *Set {
 	return s
 }
 
-// Mask is what stands in a text in the place of a secret.
+// Mask is the text that replaces a secret.
 func Mask(name string) string { return "«secret " + name + "»" }
 
 // Scrub replaces the secrets in a text.
@@ -127,7 +127,7 @@ func (s *Set) Names() (names []string) {
 	return names
 }
 
-// Held is how many bytes at the end of a text that goes on may be the beginning of a secret.
+// Held is how many bytes at the end of an unfinished text may be the beginning of a secret.
 func (s *Set) Held(text string) int {
 	if s == nil {
 		return 0
@@ -151,10 +151,10 @@ func (s *Set) Equal(t *Set) bool {
 	return slices.Equal(s.forms, t.forms)
 }
 
-// least is how many characters of a secret may stand where a text was cut.
+// least is how many characters of a secret may remain where a text was cut.
 const least = 4
 
-// ScrubClipped is Scrub for a text of which the middle was replaced by "...": a part of a secret may stand on each
+// ScrubClipped is Scrub for a text of which the middle was replaced by "...": a part of a secret may remain on each
 // side.
 func (s *Set) ScrubClipped(text string) string {
 	if s == nil {
