@@ -19,15 +19,15 @@ var habits = []struct {
 	find *regexp.Regexp
 	most float64
 }{
-	{"a fragment that begins with of", regexp.MustCompile(`^(of|Of) `), 30},
-	{"nobody, somebody, whoever", regexp.MustCompile(`(?i)\b(nobody|somebody|whoever)\b`), 30},
-	{"stands", regexp.MustCompile(`\bstands?\b`), 30},
-	{"told, tells", regexp.MustCompile(`\b(told|tells?)\b`), 30},
-	{"of its own", regexp.MustCompile(`\bof (its|their) own\b`), 30},
-	{"goes on", regexp.MustCompile(`\b(go|goes) on\b`), 30},
-	{"is no", regexp.MustCompile(`\b(is|are) no [a-z]`), 30},
-	{"a sentence that begins with What", regexp.MustCompile(`(^|[.:] )What\b`), 30},
-	{"where there is", regexp.MustCompile(`\bwhere (there|it|they)\b`), 30},
+	{"a fragment that begins with of", regexp.MustCompile(`^(of|Of) `), 4},
+	{"nobody, somebody, whoever", regexp.MustCompile(`(?i)\b(nobody|somebody|whoever)\b`), 0.3},
+	{"stands", regexp.MustCompile(`\bstands?\b`), 0.3},
+	{"told, tells", regexp.MustCompile(`\b(told|tells?)\b`), 2},
+	{"of its own", regexp.MustCompile(`\bof (its|their) own\b`), 0.3},
+	{"goes on", regexp.MustCompile(`\b(go|goes) on\b`), 0.5},
+	{"is no", regexp.MustCompile(`\b(is|are) no [a-z]`), 1},
+	{"a sentence that begins with What", regexp.MustCompile(`(^|[.:] )What\b`), 0.5},
+	{"where there is", regexp.MustCompile(`\bwhere (there|it|they)\b`), 0.5},
 }
 
 // TestHabits counts habits in the comments of the Go files. With -v it prints the counts.
