@@ -150,6 +150,7 @@ var owners = map[string][]string{
 	"golang.org/x/crypto":                 {"state/provenance"},
 	"github.com/modelcontextprotocol":     {"runner/journal/source", "internal/serve/mcp"},
 	"github.com/getkin/kin-openapi":       {"runner/journal/source"},
+	"github.com/microcosm-cc/bluemonday":  {"state/provenance"},
 	"github.com/yuin/goldmark":            {"patch", "state/provenance"},
 	"mvdan.cc/sh":                         {"patch", "depgraph/bash", "runner/kernel/bash"},
 	"connectrpc.com/connect":              {"api/xstate/v1", "internal/serve/rpc"},
