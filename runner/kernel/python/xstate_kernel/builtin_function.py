@@ -46,3 +46,13 @@ def of(function, original, module):
         os.supports_follow_symlinks.remove(original)
         os.supports_follow_symlinks.add(made)  # pyright: ignore[reportArgumentType]
     return made
+
+
+def named(wrapper, original):
+    """Returns wrapper, or what calls it if original is a function of C, with the names of original."""
+    module = original.__module__ if original.__module__ != "posix" else "os"  # pickle finds it by name in this module
+    if type(original) is types.BuiltinFunctionType:
+        return of(wrapper, original, module)
+    wrapper.__name__ = wrapper.__qualname__ = original.__name__
+    wrapper.__module__, wrapper.__doc__ = module, original.__doc__
+    return wrapper

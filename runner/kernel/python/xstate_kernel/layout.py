@@ -4,7 +4,7 @@ import linecache
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, bytecode, code_owner, observe
+from . import adapters, builtin_function, bytecode, code_owner
 
 _NUMBERS = frozenset(
     (
@@ -45,7 +45,7 @@ def _noting(function, note):
             return function(filename, *args)
         return function()
 
-    return observe.named(wrapper, function)
+    return builtin_function.named(wrapper, function)
 
 
 def numbered(codes, theirs):

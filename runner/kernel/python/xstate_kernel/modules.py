@@ -24,6 +24,7 @@ from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
+    builtin_function,
     bytecode,
     code_owner,
     held_instances,
@@ -178,7 +179,7 @@ class Modules:
                 self.named.add(importlib.util.resolve_name(name, package))
             return function(name, package)
 
-        return observe.named(wrapper, function)
+        return builtin_function.named(wrapper, function)
 
     def _registering(self, register):
         """Wraps the registration with an abstract base class. The base class of a library then refers to a class of
@@ -193,7 +194,7 @@ class Modules:
                 self._final.add("abc")
             return register(cls, subclass)
 
-        return observe.named(wrapper, register)
+        return builtin_function.named(wrapper, register)
 
     def _take(self, value, counts=None):
         """Takes the attributes of a module, a class or a held instance of a library. counts are the names of those that

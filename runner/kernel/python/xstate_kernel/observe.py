@@ -16,7 +16,8 @@ import types
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, builtin_function, bytecode, code_owner, pure_readers, sets
+from . import adapters, bytecode, code_owner, pure_readers, sets
+from .builtin_function import named
 
 _KINDS = {  # what an instruction does to a name of the namespace; bind and look may use an inner scope instead
     "LOAD_GLOBAL": "load",
@@ -315,13 +316,3 @@ def watch_contexts(names):
 
     contextvars.copy_context = named(copy_context, original)
     contextvars.copy_context.__module__ = "contextvars"
-
-
-def named(wrapper, original):
-    """Returns wrapper, or what calls it if original is a function of C, with the names of original."""
-    module = original.__module__ if original.__module__ != "posix" else "os"  # pickle finds it by name in this module
-    if type(original) is types.BuiltinFunctionType:
-        return builtin_function.of(wrapper, original, module)
-    wrapper.__name__ = wrapper.__qualname__ = original.__name__
-    wrapper.__module__, wrapper.__doc__ = module, original.__doc__
-    return wrapper

@@ -1,13 +1,12 @@
 """Observes functions of os without audit events: lookups, listings, open descriptors and the process id."""
 
-import _thread
 import os
 import sys
 
 from xstate_kernel import original as __builtins__
 
-from . import code_owner, descriptors, libraries, library_caches, observe_environ, sandbox
-from .observe import named
+from . import code_owner, descriptors, libraries, library_caches, observe_environ, presence, sandbox
+from .builtin_function import named
 
 
 def watch(files):
@@ -196,7 +195,7 @@ def _lookup(files, original, follow):
                     if p in files.writes or p in files.caches:
                         pass
                     elif how == _IS_THERE:
-                        asked = _asked_by(sys._getframe(2))
+                        asked = presence.asked_by(sys._getframe(2))
                         if asked is None:
                             files.reads.setdefault(p, "presence")
                         else:
@@ -232,34 +231,6 @@ def _question(frame):
                 return _WHEN
         frame = frame.f_back
     return _ALL
-
-
-_asked = {}  # code of a function that cleans_up wraps → {thread: files that the calls under way asked about}
-
-
-def _asked_by(frame):
-    found = _asked.get(frame.f_code) if frame is not None else None
-    return found and found.get(_thread.get_ident())
-
-
-def cleans_up(original):
-    """Wraps a function of a library that asks whether the file that it replaces exists, and uses the answer only to
-    remove after a failure what it has made. So the answer counts as read only after a failure."""
-    calls = _asked[original.__code__] = {}
-
-    def wrapper(*args, **kwargs):
-        thread, mine = _thread.get_ident(), []
-        outer, calls[thread] = calls.get(thread), mine
-        try:
-            return original(*args, **kwargs)
-        except BaseException:
-            for files, p in mine:
-                files.reads.setdefault(p, "presence")
-            raise
-        finally:
-            calls[thread] = outer
-
-    return named(wrapper, original)
 
 
 class _Entries:

@@ -11,7 +11,7 @@ import time
 from xstate_kernel import original as __builtins__
 
 from . import adapters, code_owner
-from .observe import named
+from .builtin_function import named
 
 _DURATIONS = (
     "perf_counter",

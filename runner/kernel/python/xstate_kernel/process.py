@@ -21,7 +21,7 @@ import warnings
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, code_owner, identity, shutdown, walk
+from . import adapters, code_owner, formatters, identity, shutdown, walk
 from .adapters import logging as log_handlers
 
 _HOOKS = (
@@ -130,6 +130,7 @@ class Process:
             self._seen, self._others = raw, {k: v for k, v in self._places().items() if v is not start.get(k)}
         found = dict(self._others)
         found.update(adapters.registered())
+        found.update(formatters.registered())
         found.update(self.attributes)
         return found
 

@@ -28,10 +28,10 @@ from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
+    builtin_function,
     bytecode,
     code_owner,
     layout,
-    observe,
     sha256,
     suite_leftovers,
     suite_reads,
@@ -178,7 +178,7 @@ class Suite(Phases):
             suite_sources.drop_stale(path, module.__spec__)
             return suite._load(original, self, module)
 
-        loader.exec_module = observe.named(exec_module, original)
+        loader.exec_module = builtin_function.named(exec_module, original)
 
     def _load(self, execute, loader, module):
         __tracebackhide__ = True
