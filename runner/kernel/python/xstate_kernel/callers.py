@@ -3,17 +3,16 @@
 Warnings need nothing: the module warnings skips the kernel's files by their path, see driverName.
 """
 
-import os
 import sys
 import traceback
 
 from xstate_kernel import original as __builtins__
 
-_FOLDER = os.path.dirname(os.path.abspath(__file__))
+from . import code_owner
 
 
 def of_kernel(frame):
-    return frame.f_code.co_filename.startswith(_FOLDER)
+    return frame.f_code.co_filename.startswith(code_owner.FOLDER)
 
 
 def hide():
@@ -57,7 +56,7 @@ def hide_from_logging(logging):
 
     def findCaller(self, stack_info=False, stacklevel=1):
         found = find(self, stack_info, stacklevel)
-        while stacklevel > 1 and found[0].startswith(_FOLDER):
+        while stacklevel > 1 and found[0].startswith(code_owner.FOLDER):
             stacklevel -= 1
             found = find(self, stack_info, stacklevel)
         return found

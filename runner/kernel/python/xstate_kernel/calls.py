@@ -12,12 +12,12 @@ import sys
 
 from xstate_kernel import original as __builtins__
 
-from . import blake2b, observe, volatility
+from . import blake2b, code_owner, observe, volatility
 
 VERSION = 1  # of what the module xstate finds here
 
 _IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__", "eval", "exec"}  # who uses one may import any module
-_OFFERED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "offered")
+_OFFERED = os.path.join(code_owner.FOLDER, "offered")
 _INT = struct.Struct("i")
 _fd = None  # of the door
 _door = None  # the door as a socket, once a call was made

@@ -13,13 +13,14 @@ from xstate_kernel import original as __builtins__
 from . import blake2b, sandbox
 
 _SITE_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+FOLDER = os.path.dirname(os.path.abspath(__file__))  # of the kernel: no program sees the frames of its code
 _LIBRARIES = (
-    os.path.dirname(os.path.realpath(__file__)) + os.sep,
+    os.path.realpath(FOLDER) + os.sep,
     os.path.realpath(os.path.dirname(os.__file__)) + os.sep,
     os.path.realpath(os.path.join(sys.exec_prefix, sys.platlibdir, "python%d.%d" % sys.version_info[:2])) + os.sep,
     os.path.realpath(sys.base_prefix) + os.sep + "lib",
 )
-_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_OWN = FOLDER + os.sep
 PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
 
 

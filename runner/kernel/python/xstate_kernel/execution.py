@@ -25,12 +25,9 @@ from . import (
     streams,
 )
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
-
-
 _TURNS = 100  # of the event loop at the end of a cell: tasks may never wait for anything
 
 
@@ -277,7 +274,7 @@ class Execution:
         if any(code is c for c in self.own):
             return
         caller = sys._getframe(1)
-        while caller is not None and caller.f_code.co_filename.startswith(FOLDER):
+        while caller is not None and caller.f_code.co_filename.startswith(code_owner.FOLDER):
             caller = caller.f_back
         if (
             caller is not None
@@ -340,7 +337,7 @@ def _import_error(e):
 
 def _of_program(tb):
     """Returns a traceback without the frames of the kernel that called the program."""
-    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(FOLDER):
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(code_owner.FOLDER):
         tb = tb.tb_next
     return tb
 
@@ -348,7 +345,7 @@ def _of_program(tb):
 def _strip(shown):
     """Removes the frames of the kernel and of the import system from a traceback and from its causes."""
     while shown is not None:
-        shown.stack[:] = [f for f in shown.stack if not f.filename.startswith((FOLDER, "<frozen importlib"))]
+        shown.stack[:] = [f for f in shown.stack if not f.filename.startswith((code_owner.FOLDER, "<frozen importlib"))]
         if isinstance(getattr(shown, "_str", None), str) and (shown._str or "").startswith("name "):
             shown._str = shown._str.partition(". Did you mean: ")[0]  # that depends on what else is bound
         for group in getattr(shown, "exceptions", None) or ():

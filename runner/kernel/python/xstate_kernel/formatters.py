@@ -10,6 +10,8 @@ import traceback
 
 from xstate_kernel import original as __builtins__
 
+from . import code_owner
+
 METHODS = {  # media type → the method of values that gives it, in the order of IPython
     "text/plain": "_repr_pretty_",
     "text/html": "_repr_html_",
@@ -207,7 +209,7 @@ def _called(f, *args):
 
 def _report(e):
     tb = e.__traceback__.tb_next
-    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(_FOLDER):
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(code_owner.FOLDER):
         tb = tb.tb_next
     traceback.print_exception(type(e), e, tb)
 
@@ -224,4 +226,3 @@ def registered():
 
 formatter = DisplayFormatter()
 plain = formatter.formatters["text/plain"]
-_FOLDER = __file__.rpartition("/")[0]

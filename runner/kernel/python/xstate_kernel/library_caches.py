@@ -8,7 +8,7 @@ from . import code_owner
 
 _VARIADIC = (4, 8)  # flags of code with *args, and with **kwargs
 _BOOTSTRAP = "<frozen importlib._bootstrap>"
-_KERNEL = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_KERNEL = code_owner.FOLDER + os.sep
 
 _roots, _bases, _patterns = (), frozenset(), ((), None)
 _folders = None  # of which the patterns are not compiled yet: most programs use no cache

@@ -19,18 +19,22 @@ from xstate_kernel import original as __builtins__
 
 from . import (
     adapters,
+    audit_events,
     bindings,
     callers,
     calls,
     code_owner,
     disk,
     display,
+    draws,
     execution,
     fingerprint,
     frames,
     groups,
     guard,
     hidden,
+    hidden_variable,
+    interpreter_state,
     layout,
     libraries,
     library_caches,
@@ -40,7 +44,11 @@ from . import (
     node_imports,
     node_run,
     observe,
+    observe_calls,
+    observe_clocks,
+    observe_environ,
     observe_files,
+    presence,
     proxy,
     sandbox,
     sets,
@@ -61,24 +69,25 @@ _RESTORING = frozenset(("load", "import", "hidden_put"))  # requests that may im
 # Files of the kernel that an interrupt must not stop halfway: half a frame or half an observation is useless. Adapters
 # belong to them, but not while they draw a figure, which may take long.
 _UNINTERRUPTED = frozenset(
-    os.path.join(execution.FOLDER, name + ".py")
-    for name in (
-        "streams",
-        "frames",
-        "observe",
-        "observe_files",
-        "audit_events",
-        "observe_calls",
-        "observe_clocks",
-        "draws",
-        "observe_environ",
-        "guard",
-        "hidden",
-        "hidden_variable",
-        "interpreter_state",
+    module.__file__
+    for module in (
+        streams,
+        frames,
+        presence,
+        observe,
+        observe_files,
+        audit_events,
+        observe_calls,
+        observe_clocks,
+        draws,
+        observe_environ,
+        guard,
+        hidden,
+        hidden_variable,
+        interpreter_state,
     )
 )
-_ADAPTERS = os.path.join(execution.FOLDER, "adapters")
+_ADAPTERS = os.path.join(code_owner.FOLDER, "adapters")
 _THROUGH = frozenset(  # run code outside the kernel
     ("import_module", "exec_module", "_png", "bundle", "show_figures", "put_out", "show")
 )
@@ -165,7 +174,7 @@ class Kernel:
         if self.execution is None or not self.execution.executing:
             return
         while frame is not None and (
-            not frame.f_code.co_filename.startswith(execution.FOLDER) or frame.f_code.co_name in _THROUGH
+            not frame.f_code.co_filename.startswith(code_owner.FOLDER) or frame.f_code.co_name in _THROUGH
         ):
             frame = frame.f_back
         path = frame.f_code.co_filename if frame is not None else ""
@@ -460,7 +469,8 @@ class Kernel:
 
 
 def start():
-    _imp._fix_co_filename(sys._getframe(1).f_code, execution.FOLDER + "/start")  # a frame of the kernel, see callers.py
+    # The frame that called is one of the kernel, see callers.py.
+    _imp._fix_co_filename(sys._getframe(1).f_code, code_owner.FOLDER + "/start")
     linecache.cache.pop("<string>", None)  # the command that started the kernel does not belong to the program
     read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)

@@ -56,7 +56,6 @@ _SETTERS = frozenset(
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
-_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _GONE = object()
 _NONE = frozenset()
 _asks = {}
@@ -516,7 +515,7 @@ def _watched(old, new):
     if not (code_owner.is_a(old, types.FunctionType) and code_owner.is_a(new, types.FunctionType)):
         return False
     paths = [f.__code__.co_filename for f in (old, new)]
-    return any(p.startswith(_FOLDER) for p in paths) and all(map(code_owner.is_library_path, paths))
+    return any(p.startswith(code_owner.FOLDER) for p in paths) and all(map(code_owner.is_library_path, paths))
 
 
 def _put(entry):

@@ -20,7 +20,7 @@ from itertools import dropwhile
 
 from xstate_kernel import original as __builtins__
 
-from . import sha256
+from . import code_owner, sha256
 
 _SKIPPED_FOLDERS = ("__pycache__", "node_modules", "build", "dist", "venv")
 
@@ -126,7 +126,7 @@ def _doctest(test):
     return call
 
 
-_AROUND = (os.path.dirname(__file__) + os.sep, os.path.dirname(importlib.__file__) + os.sep, "<frozen importlib")
+_AROUND = (code_owner.FOLDER + os.sep, os.path.dirname(importlib.__file__) + os.sep, "<frozen importlib")
 
 
 def _told(error):

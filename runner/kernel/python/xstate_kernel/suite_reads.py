@@ -13,7 +13,7 @@ from . import code_owner, libraries, observe_files, sha256
 DURATION = "timing"
 _RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
-_OWN = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_OWN = os.path.realpath(code_owner.FOLDER) + os.sep
 _IMPORT = "<frozen importlib._bootstrap_external>"
 _UNTOLD = frozenset(("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "=PYTEST_CURRENT_TEST", "=PYTEST_VERSION"))
 

@@ -11,7 +11,7 @@ import threading
 
 from xstate_kernel import original as __builtins__
 
-from . import calls, code_owner, execution, guard, libraries, native, observe, sandbox, started
+from . import calls, code_owner, guard, libraries, native, observe, sandbox, started
 
 _door = None  # the socket of requests; None: this interpreter is to be no template
 _held = ()  # what the process had before the first request, see _holds
@@ -100,7 +100,7 @@ def _shadows(folder):
 def _installed(module):
     """Reports whether a module is the kernel's, or one that is known by its version."""
     path = getattr(module, "__file__", None)
-    return not isinstance(path, str) or path.startswith(execution.FOLDER) or code_owner.is_library_path(path)
+    return not isinstance(path, str) or path.startswith(code_owner.FOLDER) or code_owner.is_library_path(path)
 
 
 def _chosen_by():
