@@ -17,51 +17,19 @@ import weakref
 
 from xstate_kernel import original as __builtins__
 
-from . import (
-    adapters,
-    audit_events,
-    bindings,
-    callers,
-    calls,
-    code_owner,
-    disk,
-    display,
-    draws,
-    execution,
-    fingerprint,
-    frames,
-    groups,
-    guard,
-    hidden,
-    hidden_variable,
-    interpreter_state,
-    layout,
-    libraries,
-    library_caches,
-    lines,
-    magic,
-    modules,
-    node_imports,
-    node_run,
-    observe,
-    observe_calls,
-    observe_clocks,
-    observe_environ,
-    observe_files,
-    presence,
-    proxy,
-    sandbox,
-    sets,
-    shell,
-    shutdown,
-    spill,
-    started,
-    streams,
-    template,
-    values,
-    workspace_modules,
-    writes,
-)
+from . import adapters, template
+from .ground import callers, code_owner, disk, frames, hidden_variable, presence, sandbox, shutdown, started
+from .node import execution, lines
+from .node import imports as node_imports
+from .node import run as node_run
+from .observe import audit_events, calls, draws, guard, layout, libraries, library_caches, os_functions, proxy
+from .observe import clocks as observe_clocks
+from .observe import environ as observe_environ
+from .observe import files as observe_files
+from .observe import names as observe_names
+from .show import display, magic, shell, streams
+from .value import bindings, fingerprint, groups, sets, spill, values, writes
+from .world import hidden, interpreter_state, modules, workspace_modules
 
 # requests that leave hidden state as the last node did, see also do_forget
 _NEUTRAL = frozenset(("run", "store", "compile", "sources", "forget"))
@@ -74,10 +42,10 @@ _UNINTERRUPTED = frozenset(
         streams,
         frames,
         presence,
-        observe,
+        observe_names,
         observe_files,
         audit_events,
-        observe_calls,
+        os_functions,
         observe_clocks,
         draws,
         observe_environ,
@@ -96,7 +64,7 @@ _THROUGH = frozenset(  # run code outside the kernel
 class Kernel:
     def __init__(self, channel, options, outputs):
         self.channel = channel
-        self.main = observe.Main("__main__")
+        self.main = observe_names.Main("__main__")
         sys.modules["__main__"] = self.main
         namespace = self.main.__dict__
         namespace["__builtins__"] = builtins
@@ -131,9 +99,9 @@ class Kernel:
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = workspace_modules.Workspace()
-        self.names = observe.names(namespace, options.get("observe") != "static")
-        observe.watch_imports(self.names)
-        observe.watch_contexts(self.names)
+        self.names = observe_names.names(namespace, options.get("observe") != "static")
+        observe_names.watch_imports(self.names)
+        observe_names.watch_contexts(self.names)
         shutdown.watch()
         callers.hide()
         self.printer = fingerprint.Fingerprinter(namespace, self.workspace)
@@ -377,7 +345,7 @@ class Kernel:
         return {"repr": repr(self.bindings.ns[request["name"]])}, b""
 
     def do_run(self, request, body):
-        """Runs one node and reports what it did, see node_run.py."""
+        """Runs one node and reports what it did, see node/run.py."""
         return node_run.NodeRun(self, request, body.decode()).run()
 
     def do_hidden_get(self, request, _):

@@ -2,7 +2,7 @@
 
 from xstate_kernel import original as __builtins__
 
-from .. import presence
+from ..ground import presence
 from .protocol import Adapter
 
 
