@@ -113,9 +113,8 @@ type launchState struct {
 	imports kernel.ImportBase
 }
 
-// compareEnvirons compares two environments, and returns the variables that differ. ok is false where one of them may
-// matter to the interpreter or a library before the program looks at it: all may but those that change with every
-// command.
+// compareEnvirons returns the variables in which two environments differ. ok is false if one of them may matter before
+// the program looks at it, to the interpreter or a library: all may but those that change with every command.
 func compareEnvirons(was, now []string) (changed map[string]*string, ok bool) {
 	changed = map[string]*string{}
 	before, after := map[string]string{}, map[string]string{}

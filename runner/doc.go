@@ -138,7 +138,7 @@
 //
 // The engine's cost per node does not grow with the number of names, for a program has thousands. A program state keeps
 // indexes (keyTable), and the kernel state notes which names may differ from it (kernelState.differing has the
-// argument). The kernel compares the namespace with a copy that it keeps from node to node (node_start.py). Three cases
+// argument). The kernel compares the namespace with a copy that it keeps from node to node (node/start.py). Three cases
 // still query all names: a node with unobserved access to the namespace, the first node after a state that was made for
 // another, and a kernel that has only some of the names.
 //

@@ -30,7 +30,8 @@ def values(ns, before):
     bound = baseline.bound(ns, before)
 
     def look():
-        from xstate_kernel import code_digest, unsupported
+        from xstate_kernel.ground import unsupported
+        from xstate_kernel.value import code_digest
 
         def code(_):
             raise unsupported.Opaque("code of the program")

@@ -153,7 +153,7 @@ print(packages)`, filepath.Join(folder, "venv")).Output()
 	}
 	count := filepath.Join(folder, "starts")
 	path = filepath.Join(folder, "python")
-	script := "#!/bin/sh\ncase \"$*\" in *suite_main*) echo start >>'" + count + "';; esac\nexec '" + filepath.Join(
+	script := "#!/bin/sh\ncase \"$*\" in *suite.main*) echo start >>'" + count + "';; esac\nexec '" + filepath.Join(
 		folder,
 		"venv",
 		"bin",

@@ -9,7 +9,7 @@ import (
 )
 
 // A frame is 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
-// The other half is python/xstate_kernel/frames.py for Python.
+// The other half is python/xstate_kernel/ground/frames.py for Python.
 
 // maxHeader bounds what a frame may claim, so that a garbled one is an error and not an allocation.
 const (

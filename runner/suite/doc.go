@@ -48,7 +48,7 @@
 // a new process. A file that cannot be collected is reported as an error in its place. The trace of a failing test is
 // kept, so that no older success counts. It is never reused, for its report cites lines, and it may fail by chance. A
 // lost group is a miss. An input that cannot be compared (clock, network, other processes) marks the test, and it runs
-// every time. The kernel's suite.py says what is observed, and how.
+// every time. The kernel's suite/tests.py says what is observed, and how.
 //
 // # What it cannot see
 //

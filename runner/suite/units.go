@@ -68,7 +68,7 @@ func (s *Suite) units(digest state.Digest, pkg string) *source {
 	return nil
 }
 
-// source is a file cut into units, see kernel/python/xstate_kernel/units.py.
+// source is a file cut into units, see kernel/python/xstate_kernel/suite/units.py.
 type source struct {
 	Units   map[string]unitOf   `json:"units"`
 	Imports map[string][]string `json:"imports"`

@@ -6,11 +6,31 @@
 //
 // A Baseline runs the same blocks without any observation. It is what xstate is measured against.
 //
+// # Rooms
+//
+// The driver is built of rooms, which are packages. A module imports only from its own room and from those above it in
+// this list, and a room has at most 35 files: TestRooms holds both.
+//
+//	ground     what knows no value of the program: frames, disk, code and whose it is, memory, the supervisor
+//	adapters   what is known of libraries, one file each
+//	show       what a program prints and shows: streams, displays, magics, plain forms for other languages
+//	value      values: equal, shared, stored and restored
+//	observe    what a node reads and does: names, files, calls, clocks, the environment
+//	world      state that is no value: modules, hidden variables, what is registered in the interpreter
+//	node       the run of a node
+//	suite      the runs of tests; its own main
+//
+// On top are main, template and baseline. Below all rooms are the package itself and bundle, which are there first. The
+// files __init__.py of rooms are empty, so that an import loads what it names and no more.
+//
+// A name by which stores, digests or programs know an object of the kernel outlives a move of its module: see
+// kept_names.py in ground.
+//
 // # Functions
 //
 // A node that is a part of a function's body (depgraph.Part) is compiled as a function of that name, whose variables
-// come from the namespace and go back there: see function_part.py. Its loops run on fast locals, and its tracebacks
-// show what those of the whole function do.
+// come from the namespace and go back there: see node/function_part.py. Its loops run on fast locals, and its
+// tracebacks show what those of the whole function do.
 //
 // # The end of a script
 //

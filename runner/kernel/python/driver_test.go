@@ -24,7 +24,7 @@ func TestKernel(t *testing.T) {
 	}
 	for _, script := range []struct{ name, needs string }{{"native.py", ""}, {"groups.py", ""}, {"identities.py", ""},
 		{"bundle.py", ""}, {"distinctions.py", ""}, {"attributes.py", ""}, {"sets.py", ""}, {"instructions.py", ""},
-		{"node_start.py", ""},
+		{"node_start.py", ""}, {"kept_names.py", ""},
 		{"pure_readers.py", ""},
 		{"arrays.py", "numpy"}, {"arrow.py", "pyarrow"}, {"foreign.py", "numpy"}, {"figures.py", "matplotlib"}} {
 		for _, python := range pythons() {

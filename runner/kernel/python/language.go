@@ -274,7 +274,7 @@ func (i Interpreter) started(asked *sandbox.Spec, environ map[string]string, dri
 
 // StartTests starts a process that collects and runs tests.
 func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kernel.Process, error) {
-	return i.start(ctx, "suite_main", l.Driver, kernel.Command{
+	return i.start(ctx, "suite.main", l.Driver, kernel.Command{
 		Environ: l.Environ, Folder: l.Folder, Spool: l.Spool, Options: l.Options,
 		Sandbox: i.started(l.Sandbox, i.Environ(l.Environ), l.Driver),
 	})

@@ -1,4 +1,4 @@
-/* Atoms: see atoms.py in xstate_kernel. */
+/* Atoms: see atoms.py in xstate_kernel/ground. */
 
 static unsigned ascii; /* the bit that says so, in the word behind a string's hash; 0: none is known */
 

@@ -1,4 +1,4 @@
-/* Ordinals: see ordinals.py in xstate_kernel. */
+/* Ordinals: see ordinals.py in xstate_kernel/ground. */
 
 typedef struct {
 	PyObject head;

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from xstate_kernel import memory
+from xstate_kernel.ground import memory
 
 
 def whole(a):

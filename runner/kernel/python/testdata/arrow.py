@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from xstate_kernel import fingerprint, values
+from xstate_kernel.value import fingerprint, values
 
 fingers = fingerprint.Fingerprinter({}, types.SimpleNamespace(loaded=lambda: [], holder=lambda names: None))
 

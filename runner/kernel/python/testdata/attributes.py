@@ -5,7 +5,7 @@ alike before it is made and after, share alike, and come back from a store witho
 import random
 import sys
 
-from xstate_kernel import attributes, fingerprint, instances, values
+from xstate_kernel.value import attributes, fingerprint, instances, values
 
 draw = random.Random(int(sys.argv[1]))
 

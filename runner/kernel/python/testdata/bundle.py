@@ -70,10 +70,10 @@ with tempfile.TemporaryDirectory() as work:
     assert got["xstate_kernel.main"][3].endswith(".opt-1.pyc"), got["xstate_kernel.main"]
 
     # The code is from the bundle: without their sources, modules still come.
-    gone = [os.path.join(kernel, "xstate_kernel", name) for name in ("main.py", "groups.py")]
+    gone = [os.path.join(kernel, "xstate_kernel", name) for name in ("main.py", "value/groups.py")]
     for path in gone:
         os.rename(path, path + ".gone")
-    shutil.rmtree(os.path.join(kernel, "xstate_kernel", "__pycache__"))
+        shutil.rmtree(os.path.join(os.path.dirname(path), "__pycache__"))
     assert start(BUNDLE, kernel, bundle) == want
     for path in gone:
         os.rename(path + ".gone", path)

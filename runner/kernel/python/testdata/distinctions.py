@@ -40,7 +40,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from types import MappingProxyType, SimpleNamespace
 
-from xstate_kernel import fingerprint
+from xstate_kernel.value import fingerprint
 
 
 class S(str):

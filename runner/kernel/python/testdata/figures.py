@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib.figure import Figure
 
-from xstate_kernel import fingerprint
+from xstate_kernel.value import fingerprint
 
 
 class NoModules:

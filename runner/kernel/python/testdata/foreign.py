@@ -16,7 +16,7 @@ import types
 import uuid
 
 import numpy as np
-from xstate_kernel import foreign
+from xstate_kernel.value import foreign
 
 
 def load(data, buffers=None):

@@ -3,8 +3,8 @@
 import random
 import sys
 
-from xstate_kernel import native
-from xstate_kernel.groups import Groups
+from xstate_kernel.ground import native
+from xstate_kernel.value.groups import Groups
 
 
 class Print:

@@ -10,7 +10,7 @@ import re
 import sys
 import types
 
-from xstate_kernel import fingerprint
+from xstate_kernel.value import fingerprint
 
 
 class Copying:

@@ -4,7 +4,7 @@ import dis
 import os
 import types
 
-from xstate_kernel import bytecode
+from xstate_kernel.ground import bytecode
 
 count = 0
 todo = []

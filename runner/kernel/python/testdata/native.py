@@ -5,7 +5,9 @@ import decimal
 import random
 import sys
 
-from xstate_kernel import fingerprint, native, ordinals, walk_state, workspace_modules
+from xstate_kernel.ground import native, ordinals
+from xstate_kernel.value import fingerprint, walk_state
+from xstate_kernel.world import workspace_modules
 
 if native.level is None:
     sys.exit("there is no walk in C")

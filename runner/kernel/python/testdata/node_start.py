@@ -4,7 +4,10 @@ bind, delete and bind again, and random requests do so between them."""
 import random
 import sys
 
-from xstate_kernel import bindings, fingerprint, groups, native, node_start, workspace_modules
+from xstate_kernel.ground import native
+from xstate_kernel.node import start as node_start
+from xstate_kernel.value import bindings, fingerprint, groups
+from xstate_kernel.world import workspace_modules
 
 rng = random.Random(int(sys.argv[1]))
 FEW = [[] for _ in range(4)]

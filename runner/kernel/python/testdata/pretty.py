@@ -10,7 +10,7 @@ import sys
 import types
 
 sys.path.insert(0, sys.argv[1])
-from xstate_kernel.pretty import pretty  # noqa: E402
+from xstate_kernel.show.pretty import pretty  # noqa: E402
 
 try:
     from IPython.lib.pretty import pretty as judge

@@ -5,7 +5,10 @@ import random
 import sys
 import types
 
-from xstate_kernel import bytecode, fingerprint, pure_readers, workspace_modules
+from xstate_kernel.ground import bytecode
+from xstate_kernel.observe import pure_readers
+from xstate_kernel.value import fingerprint
+from xstate_kernel.world import workspace_modules
 
 SETUP = """
 from dataclasses import dataclass

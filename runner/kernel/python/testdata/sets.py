@@ -3,7 +3,7 @@
 import random
 import sys
 
-from xstate_kernel import sets
+from xstate_kernel.value import sets
 
 
 def element(rng):

@@ -21,7 +21,9 @@ import warnings
 
 from xstate_kernel import original as __builtins__
 
-from . import adapters, display, frames, magic, shell, shutdown, started, streams
+from . import adapters
+from .ground import frames, shutdown, started
+from .show import display, magic, shell, streams
 
 _PRESET = ("__name__", "__doc__", "__file__", "get_ipython")
 _SPECIAL = frozenset(
@@ -147,7 +149,7 @@ class Baseline:
 
     def do_values(self, request, body):
         def look():
-            from . import code_digest
+            from .value import code_digest
 
             for code, tree, mode, flags in self.nested:
                 code_digest.flatten_tree(code, tree, mode, flags)
@@ -219,7 +221,8 @@ def in_child(look):
 
 def digests(ns, bound):
     """Returns name → digest for values of the namespace ns, or "" for a value without a digest of its content."""
-    from . import fingerprint, workspace_modules
+    from .value import fingerprint
+    from .world import workspace_modules
 
     printer, found = fingerprint.Fingerprinter(ns, workspace_modules.Workspace()), {}
     for name, value in bound.items():

@@ -55,7 +55,9 @@ def make(entry):
         module = sys.modules[name]
         source, loader = getattr(module, "__file__", None) or "", getattr(module, "__loader__", None)
         own = source.startswith(_FOLDER)
-        if type(loader) is external.SourceFileLoader and (own or (standard and source.startswith(standard))):
+        if type(loader) is not external.SourceFileLoader or loader.name != name:  # another name, see kept_names.py
+            continue
+        if own or (standard and source.startswith(standard)):
             stamp = None if own else _stamp(source)
             found[name] = source, stamp, hasattr(module, "__path__"), loader.get_code(name)
     sys.stdout.buffer.write(marshal.dumps((_bytecode(), standard, found)))

@@ -17,43 +17,19 @@ import weakref
 
 from xstate_kernel import original as __builtins__
 
-from . import (
-    adapters,
-    bindings,
-    callers,
-    calls,
-    code_owner,
-    disk,
-    display,
-    execution,
-    fingerprint,
-    frames,
-    groups,
-    guard,
-    hidden,
-    layout,
-    libraries,
-    library_caches,
-    lines,
-    magic,
-    modules,
-    node_imports,
-    node_run,
-    observe,
-    observe_files,
-    proxy,
-    sandbox,
-    sets,
-    shell,
-    shutdown,
-    spill,
-    started,
-    streams,
-    template,
-    values,
-    workspace_modules,
-    writes,
-)
+from . import adapters, template
+from .ground import callers, code_owner, disk, frames, hidden_variable, presence, sandbox, shutdown, started
+from .node import execution, lines
+from .node import imports as node_imports
+from .node import run as node_run
+from .observe import audit_events, calls, draws, guard, layout, libraries, library_caches, os_functions, proxy
+from .observe import clocks as observe_clocks
+from .observe import environ as observe_environ
+from .observe import files as observe_files
+from .observe import names as observe_names
+from .show import display, magic, shell, streams
+from .value import bindings, fingerprint, groups, sets, spill, values, writes
+from .world import hidden, interpreter_state, modules, workspace_modules
 
 # requests that leave hidden state as the last node did, see also do_forget
 _NEUTRAL = frozenset(("run", "store", "compile", "sources", "forget"))
@@ -61,24 +37,25 @@ _RESTORING = frozenset(("load", "import", "hidden_put"))  # requests that may im
 # Files of the kernel that an interrupt must not stop halfway: half a frame or half an observation is useless. Adapters
 # belong to them, but not while they draw a figure, which may take long.
 _UNINTERRUPTED = frozenset(
-    os.path.join(execution.FOLDER, name + ".py")
-    for name in (
-        "streams",
-        "frames",
-        "observe",
-        "observe_files",
-        "audit_events",
-        "observe_calls",
-        "observe_clocks",
-        "draws",
-        "observe_environ",
-        "guard",
-        "hidden",
-        "hidden_variable",
-        "interpreter_state",
+    module.__file__
+    for module in (
+        streams,
+        frames,
+        presence,
+        observe_names,
+        observe_files,
+        audit_events,
+        os_functions,
+        observe_clocks,
+        draws,
+        observe_environ,
+        guard,
+        hidden,
+        hidden_variable,
+        interpreter_state,
     )
 )
-_ADAPTERS = os.path.join(execution.FOLDER, "adapters")
+_ADAPTERS = os.path.join(code_owner.FOLDER, "adapters")
 _THROUGH = frozenset(  # run code outside the kernel
     ("import_module", "exec_module", "_png", "bundle", "show_figures", "put_out", "show")
 )
@@ -87,7 +64,7 @@ _THROUGH = frozenset(  # run code outside the kernel
 class Kernel:
     def __init__(self, channel, options, outputs):
         self.channel = channel
-        self.main = observe.Main("__main__")
+        self.main = observe_names.Main("__main__")
         sys.modules["__main__"] = self.main
         namespace = self.main.__dict__
         namespace["__builtins__"] = builtins
@@ -122,9 +99,9 @@ class Kernel:
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = workspace_modules.Workspace()
-        self.names = observe.names(namespace, options.get("observe") != "static")
-        observe.watch_imports(self.names)
-        observe.watch_contexts(self.names)
+        self.names = observe_names.names(namespace, options.get("observe") != "static")
+        observe_names.watch_imports(self.names)
+        observe_names.watch_contexts(self.names)
         shutdown.watch()
         callers.hide()
         self.printer = fingerprint.Fingerprinter(namespace, self.workspace)
@@ -165,7 +142,7 @@ class Kernel:
         if self.execution is None or not self.execution.executing:
             return
         while frame is not None and (
-            not frame.f_code.co_filename.startswith(execution.FOLDER) or frame.f_code.co_name in _THROUGH
+            not frame.f_code.co_filename.startswith(code_owner.FOLDER) or frame.f_code.co_name in _THROUGH
         ):
             frame = frame.f_back
         path = frame.f_code.co_filename if frame is not None else ""
@@ -368,7 +345,7 @@ class Kernel:
         return {"repr": repr(self.bindings.ns[request["name"]])}, b""
 
     def do_run(self, request, body):
-        """Runs one node and reports what it did, see node_run.py."""
+        """Runs one node and reports what it did, see node/run.py."""
         return node_run.NodeRun(self, request, body.decode()).run()
 
     def do_hidden_get(self, request, _):
@@ -460,7 +437,8 @@ class Kernel:
 
 
 def start():
-    _imp._fix_co_filename(sys._getframe(1).f_code, execution.FOLDER + "/start")  # a frame of the kernel, see callers.py
+    # The frame that called is one of the kernel, see callers.py.
+    _imp._fix_co_filename(sys._getframe(1).f_code, code_owner.FOLDER + "/start")
     linecache.cache.pop("<string>", None)  # the command that started the kernel does not belong to the program
     read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)

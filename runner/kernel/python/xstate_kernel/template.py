@@ -11,7 +11,9 @@ import threading
 
 from xstate_kernel import original as __builtins__
 
-from . import calls, code_owner, execution, guard, libraries, native, observe, sandbox, started
+from .ground import code_owner, native, sandbox, started
+from .observe import calls, guard, libraries
+from .observe import names as observe_names
 
 _door = None  # the socket of requests; None: this interpreter is to be no template
 _held = ()  # what the process had before the first request, see _holds
@@ -46,11 +48,11 @@ def _holds():
     return native.alone() if native.alone is not None else (), len(shared)
 
 
-class _Watched(observe.Main):
+class _Watched(observe_names.Main):
     def __getattribute__(self, name):
         if name in ("__file__", "__dict__"):
             _looks()
-        return observe.Main.__getattribute__(self, name)
+        return observe_names.Main.__getattribute__(self, name)
 
 
 def _looks():
@@ -80,7 +82,7 @@ def prepare(kernel):
         return None
     sys.meta_path.remove(_Missing)
     own = _own
-    started.running, kernel.main.__class__ = _running, observe.Main
+    started.running, kernel.main.__class__ = _running, observe_names.Main
     modules = [m for m in sys.modules.values() if m is not kernel.main]
     if not kernel.hidden.unused() or not all(map(_installed, modules)):
         return None
@@ -100,7 +102,7 @@ def _shadows(folder):
 def _installed(module):
     """Reports whether a module is the kernel's, or one that is known by its version."""
     path = getattr(module, "__file__", None)
-    return not isinstance(path, str) or path.startswith(execution.FOLDER) or code_owner.is_library_path(path)
+    return not isinstance(path, str) or path.startswith(code_owner.FOLDER) or code_owner.is_library_path(path)
 
 
 def _chosen_by():

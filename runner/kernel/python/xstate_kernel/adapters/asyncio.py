@@ -4,7 +4,7 @@ import sys
 
 from xstate_kernel import original as __builtins__
 
-from ..hidden_variable import mark_repr
+from ..ground.hidden_variable import mark_repr
 from .protocol import Adapter
 
 _SHOWN_BY = "_task_repr" if sys.version_info >= (3, 11) else "_task_repr_info"

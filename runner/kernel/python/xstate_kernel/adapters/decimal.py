@@ -4,7 +4,7 @@ import sys
 
 from xstate_kernel import original as __builtins__
 
-from ..hidden_variable import Variable
+from ..ground.hidden_variable import Variable
 from .protocol import Adapter
 
 

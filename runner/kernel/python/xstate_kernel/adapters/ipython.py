@@ -6,7 +6,6 @@ import json
 
 from xstate_kernel import original as __builtins__
 
-from .. import formatters
 from .protocol import Adapter
 
 _WIDGETS = "application/vnd.jupyter.widget-"  # they need a running kernel
@@ -17,9 +16,6 @@ class IPython(Adapter):
 
     def after_import(self):
         return {"IPython.core.display_functions": _watch}
-
-    def registered(self):
-        return formatters.registered()
 
     def bundle(self, value):
         """Returns the media of a value that follows IPython's protocol for several media, or for JSON."""

@@ -10,8 +10,8 @@ import sys
 
 from xstate_kernel import original as __builtins__
 
-from .. import callers, code_owner
-from ..hidden_variable import Variable, noting_first, watch_items
+from ..ground import callers, code_owner
+from ..ground.hidden_variable import Variable, noting_first, watch_items
 from .protocol import Adapter
 
 _KERNEL = "kernel"

@@ -8,8 +8,8 @@ from itertools import islice
 
 from xstate_kernel import original as __builtins__
 
-from .. import code_owner
-from ..hidden_variable import Settings, Variable, watch_items
+from ..ground import code_owner
+from ..ground.hidden_variable import Settings, Variable, watch_items
 from .protocol import NOTHING, Adapter
 
 _PACKAGES = ("matplotlib", "mpl_toolkits")

@@ -2,7 +2,7 @@
 
 from xstate_kernel import original as __builtins__
 
-from ..hidden_variable import mark_repr
+from ..ground.hidden_variable import mark_repr
 from .protocol import Adapter
 
 

@@ -6,9 +6,9 @@ from pickle import PickleBuffer
 
 from xstate_kernel import original as __builtins__
 
-from .. import code_owner
-from ..hidden_variable import PLAIN, Variable, watch_generator
-from ..unsupported import Opaque, Unstorable
+from ..ground import code_owner
+from ..ground.hidden_variable import PLAIN, Variable, watch_generator
+from ..ground.unsupported import Opaque, Unstorable
 from .protocol import Adapter
 
 _ATOMS = (int, str, float, bool, type(None), bytes, complex)

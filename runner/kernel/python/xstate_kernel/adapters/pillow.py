@@ -2,7 +2,7 @@
 
 from xstate_kernel import original as __builtins__
 
-from .. import observe_calls
+from ..ground import presence
 from .protocol import Adapter
 
 
@@ -14,7 +14,7 @@ class Pillow(Adapter):
 
 
 def _watch(hidden, module):
-    save = observe_calls.cleans_up(module.Image.save)
+    save = presence.cleans_up(module.Image.save)
     setattr(save, "__qualname__", module.Image.save.__qualname__)  # noqa: B010
     module.Image.save = save
 

@@ -135,7 +135,7 @@ class Adapter:
         """Returns the variable that the attributes in attributes_read show, or None if the library is not loaded."""
         return None
 
-    # Code and imports (observe.py, observe_clocks.py, modules.py, library_containers.py, volatility.py, libraries.py).
+    # Code and imports (names.py, clocks.py, modules.py, library_containers.py, volatility.py, libraries.py).
 
     defines_code = False  # it reads a namespace only for the code that it generates
     keeps_time = False  # it reads clocks to wait or to keep records: the program does not see the times

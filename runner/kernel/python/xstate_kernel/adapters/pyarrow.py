@@ -12,7 +12,7 @@ from pickle import PickleBuffer
 
 from xstate_kernel import original as __builtins__
 
-from .. import memory
+from ..ground import memory
 from . import numpy
 from .protocol import Adapter
 

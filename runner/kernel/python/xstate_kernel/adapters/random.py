@@ -4,7 +4,7 @@ import random
 
 from xstate_kernel import original as __builtins__
 
-from ..hidden_variable import Variable, watch_generator
+from ..ground.hidden_variable import Variable, watch_generator
 from .protocol import Adapter
 
 

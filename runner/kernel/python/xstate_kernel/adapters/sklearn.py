@@ -2,7 +2,7 @@
 
 from xstate_kernel import original as __builtins__
 
-from ..hidden_variable import Variable
+from ..ground.hidden_variable import Variable
 from .protocol import Adapter
 
 

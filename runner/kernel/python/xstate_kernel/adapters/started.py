@@ -2,7 +2,7 @@
 
 from xstate_kernel import original as __builtins__
 
-from .. import started
+from ..ground import started
 from .protocol import Adapter
 
 _OBJECTS = {"conf:argv": started.arguments, "conf:stdin": started.stdin, "conf:stdin.buffer": started.stdin.buffer}

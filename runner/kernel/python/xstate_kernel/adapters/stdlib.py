@@ -2,7 +2,7 @@
 
 from xstate_kernel import original as __builtins__
 
-from .. import callers
+from ..ground import callers
 from .protocol import Adapter
 
 

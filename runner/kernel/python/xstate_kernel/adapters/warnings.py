@@ -7,8 +7,8 @@ import warnings
 
 from xstate_kernel import original as __builtins__
 
-from .. import code_owner
-from ..hidden_variable import Variable
+from ..ground import code_owner
+from ..ground.hidden_variable import Variable
 from .protocol import Adapter
 
 

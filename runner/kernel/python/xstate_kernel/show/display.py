@@ -1,0 +1,89 @@
+"""The representations of a value: media bundles for results and display(), bounded descriptions for queries,
+figures."""
+
+import binascii
+import itertools
+import reprlib
+
+from xstate_kernel import original as __builtins__
+
+from .. import adapters
+from . import formatters
+
+_ATOMS = (int, str, float, bool, type(None), bytes, complex)
+
+
+def pretty(value):
+    """Returns the text of a value in a notebook."""
+    from .pretty import pretty  # plain programs do not need it
+
+    return pretty(value)
+
+
+def text_of(request):
+    """Returns the function that writes the result of a node as text."""
+    return pretty if request.get("dialect") == "ipython" else repr
+
+
+def bundle(value, text=repr):
+    """Returns media type → text for a value; images in base64. text writes the value as text. A function that the
+    program has registered for a medium comes first, then what the value or its library gives as several media, then its
+    methods."""
+    found: dict = adapters.bundle(value) or {}
+    if formatters.plain.knows(value):
+        found["text/plain"] = formatters.plain(value)
+    elif "text/plain" not in found:
+        found["text/plain"] = text(value)
+    for media, show in formatters.formatter.formatters.items():
+        if media == "text/plain" or ((media in found or media == "application/json") and not show.knows(value)):
+            continue
+        data = show(value)
+        if isinstance(data, tuple):
+            data = data[0]
+        if isinstance(data, bytes):
+            found[media] = binascii.b2a_base64(data, newline=False).decode()
+        elif isinstance(data, str):
+            found[media] = data
+    return found
+
+
+def describe(value):
+    """Returns type, repr, shape and size of a value in bounded time, running none of the program's code."""
+    t = type(value)
+    info = {"type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else f"{t.__module__}.{t.__qualname__}"}
+    try:
+        adapter = adapters.of_type(t)
+        own = adapter and adapter.describe(value, t, _small.repr)
+        if issubclass(t, _ATOMS) and t.__module__ == "builtins":
+            info["repr"] = _small.repr(value)
+        elif t in (list, tuple, set, frozenset, dict):
+            info["shape"] = str(len(value))
+            items = list(value.items() if t is dict else value) if len(value) <= 64 else []
+            if (
+                items
+                and all(type(x) in _ATOMS or (type(x) is tuple and all(type(y) in _ATOMS for y in x)) for x in items)
+            ) or not value:
+                info["repr"] = _small.repr(value)
+        elif own is not None:
+            info.update(own)
+        elif callable(value) and hasattr(value, "__qualname__"):
+            info["repr"] = f"<{t.__name__} {value.__qualname__}>"
+    except Exception:
+        pass
+    return info
+
+
+class _Small(reprlib.Repr):
+    """reprlib's, which sorts the keys of a dict, with the order that they have."""
+
+    def repr_dict(self, x, level):
+        if level <= 0 and x:
+            return "{...}"
+        items = itertools.islice(x.items(), self.maxdict)
+        shown = [f"{self.repr1(k, level - 1)}: {self.repr1(v, level - 1)}" for k, v in items]
+        return "{" + ", ".join(shown + ["..."] * (len(x) > self.maxdict)) + "}"
+
+
+_small = _Small()
+_small.maxstring = _small.maxother = 200
+_small.maxlist = _small.maxtuple = _small.maxset = _small.maxfrozenset = _small.maxdict = 12
