@@ -13,13 +13,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // picture returns what draws a picture on the terminal, in one line; "" if the terminal cannot show it.
-func (u *ui) picture(o state.Output) string {
-	figures := provenance.Figures("", []state.Output{o})
+func (u *ui) picture(o output.Output) string {
+	figures := provenance.Figures("", []output.Output{o})
 	if u.pictures == noPictures || len(figures) == 0 {
 		return ""
 	}

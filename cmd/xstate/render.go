@@ -10,12 +10,13 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
 // outputText renders one output for a terminal: text as it is, except for places in blocks; pictures and other rich
 // media by kind and size.
-func (p *places) outputText(o state.Output) string {
+func (p *places) outputText(o output.Output) string {
 	if len(o.Data) == 0 {
 		return p.printed(o.Text)
 	}
@@ -45,7 +46,7 @@ func mediaSize(media, data string) int64 {
 
 // outputText is outputText for this terminal: it draws pictures if it can, and cuts data frames that do not fit beside
 // a margin.
-func (u *ui) outputText(p *places, o state.Output, margin int) string {
+func (u *ui) outputText(p *places, o output.Output, margin int) string {
 	if picture := u.picture(o); picture != "" {
 		return picture + "\n"
 	}
@@ -57,7 +58,7 @@ func (u *ui) outputText(p *places, o state.Output, margin int) string {
 }
 
 // outputs renders all that a block put out, and its error.
-func (p *places) outputs(list []state.Output, e *state.ExecError) string {
+func (p *places) outputs(list []output.Output, e *state.ExecError) string {
 	text := (&ui{}).outputs(p, list, nil, 0)
 	if e != nil {
 		text += p.errorText(e)
@@ -66,7 +67,7 @@ func (p *places) outputs(list []state.Output, e *state.ExecError) string {
 }
 
 // outputs renders the same for this terminal, for lines that begin with a margin. It is printed by verbatim.
-func (u *ui) outputs(p *places, list []state.Output, e *state.ExecError, margin int) string {
+func (u *ui) outputs(p *places, list []output.Output, e *state.ExecError, margin int) string {
 	var b strings.Builder
 	for _, o := range list {
 		b.WriteString(u.outputText(p, o, margin))
@@ -83,7 +84,7 @@ func (u *ui) outputs(p *places, list []state.Output, e *state.ExecError, margin 
 }
 
 // notes says what of the outputs was dropped.
-func notes(list []state.Output) string {
+func notes(list []output.Output) string {
 	var b strings.Builder
 	for _, o := range list {
 		b.WriteString(o.Note())

@@ -1,4 +1,4 @@
-package state
+package output
 
 import (
 	"bytes"
@@ -13,19 +13,19 @@ import (
 // line. It follows carriage returns, backspaces, and the sequences that move the cursor or erase. Each stream has a
 // screen of its own, whose last rows can be overwritten. A row stands where its first text stood among the outputs of
 // both streams. What Screen returns does not depend on the pieces in which a text came. The zero value is ready, and
-// keeps OutputLimit bytes of what stands.
+// keeps Limit bytes of what stands.
 type Screen struct {
 	pieces  []*piece
 	streams map[string]*stream
 	size    int // bytes of what stands
-	limit   int // 0: OutputLimit; below 0: none
+	limit   int // 0: Limit; below 0: none
 	full    bool
 	dropped map[string]int64
 	compact int // pieces that are left when neighbours are joined
 }
 
-// JoinOutputs joins the outputs of nodes that ran one after another: what stands on the screen after the last of them.
-func JoinOutputs(outputs []Output) []Output {
+// Join joins the outputs of nodes that ran one after another: what stands on the screen after the last of them.
+func Join(outputs []Output) []Output {
 	s := Screen{limit: -1}
 	for _, o := range outputs {
 		s.Add(o)
@@ -95,7 +95,7 @@ func (s *Screen) room(n int) int {
 	}
 	limit := s.limit
 	if limit == 0 {
-		limit = OutputLimit
+		limit = Limit
 	}
 	n = max(min(n, limit-s.size), 0)
 	s.size += n
