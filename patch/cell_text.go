@@ -1,6 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // A cell text is the code of a program as one text, with each block below a line "# %% NAME" or, in
 // the languages whose comments begin so, "// %% NAME". Patches are applied to it
@@ -49,7 +53,7 @@ func readCellText(text string, marks []int, dialect func(said, text string) stri
 		}
 		source.Reset()
 	}
-	for i, line := range splitLines(text) {
+	for i, line := range diff.SplitLines(text) {
 		m, ok := anyMarker([]byte(bare(line)))
 		if ok && !m.text && i < len(marks) && marks[i] != lineOfCode {
 			end()

@@ -1,6 +1,10 @@
 package patch
 
-import "math"
+import (
+	"math"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // Decision says which block a rewritten text replaces, and which other block it could replace.
 type Decision struct {
@@ -16,8 +20,8 @@ const Threshold = 0.8
 
 // decider finds out which block an agent wrote again. It caches what it computed from texts.
 type decider struct {
-	in     interner
-	traits map[string]traits
+	in     diff.Interner
+	traits map[string]diff.Traits
 	names  map[code]*bindings
 	lists  map[code][]stmt
 }
@@ -32,13 +36,13 @@ type code struct {
 func (b Block) code() code { return code{syntaxOf(b.Dialect), b.Source} }
 
 func newDecider() *decider {
-	return &decider{interner{}, map[string]traits{}, map[code]*bindings{}, map[code][]stmt{}}
+	return &decider{diff.Interner{}, map[string]diff.Traits{}, map[code]*bindings{}, map[code][]stmt{}}
 }
 
 // of returns the traits and the bindings of a text.
-func (g *decider) of(c code) (traits, *bindings) {
+func (g *decider) of(c code) (diff.Traits, *bindings) {
 	if g.names[c] == nil {
-		g.traits[c.text], g.names[c] = g.in.traits(c.text), c.bindings(c.text)
+		g.traits[c.text], g.names[c] = g.in.Traits(c.text), c.bindings(c.text)
 	}
 	return g.traits[c.text], g.names[c]
 }
@@ -78,10 +82,10 @@ func (g *decider) programLikeness(blocks []Block, text code) float64 {
 	most := 0.0
 	for _, b := range blocks {
 		t, _ := g.of(b.code())
-		lines = append(lines, t.lines...)
-		most = max(most, ratio(t.lines, mine.lines))
+		lines = append(lines, t.Lines...)
+		most = max(most, diff.Ratio(t.Lines, mine.Lines))
 	}
-	if all := ratio(lines, mine.lines); len(blocks) > 1 && all > most {
+	if all := diff.Ratio(lines, mine.Lines); len(blocks) > 1 && all > most {
 		return all
 	}
 	return 0
@@ -91,7 +95,7 @@ func (g *decider) programLikeness(blocks []Block, text code) float64 {
 type comparison struct {
 	*decider
 	blocks []Block
-	mine   traits
+	mine   diff.Traits
 	names  *bindings
 	spread map[int]int    // by line or word: the number of blocks that have it
 	last   map[string]int // by function or class: the last block that defines it, which hides the others
@@ -105,7 +109,7 @@ func (g *decider) compare(blocks []Block, text code) *comparison {
 		for name := range n.defines {
 			c.last[name] = i
 		}
-		for _, w := range t.distinct() {
+		for _, w := range t.Distinct() {
 			c.spread[w]++
 		}
 	}
@@ -114,15 +118,15 @@ func (g *decider) compare(blocks []Block, text code) *comparison {
 
 // weightedLikeness returns the share of lines and words that two texts have in common. A line or word weighs less if
 // more blocks have it.
-func (c *comparison) weightedLikeness(a, b traits) float64 {
+func (c *comparison) weightedLikeness(a, b diff.Traits) float64 {
 	weight := func(n int) float64 { return 1 / float64(max(1, c.spread[n])) }
 	in := map[int]bool{}
 	total, both := 0.0, 0.0
-	for _, n := range a.distinct() {
+	for _, n := range a.Distinct() {
 		in[n] = true
 		total += weight(n)
 	}
-	for _, n := range b.distinct() {
+	for _, n := range b.Distinct() {
 		total += weight(n)
 		if in[n] {
 			both += 2 * weight(n)
@@ -147,7 +151,7 @@ type features struct {
 
 func (c *comparison) featuresOf(i int, failed bool) features {
 	t, n := c.of(c.blocks[i].code())
-	e := features{Like: likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine),
+	e := features{Like: diff.Likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine),
 		Shares: shared(n.assigns, c.names.assigns)}
 	for name := range n.defines {
 		if c.names.defines[name] && c.last[name] == i {
@@ -178,7 +182,7 @@ func (e features) by() By {
 	switch {
 	case e.Same > 0:
 		return ByDefinition
-	case e.Like < minLikeness && e.Failed > 0:
+	case e.Like < diff.MinLikeness && e.Failed > 0:
 		return ByAnswer
 	}
 	return BySimilarity

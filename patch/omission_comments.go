@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // Models leave out unchanged code and say so in a line of its own: "# ... existing code ...", "// rest of the
@@ -168,11 +170,11 @@ func omitted(old, now string, in *syntax, least certainty) (omission, bool) {
 		return omission{}, false
 	}
 	a, b := writtenLines(old), writtenLines(now)
-	for _, c := range changesOf(trimmed(a), trimmed(b)) {
-		lost, wrote := codeLines(a[c.oldStart:c.oldEnd]), codeLines(b[c.newStart:c.newEnd])
-		for ; len(found) > 0 && found[0].at < c.newEnd; found = found[1:] {
+	for _, c := range diff.Changes(trimmed(a), trimmed(b)) {
+		lost, wrote := codeLines(a[c.OldStart:c.OldEnd]), codeLines(b[c.NewStart:c.NewEnd])
+		for ; len(found) > 0 && found[0].at < c.NewEnd; found = found[1:] {
 			o := found[0]
-			if o.at >= c.newStart && o.sure >= least &&
+			if o.at >= c.NewStart && o.sure >= least &&
 				(lost > 0 && o.sure == explicit || lost > wrote && !isStub(b, o.at, old)) {
 				return o, true
 			}
@@ -183,7 +185,7 @@ func omitted(old, now string, in *syntax, least certainty) (omission, bool) {
 
 // writtenLines returns the lines that are not blank.
 func writtenLines(text string) []string {
-	return slices.DeleteFunc(bares(splitLines(text)), blankLine)
+	return slices.DeleteFunc(bares(diff.SplitLines(text)), blankLine)
 }
 
 // trimmed returns lines without white space around them.
@@ -226,7 +228,7 @@ func isStub(lines []string, at int, old string) bool {
 		return false
 	}
 	name := bodyOf.FindStringSubmatch(lines[head])[1]
-	return !slices.ContainsFunc(splitLines(old), func(l string) bool {
+	return !slices.ContainsFunc(diff.SplitLines(old), func(l string) bool {
 		m := bodyOf.FindStringSubmatch(l)
 		return m != nil && m[1] == name
 	})

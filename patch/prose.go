@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // Prose may be valid code: "Done" is a name of Python and of TypeScript, and "ok, done" two of them.
@@ -47,7 +49,7 @@ func notCode(s Section) error {
 
 // ProseAround reports whether a text of Python does not parse because a line of prose is above or below its code.
 func ProseAround(text string) bool {
-	lines := slices.DeleteFunc(splitLines(text), blankLine)
+	lines := slices.DeleteFunc(diff.SplitLines(text), blankLine)
 	if len(lines) < 2 || pythonSyntax.parses([]byte(text)) {
 		return false
 	}

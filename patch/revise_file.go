@@ -3,6 +3,8 @@ package patch
 import (
 	"path"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // section applies one section of the patch.
@@ -217,14 +219,14 @@ func carryLines(lines []int, hunks []Hunk, of func(old []int) int) []int {
 	for _, h := range hunks {
 		first := h.Line - 1
 		out = append(out, lines[at:first]...)
-		old, fresh := splitLines(h.Old), splitLines(h.New)
+		old, fresh := diff.SplitLines(h.Old), diff.SplitLines(h.New)
 		part := make([]int, len(fresh))
-		for _, p := range sameLines(old, fresh) {
-			part[p.j] = lines[first+p.i]
+		for _, p := range diff.Same(old, fresh) {
+			part[p.J] = lines[first+p.I]
 		}
-		for _, c := range changesOf(old, fresh) {
-			for k := c.newStart; k < c.newEnd; k++ {
-				part[k] = of(lines[first+c.oldStart : first+c.oldEnd])
+		for _, c := range diff.Changes(old, fresh) {
+			for k := c.NewStart; k < c.NewEnd; k++ {
+				part[k] = of(lines[first+c.OldStart : first+c.OldEnd])
 			}
 		}
 		out = append(out, part...)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // Identify returns, for each block of a file that was read again, its id in old, or "" if old does not have it. The ids
@@ -155,8 +157,8 @@ func staying(place map[string]int, blocks []Block) map[int]bool {
 	}
 	stays := map[int]bool{}
 	order := slices.Sorted(slices.Values(was))
-	for _, p := range common(order, was) {
-		stays[order[p.i]] = true
+	for _, p := range diff.Common(order, was) {
+		stays[order[p.I]] = true
 	}
 	return stays
 }
