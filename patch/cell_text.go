@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // A cell text is the code of a program as one text, with each block below a line "# %% NAME" or, in
@@ -21,7 +22,7 @@ const (
 func cellText(blocks []Block) (text string, lines, marks []int) {
 	var out strings.Builder
 	for i, b := range blocks {
-		out.WriteString(syntaxOf(b.Dialect).comment + " %% " + cellTextTitle(b) + "\n" + b.Source + "\n")
+		out.WriteString(syntax.Of(b.Dialect).Comment + " %% " + cellTextTitle(b) + "\n" + b.Source + "\n")
 		lines, marks = append(lines, i), append(marks, lineOfMarker)
 		for range countLines(b.Source + "\n") {
 			lines, marks = append(lines, i), append(marks, lineOfCode)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // seeds are shortened texts of all tables here: whatever was difficult once.
@@ -42,9 +44,9 @@ func FuzzPython(f *testing.F) {
 
 func checkPlaces(t *testing.T, p *Program, data []byte) {
 	t.Helper()
-	lines := newText(data, pythonSyntax)
+	lines := syntax.NewText(data, syntax.Of(syntax.Python))
 	for _, b := range p.Blocks {
-		if !bytes.HasPrefix(data[lines.begin(b.Line-1):], []byte(b.Source)) {
+		if !bytes.HasPrefix(data[lines.Begin(b.Line-1):], []byte(b.Source)) {
 			t.Fatalf("block %q does not start at line %d of %q", b.Source, b.Line, data)
 		}
 		if strings.TrimLeft(b.Source, "\r\n") != b.Source || strings.TrimRight(b.Source, "\r\n") != b.Source ||
@@ -53,8 +55,8 @@ func checkPlaces(t *testing.T, p *Program, data []byte) {
 		}
 	}
 	for i, g := range p.gaps {
-		if p.Kind == KindScript &&
-			newText([]byte(g), pythonSyntax).holdsCode(0, newText([]byte(g), pythonSyntax).lines()-1) &&
+		gap := syntax.NewText([]byte(g), syntax.Of(syntax.Python))
+		if p.Kind == KindScript && gap.HoldsCode(0, gap.Lines()-1) &&
 			strings.Trim(g, "; \t\f\r\n\ufeff") != "" {
 			t.Fatalf("gap %d of %q holds %q, which is in no block", i, data, g)
 		}

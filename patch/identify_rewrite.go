@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Decision says which block a rewritten text replaces, and which other block it could replace.
@@ -22,27 +23,28 @@ const Threshold = 0.8
 type decider struct {
 	in     diff.Interner
 	traits map[string]diff.Traits
-	names  map[code]*bindings
-	lists  map[code][]stmt
+	names  map[code]*syntax.Bindings
+	lists  map[code][]syntax.Statement
 }
 
 // code is a text in a language.
 type code struct {
-	*syntax
+	*syntax.Syntax
 	text string
 }
 
 // code returns the source of a block with its language.
-func (b Block) code() code { return code{syntaxOf(b.Dialect), b.Source} }
+func (b Block) code() code { return code{syntax.Of(b.Dialect), b.Source} }
 
 func newDecider() *decider {
-	return &decider{diff.Interner{}, map[string]diff.Traits{}, map[code]*bindings{}, map[code][]stmt{}}
+	return &decider{diff.Interner{}, map[string]diff.Traits{}, map[code]*syntax.Bindings{},
+		map[code][]syntax.Statement{}}
 }
 
 // of returns the traits and the bindings of a text.
-func (g *decider) of(c code) (diff.Traits, *bindings) {
+func (g *decider) of(c code) (diff.Traits, *syntax.Bindings) {
 	if g.names[c] == nil {
-		g.traits[c.text], g.names[c] = g.in.Traits(c.text), c.bindings(c.text)
+		g.traits[c.text], g.names[c] = g.in.Traits(c.text), c.Bindings(c.text)
 	}
 	return g.traits[c.text], g.names[c]
 }
@@ -53,7 +55,7 @@ func (g *decider) decide(blocks []Block, text code, failed, taken map[string]boo
 	c := g.compare(blocks, text)
 	best, second := Decision{By: ByNothing}, Decision{}
 	for i, b := range blocks {
-		if taken[b.ID] || syntaxOf(b.Dialect) != text.syntax {
+		if taken[b.ID] || syntax.Of(b.Dialect) != text.Syntax {
 			continue
 		}
 		d := Decision{Block: b.ID, By: ByContent, Score: 1}
@@ -96,7 +98,7 @@ type comparison struct {
 	*decider
 	blocks []Block
 	mine   diff.Traits
-	names  *bindings
+	names  *syntax.Bindings
 	spread map[int]int    // by line or word: the number of blocks that have it
 	last   map[string]int // by function or class: the last block that defines it, which hides the others
 }
@@ -106,7 +108,7 @@ func (g *decider) compare(blocks []Block, text code) *comparison {
 	c.mine, c.names = g.of(text)
 	for i, b := range blocks {
 		t, n := g.of(b.code())
-		for name := range n.defines {
+		for name := range n.Defines {
 			c.last[name] = i
 		}
 		for _, w := range t.Distinct() {
@@ -152,16 +154,16 @@ type features struct {
 func (c *comparison) featuresOf(i int, failed bool) features {
 	t, n := c.of(c.blocks[i].code())
 	e := features{Like: diff.Likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine),
-		Shares: shared(n.assigns, c.names.assigns)}
-	for name := range n.defines {
-		if c.names.defines[name] && c.last[name] == i {
+		Shares: shared(n.Assigns, c.names.Assigns)}
+	for name := range n.Defines {
+		if c.names.Defines[name] && c.last[name] == i {
 			e.Same = 1
 		}
 	}
-	if len(n.defines) > 0 && len(c.names.defines) > 0 && !intersects(n.defines, c.names.defines) {
+	if len(n.Defines) > 0 && len(c.names.Defines) > 0 && !syntax.Intersects(n.Defines, c.names.Defines) {
 		e.Apart = 1
 	}
-	if intersects(n.defines, c.names.free) || intersects(n.assigns, c.names.free) {
+	if syntax.Intersects(n.Defines, c.names.Free) || syntax.Intersects(n.Assigns, c.names.Free) {
 		e.Needs = 1
 	}
 	if failed {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // FuzzRead checks the laws of patches for any text. Nothing panics. A refused patch changes nothing. The inverse undoes
@@ -86,7 +87,7 @@ func said(p *Patch) *Patch {
 	q := &Patch{Format: p.Format}
 	for _, s := range p.Sections {
 		if s.Act == ActEmit && s.Dialect == "" {
-			s.Dialect = Python
+			s.Dialect = syntax.Python
 		}
 		q.Sections = append(q.Sections, s)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // section applies one section of the patch.
@@ -199,7 +200,7 @@ func blockOfLine(p *Program, text string) []int {
 			lines[at+k] = i
 		}
 		if p.raw == nil { // the marker of its cell belongs to the block, too
-			_, mark := cutMarker(p.gaps[i], syntaxOf(b.Dialect))
+			_, mark := cutMarker(p.gaps[i], syntax.Of(b.Dialect))
 			for k := range min(countLines(mark), at) {
 				lines[at-1-k] = i
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
@@ -24,11 +25,11 @@ type document struct {
 // script writes the blocks as cells, each followed by its outputs as comments.
 func (d *document) script() ([]byte, error) {
 	for i, b := range d.blocks {
-		if b.Dialect != patch.IPython {
+		if b.Dialect != syntax.IPython {
 			continue
 		}
 		if _, err := python.Analyze([]byte(b.Source), python.Plain); err == nil {
-			d.blocks[i].Dialect = patch.Python // in a script a cell has magics only if it does not parse without
+			d.blocks[i].Dialect = syntax.Python // in a script a cell has magics only if it does not parse without
 		}
 	}
 	return patch.New(patch.KindCells, d.blocks, d.around(func(b *query.BlockView) []patch.Text {
