@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -47,7 +48,7 @@ func Example() {
 		{ID: "total", Source: "total = sum(prices)\ntotal"},
 		{ID: "due", Source: "print('due:', total + tax(total))"},
 	} {
-		b.Dialect = patch.Python
+		b.Dialect = syntax.Python
 		if _, err := session.Append(ctx, b, "", writer); err != nil {
 			log.Fatal(err)
 		}
@@ -321,7 +322,7 @@ func exampleSession(ctx context.Context, sources ...string) (session *xstate.Ses
 		log.Fatal(err)
 	}
 	for i, source := range sources {
-		block := patch.Block{ID: fmt.Sprint("b", i+1), Dialect: patch.Python, Source: source}
+		block := patch.Block{ID: fmt.Sprint("b", i+1), Dialect: syntax.Python, Source: source}
 		if _, err := session.Append(ctx, block, "", xstate.Origin{}); err != nil {
 			log.Fatal(err)
 		}
@@ -453,8 +454,8 @@ func ExampleSessionOptions_tools() {
 	defer session.Close()
 	source := "import xstate\nlabel = 'draft'\nn = xstate.tool('order', item='lamp')['number']"
 	blocks := []patch.Block{
-		{ID: "order", Source: source, Dialect: patch.Python},
-		{ID: "note", Source: "print(label, n)", Dialect: patch.Python},
+		{ID: "order", Source: source, Dialect: syntax.Python},
+		{ID: "note", Source: "print(label, n)", Dialect: syntax.Python},
 	}
 	for _, b := range blocks {
 		if _, err := session.Append(ctx, b, "", xstate.Origin{}); err != nil {

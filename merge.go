@@ -3,12 +3,13 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
-	"slices"
 )
 
 // Locking is optimistic. An editor names what it edits: the program after a step, or the version of a block. If that
@@ -100,12 +101,12 @@ func changedSince(base, now []patch.Block, edits []patch.Edit) []patch.Conflict 
 	for _, e := range edits {
 		b, known := was[e.ID]
 		if n, there := is[e.ID]; known && (!there || n.Source != b.Source) {
-			c := patch.Conflict{ID: e.ID, Op: e.Op, Why: patch.WhyDeleted, Clashes: []patch.Clash{}}
+			c := patch.Conflict{ID: e.ID, Op: e.Op, Why: patch.WhyDeleted, Clashes: []diff.Clash{}}
 			if there {
 				c.Why = patch.WhyEdited
 				c.Clashes = append(
 					c.Clashes,
-					patch.Clash{Line: 1, Base: b.Source, Ours: n.Source, Theirs: e.Block.Source},
+					diff.Clash{Line: 1, Base: b.Source, Ours: n.Source, Theirs: e.Block.Source},
 				)
 			}
 			found = append(found, c)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // BenchmarkExec measures one call of Exec in an open session: a new block of one statement after so many blocks, and
@@ -76,7 +77,7 @@ func execSession(b *testing.B, blocks int) *xstate.Session {
 	})
 	program := []patch.Block{{Source: "x0 = 1"}}
 	for i := range blocks {
-		program = append(program, patch.Block{Dialect: patch.Python, Source: fmt.Sprintf(
+		program = append(program, patch.Block{Dialect: syntax.Python, Source: fmt.Sprintf(
 			"part%d = [k * %d for k in range(20)]\ntotal%d = sum(part%d) + x0\nprint(\"total of part %d:\", total%d)",
 			i, i, i, i, i, i)})
 	}

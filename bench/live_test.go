@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 )
 
@@ -48,7 +49,7 @@ func BenchmarkLive(b *testing.B) {
 func (s *session) append(id, text string) (all, edited, result float64) {
 	s.b.Helper()
 	ctx, began := context.Background(), time.Now()
-	block := patch.Block{ID: id, Source: text, Dialect: patch.Python}
+	block := patch.Block{ID: id, Source: text, Dialect: syntax.Python}
 	if _, err := s.Append(ctx, block, "", xstate.Origin{}); err != nil {
 		s.b.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
@@ -24,7 +25,7 @@ func interpreter(t testing.TB) py.Interpreter {
 func blocksOf(sources ...string) []patch.Block {
 	var blocks []patch.Block
 	for i, s := range sources {
-		blocks = append(blocks, patch.Block{ID: string(rune('a' + i)), Dialect: patch.Python, Source: s})
+		blocks = append(blocks, patch.Block{ID: string(rune('a' + i)), Dialect: syntax.Python, Source: s})
 	}
 	return blocks
 }

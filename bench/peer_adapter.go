@@ -22,6 +22,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -75,9 +76,9 @@ type (
 		Seconds float64 `json:"seconds"`
 		Refused string  `json:"refused"`
 		Blocks  []struct {
-			Ran     bool           `json:"ran"`
-			Outputs []state.Output `json:"outputs"`
-			Error   string         `json:"error"`
+			Ran     bool            `json:"ran"`
+			Outputs []output.Output `json:"outputs"`
+			Error   string          `json:"error"`
 		} `json:"blocks"`
 		Values map[string]state.Digest `json:"values"`
 	}
@@ -296,14 +297,14 @@ func (p *peer) close() error { return errors.Join(p.end(), p.remove(p.dir)) }
 
 // plainText keeps of outputs what all tools display alike: printed text, and the text of results. Warnings name
 // places in each tool's own files, and each tool draws figures differently.
-func plainText(outputs []state.Output) string {
-	var kept []state.Output
+func plainText(outputs []output.Output) string {
+	var kept []output.Output
 	for _, o := range outputs {
 		switch text, ok := o.Data["text/plain"]; {
 		case o.Kind == "stdout":
 			kept = append(kept, o)
 		case o.Kind == "result" && ok:
-			kept = append(kept, state.Output{Kind: o.Kind, Text: text})
+			kept = append(kept, output.Output{Kind: o.Kind, Text: text})
 		}
 	}
 	return query.Text(kept)

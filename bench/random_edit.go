@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Kind is the type of an edit.
@@ -182,7 +183,7 @@ func (e *randomEditor) insert(blocks []patch.Block) []patch.Block {
 		return nil
 	}
 	name := values[e.IntN(len(values))]
-	b := patch.Block{ID: fmt.Sprintf("probe-%d", e.number), Dialect: patch.Python,
+	b := patch.Block{ID: fmt.Sprintf("probe-%d", e.number), Dialect: syntax.Python,
 		Source: fmt.Sprintf(
 			"probe_%d = len(%s) if hasattr(%s, \"__len__\") else type(%s).__name__\nprint(probe_%d)",
 			e.number,

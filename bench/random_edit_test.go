@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // TestWorkloads: equal arguments give equal programs, another seed another one, every block parses, every version
@@ -82,9 +83,9 @@ func TestRewrite(t *testing.T) {
 		{KindConstant, "%time x = 1", nil},
 	} {
 		e := &randomEditor{Rand: rand.New(rand.NewPCG(1, 1)), facts: map[string]*depgraph.Facts{}}
-		dialect := patch.Python
+		dialect := syntax.Python
 		if strings.HasPrefix(c.source, "%") {
-			dialect = patch.IPython
+			dialect = syntax.IPython
 		}
 		found := e.edit(c.kind, []patch.Block{{ID: "a", Dialect: dialect, Source: c.source}})
 		switch {

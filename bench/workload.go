@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Workloads are the names of generated programs, see Generate.
@@ -80,7 +81,8 @@ func (g *generator) more() bool { return len(g.blocks) < g.size }
 func (g *generator) block(format string, args ...any) {
 	g.blocks = append(
 		g.blocks,
-		patch.Block{ID: fmt.Sprintf("b%d", len(g.blocks)), Dialect: patch.Python, Source: fmt.Sprintf(format, args...)},
+		patch.Block{ID: fmt.Sprintf("b%d", len(g.blocks)), Dialect: syntax.Python,
+			Source: fmt.Sprintf(format, args...)},
 	)
 }
 

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // Result is the outcome of applying a patch to texts.
@@ -70,7 +72,7 @@ func (r *Result) section(f Format, s *Section) *ApplyError {
 		return r.noText(s.Name)
 	}
 	if s.Act == ActDelete {
-		if s.Text != "" && !slices.Equal(bares(splitLines(s.Text)), bares(splitLines(was))) {
+		if s.Text != "" && !slices.Equal(bares(diff.SplitLines(s.Text)), bares(diff.SplitLines(was))) {
 			return &ApplyError{Code: CodeAbsent, Name: s.Name,
 				Message: "its text differs from the text that the patch deletes",
 				Hint:    "read its current text (`xstate show`) and make the patch again from it"}

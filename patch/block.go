@@ -1,5 +1,7 @@
 package patch
 
+import "github.com/xstate-engine/xstate/patch/syntax"
+
 // Block is one block of a program, as it comes from a file or an agent.
 type Block struct {
 	ID      string // the id that the file or the session gives, or ""
@@ -19,6 +21,6 @@ func (b Block) defined() string { return definedIn(b.Dialect, b.Source) }
 
 // definedIn returns the name that a text defines if exactly one of its statements is a definition, else "".
 func definedIn(dialect, source string) string {
-	list, _ := syntaxOf(dialect).stmts([]byte(source))
-	return onlyDefinition(list)
+	list, _ := syntax.Of(dialect).Statements([]byte(source))
+	return syntax.OnlyDefinition(list)
 }

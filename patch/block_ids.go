@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // slugLength limits an id, in runes, because people type it on a command line.
@@ -98,7 +100,7 @@ func slug(title string) string {
 	if isIdentifier(title) {
 		return cut(title)
 	}
-	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !isWord(r) })
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !diff.IsWord(r) })
 	for len(words) > 1 && len([]rune(strings.Join(words, "-"))) > slugLength {
 		words = words[:len(words)-1]
 	}
@@ -112,13 +114,9 @@ func cut(s string) string {
 	return s
 }
 
-func isWord(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-}
-
 func isIdentifier(s string) bool {
 	for i, r := range s {
-		if !isWord(r) || i == 0 && unicode.IsDigit(r) {
+		if !diff.IsWord(r) || i == 0 && unicode.IsDigit(r) {
 			return false
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // blockMatching says which old block each new block is.
@@ -13,12 +15,12 @@ type blockMatching struct {
 	newOf    []int // by index of the old block; -1: none
 	by       []By  // by index of the new block
 	score    []float64
-	in       interner
-	seen     map[string]traits // by source
+	in       diff.Interner
+	seen     map[string]diff.Traits // by source
 }
 
 func newBlockMatching(old, new []Block) *blockMatching {
-	m := &blockMatching{old: old, new: new, in: interner{}, seen: map[string]traits{}}
+	m := &blockMatching{old: old, new: new, in: diff.Interner{}, seen: map[string]diff.Traits{}}
 	m.oldOf, m.newOf = slices.Repeat([]int{-1}, len(new)), slices.Repeat([]int{-1}, len(old))
 	m.by, m.score = make([]By, len(new)), make([]float64, len(new))
 	return m
@@ -66,13 +68,13 @@ func (m *blockMatching) likeness(i, j int) float64 {
 	if a == b {
 		return 1
 	}
-	return likeness(m.traits(a), m.traits(b))
+	return diff.Likeness(m.traits(a), m.traits(b))
 }
 
-func (m *blockMatching) traits(source string) traits {
+func (m *blockMatching) traits(source string) diff.Traits {
 	t, ok := m.seen[source]
 	if !ok {
-		t = m.in.traits(source)
+		t = m.in.Traits(source)
 		m.seen[source] = t
 	}
 	return t

@@ -1,6 +1,11 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
+)
 
 // A cell text is the code of a program as one text, with each block below a line "# %% NAME" or, in
 // the languages whose comments begin so, "// %% NAME". Patches are applied to it
@@ -17,7 +22,7 @@ const (
 func cellText(blocks []Block) (text string, lines, marks []int) {
 	var out strings.Builder
 	for i, b := range blocks {
-		out.WriteString(syntaxOf(b.Dialect).comment + " %% " + cellTextTitle(b) + "\n" + b.Source + "\n")
+		out.WriteString(syntax.Of(b.Dialect).Comment + " %% " + cellTextTitle(b) + "\n" + b.Source + "\n")
 		lines, marks = append(lines, i), append(marks, lineOfMarker)
 		for range countLines(b.Source + "\n") {
 			lines, marks = append(lines, i), append(marks, lineOfCode)
@@ -49,7 +54,7 @@ func readCellText(text string, marks []int, dialect func(said, text string) stri
 		}
 		source.Reset()
 	}
-	for i, line := range splitLines(text) {
+	for i, line := range diff.SplitLines(text) {
 		m, ok := anyMarker([]byte(bare(line)))
 		if ok && !m.text && i < len(marks) && marks[i] != lineOfCode {
 			end()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // notation holds the functions that read and write a format.
@@ -72,7 +74,7 @@ func Read(text string, f Format) (*Patch, error) {
 			"this is JSON, but not a known tool call")
 	}
 	if first, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); f == "" && percentMarker.MatchString(first) &&
-		shellSyntax.parses([]byte(text)) { // Bash takes nearly any text for code: the marker says that it is
+		syntax.Of(syntax.Bash).Parses([]byte(text)) { // Bash takes nearly any text for code: the marker says that it is
 		return Read(text, FormatBlock)
 	}
 	if f == "" {
@@ -85,7 +87,7 @@ func Read(text string, f Format) (*Patch, error) {
 // isCode reports whether a text is code, even if a string in it holds lines of a patch. Lines of plus and minus signs
 // alone are valid Python too, but they are a diff.
 func isCode(text string) bool {
-	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") &&
+	return len(text) < syntax.WholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") &&
 		anySyntax(text)
 }
 

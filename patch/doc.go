@@ -1,13 +1,12 @@
 // Package patch turns programs and patches, as people and agents write them, into edits of blocks. It is pure: it maps
 // bytes to values, without clock, randomness, goroutines or files.
 //
-// The package has seven nouns:
+// The package has six nouns:
 //
 //   - [Program]: the content of a file, that is, its blocks in order and the text around them.
 //   - [Block]: one piece of code, verbatim, with an id or a title if it has one.
 //   - [ParseError]: why a file is not a program, as a code, a sentence and a hint.
 //   - [Edit]: one change to a list of blocks: append, patch, move or delete.
-//   - [Unified]: a unified diff, a change as people read it.
 //   - [Patch]: a change as agents write it, in any [Format]. It consists of sections, each of hunks of one text.
 //   - [ApplyError]: why a patch cannot be applied, as a code, a sentence, a hint and the most similar places.
 //
@@ -22,9 +21,8 @@
 // stay. There are edits if and only if something differs. Equal input gives equal output.
 //
 // [Rebase] adapts edits to a list that has changed since. It merges a stale edit. It also undoes an edit that others
-// came after, by adapting its inverse. [Merge] is a three-way merge by lines. Changes of different lines all arrive;
-// changes of the same lines are a [Clash], which has no result. No edit is lost, and none is made twice. [Carry]
-// follows lines from one text to the next.
+// came after, by adapting its inverse. Two edits of one block are merged by lines ([diff.Merge]), or they are a
+// [Conflict] with its clashes. No edit is lost, and none is made twice.
 //
 // A cell of a notebook that is not a block, such as text, is changed in the file alone. [Revision] lists these changes.
 // No block changes because of them, unless a block becomes a text or the other way round.
@@ -51,10 +49,9 @@
 // Matching blocks by position turns one inserted cell into a change of all later cells. Matching by id fails for a
 // notebook saved by an older editor, which drops ids. Matching by content turns every edit into a deletion and an
 // insertion, and the block loses its history, blame and results. Agents send corrections as whole blocks, and 83% of
-// these are at least half alike by lines. Lines are too coarse for a cell of one line, because any edit changes it; so
-// short blocks are also compared by words. Comparing all pairs would take 10^8 comparisons for 10,000 blocks. So equal
-// texts are matched first, by hash. Each remaining block is compared only with its neighbours and with blocks that
-// share something rare with it.
+// these are at least half alike by lines ([diff.Likeness]). Comparing all pairs would take 10^8 comparisons for 10,000
+// blocks. So blocks of equal text are matched first, by hash. Each remaining block is compared only with its neighbours
+// and with blocks that share something rare with it.
 //
 // # What it cannot see
 //
@@ -75,5 +72,4 @@
 //     changed cell looks like an edited one (testdata/decisions.md).
 //   - In a diff without line numbers, lines of text may look like "--- x" and "+++ y". Such a hunk is read as another
 //     file, and Print refuses to write it.
-//   - Between texts of more than 8,000 lines, a diff is correct but need not be the shortest.
 package patch

@@ -8,6 +8,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // CodeSpan is a piece of inline code in a text, between backquotes.
@@ -49,7 +51,7 @@ func CodeSpans(markdown []byte) []CodeSpan {
 // Markdown cells of a script are such comments.
 func Prose(code []byte, dialect string) []byte {
 	lines := bytes.SplitAfter(code, []byte("\n"))
-	mark := syntaxOf(dialect).comment + " "
+	mark := syntax.Of(dialect).Comment + " "
 	inside := false // in a comment of several lines
 	for i, line := range lines {
 		text := bytes.TrimLeft(line, " \t")
@@ -57,7 +59,7 @@ func Prose(code []byte, dialect string) []byte {
 		switch {
 		case bytes.HasPrefix(text, []byte(mark)) && !bytes.HasPrefix(text, []byte(mark+"%%")):
 			lines[i] = text[len(mark):]
-		case family(dialect) == JavaScript && (inside || bytes.HasPrefix(text, []byte("/*"))):
+		case syntax.Family(dialect) == syntax.JavaScript && (inside || bytes.HasPrefix(text, []byte("/*"))):
 			inside = !bytes.Contains(text, []byte("*/"))
 			text, _, _ = bytes.Cut(bytes.TrimRight(text, "\r\n"), []byte("*/"))
 			lines[i] = append(bytes.TrimLeft(text, "/* \t"), end...)
@@ -72,8 +74,8 @@ func Prose(code []byte, dialect string) []byte {
 // has in a notebook file saved the usual way, with one line per source line. The result is nil if the notebook cannot
 // be read.
 func NotebookProse(data []byte) []byte {
-	body := bytes.TrimPrefix(data, []byte(bom))
-	n := &notebook{line: lineCounter{data: data}}
+	body := bytes.TrimPrefix(data, []byte(syntax.BOM))
+	n := &notebook{line: syntax.LineCounter{Data: data}}
 	top, ok := value{at: len(data) - len(body), raw: body}.object()
 	if !ok || !json.Valid(body) {
 		return nil
@@ -103,7 +105,7 @@ func NotebookProse(data []byte) []byte {
 		default:
 			continue
 		}
-		for ; lines < n.line.at(at); lines++ {
+		for ; lines < n.line.At(at); lines++ {
 			out.WriteByte('\n')
 		}
 		out.Write(prose)

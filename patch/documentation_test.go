@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 func TestCodeSpans(t *testing.T) {
@@ -21,10 +23,10 @@ func TestCodeSpans(t *testing.T) {
 func TestProse(t *testing.T) {
 	const text = "# %% [markdown]\n# Uses `clean`.\n#\n# More.\r\nx = 1  # no `prose`\ndef f():\n    # `inner` prose\n"
 	const want = "\nUses `clean`.\n\nMore.\r\n\n\n`inner` prose\n"
-	if got := string(Prose([]byte(text), Python)); got != want {
+	if got := string(Prose([]byte(text), syntax.Python)); got != want {
 		t.Errorf("Prose = %q, want %q", got, want)
 	}
-	spans := CodeSpans(Prose([]byte(text), Python))
+	spans := CodeSpans(Prose([]byte(text), syntax.Python))
 	if diff := cmp.Diff([]CodeSpan{{2, "clean"}, {7, "inner"}}, spans); diff != "" {
 		t.Errorf("spans: (-want +got)\n%s", diff)
 	}

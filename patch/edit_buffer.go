@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // editBuffer is a text while hunks are applied to it. It holds the original text and the replacements so far. A hunk
@@ -89,7 +91,7 @@ func (u *editBuffer) isFinal(h *Hunk, found []replacement) bool {
 	if !slices.ContainsFunc(found, func(x replacement) bool { return x.how > Exact || x.loose }) {
 		return true
 	}
-	return h.Manner == ByLines && !u.joins && len(u.writers(splitLines(h.Old))) == 0
+	return h.Manner == ByLines && !u.joins && len(u.writers(diff.SplitLines(h.Old))) == 0
 }
 
 // writers returns the replacements that wrote one of the lines.
@@ -181,7 +183,7 @@ func (u *editBuffer) originalLine(line int) (at, base int, ok bool) {
 
 // editWritten applies a hunk to what an earlier hunk wrote and the lines around it, if exactly one such place exists.
 func (u *editBuffer) editWritten(k int, h *Hunk) bool {
-	old := splitLines(h.Old)
+	old := diff.SplitLines(h.Old)
 	places := u.writers(old)
 	if u.joins || len(places) > maxPlacesTried {
 		return false

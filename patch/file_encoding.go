@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 const hintUTF8 = "save the file as UTF-8"
@@ -19,7 +21,7 @@ func checkText(data []byte) *ParseError {
 		return binary(data)
 	case !utf8.Valid(data):
 		return invalidUTF8(data)
-	case len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))) == 0:
+	case len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(syntax.BOM)))) == 0:
 		return empty("the file is empty")
 	}
 	return nil
@@ -71,7 +73,7 @@ var declared = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+
 // cookie returns the encoding that a Python file declares in its first two lines, and the 1-based line. The encoding is
 // "" if there is none.
 func cookie(data []byte) (string, int) {
-	rest := bytes.TrimPrefix(data, []byte(bom))
+	rest := bytes.TrimPrefix(data, []byte(syntax.BOM))
 	for n := 1; n <= 2; n++ {
 		end := bytes.IndexAny(rest, "\r\n")
 		if end < 0 {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // A block that an agent writes again comes as code, or as prose with fenced code. Each fence of code is a block, and so
@@ -39,7 +41,7 @@ func readBlock(text string) ([]Section, *ParseError) {
 // outermost returns the text between the first fence and the last one if that text is code with the fences inside.
 // Strings of code may hold fences. The first fence must not name another language.
 func outermost(text string) (string, bool) {
-	if len(text) > wholeParse {
+	if len(text) > syntax.WholeParse {
 		return "", false
 	}
 	from, to, marks, at := -1, -1, 0, 0
@@ -69,8 +71,8 @@ func likeBlock(text string) bool {
 	if isObject(text) || !blankLine(text) && strings.Trim(text, "[]{}, \t\r\n") == "" {
 		return false // nor is a list without calls
 	}
-	t := newText([]byte(text), pythonSyntax)
-	return fences.MatchString(text) || anySyntax(text) || hasMagic(t, 0, t.lines()-1)
+	t := syntax.NewText([]byte(text), syntax.Of(syntax.Python))
+	return fences.MatchString(text) || anySyntax(text) || syntax.HasMagic(t, 0, t.Lines()-1)
 }
 
 // isObject reports whether a text is one or more JSON objects. These parse as Python, but they are calls of an unknown
@@ -113,7 +115,8 @@ func labelled(text string) string {
 	}
 	code := func(p place) bool {
 		part := text[p.from:p.to]
-		return isProgram(part, named) || typedSyntax.parses([]byte(part)) && typedSyntax.bindings(part).does()
+		typed := syntax.Of(syntax.TypeScript)
+		return isProgram(part, named) || typed.Parses([]byte(part)) && typed.Bindings(part).Does()
 	}
 	all := !named && !slices.ContainsFunc(bare, code)
 	for _, p := range bare {
@@ -127,12 +130,12 @@ func labelled(text string) string {
 // isProgram reports whether a text is Python. If does is set, the text must also do something, because [1, 2] may be
 // what a program printed.
 func isProgram(text string, does bool) bool {
-	t := newText([]byte(text), pythonSyntax)
-	if !pythonSyntax.parses(t.code) {
-		return t.lines() > 0 && hasMagic(t, 0, t.lines()-1)
+	t := syntax.NewText([]byte(text), syntax.Of(syntax.Python))
+	if !syntax.Of(syntax.Python).Parses(t.Code) {
+		return t.Lines() > 0 && syntax.HasMagic(t, 0, t.Lines()-1)
 	}
-	b := pythonBindings(text)
-	return !does || len(b.defines)+len(b.assigns)+len(b.imports) > 0 || b.free["print"]
+	b := syntax.Of(syntax.Python).Bindings(text)
+	return !does || len(b.Defines)+len(b.Assigns)+len(b.Imports) > 0 || b.Free["print"]
 }
 
 // codeTag matches the tags in which some agents write code, at the beginning of a line: those of elements in TSX have a
@@ -143,7 +146,7 @@ var codeTag = regexp.MustCompile(`(?ms)^<code(?:[ \t]+(?:lang|language|class)="?
 // fenced returns a text with fences in the place of its tags <code>. A text that has fences, or is Python, stays as it
 // is. (As TypeScript, "So:\n<code>\nx" is a label and a type.)
 func fenced(text string) string {
-	if !strings.Contains(text, "<code") || fences.MatchString(text) || pythonSyntax.parses([]byte(text)) {
+	if !strings.Contains(text, "<code") || fences.MatchString(text) || syntax.Of(syntax.Python).Parses([]byte(text)) {
 		return text
 	}
 	return codeTag.ReplaceAllStringFunc(text, func(tag string) string {
@@ -195,9 +198,9 @@ func cells(b Block) []Section {
 func markedDialect(text string) (dialect string, marked bool) {
 	for line := range strings.Lines(text) {
 		if _, ok := anyMarker([]byte(bare(line))); ok && line[0] == '/' {
-			return TypeScript, true
+			return syntax.TypeScript, true
 		} else if ok {
-			return Python, true
+			return syntax.Python, true
 		}
 	}
 	return "", false
@@ -218,7 +221,7 @@ func writeBlock(p *Patch) (string, error) {
 		if s.Act == ActUpdate || s.Act == ActDelete {
 			return "", cannotExpress(FormatBlock, "a part of a block changes, or that a block is deleted")
 		}
-		mark := syntaxOf(s.Dialect).comment + " %%"
+		mark := syntax.Of(s.Dialect).Comment + " %%"
 		if s.Name != "" {
 			mark += " " + s.Name
 		}
@@ -240,6 +243,7 @@ func writeBlock(p *Patch) (string, error) {
 // anySyntax reports whether a text is Python or TypeScript. Most prose parses as a command of a shell, and fences parse
 // as templates of JavaScript.
 func anySyntax(text string) bool {
-	code := newText([]byte(text), pythonSyntax).code
-	return pythonSyntax.parses(code) || !fences.MatchString(text) && typedSyntax.parses(code)
+	code := syntax.NewText([]byte(text), syntax.Of(syntax.Python)).Code
+	return syntax.Of(syntax.Python).Parses(code) ||
+		!fences.MatchString(text) && syntax.Of(syntax.TypeScript).Parses(code)
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // This format holds SEARCH/REPLACE blocks, as Aider defines them:
@@ -38,7 +40,7 @@ func likeSearch(text string) bool {
 }
 
 func readSearch(text string) ([]Section, *ParseError) {
-	lines := splitLines(text)
+	lines := diff.SplitLines(text)
 	var sections []Section
 	name := ""
 	for i := 0; i < len(lines); i++ {

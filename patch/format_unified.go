@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // One reader serves unified diffs, git's diffs, and Aider's diffs without line numbers. Models miscount lines, so a
@@ -58,7 +60,7 @@ type diffReader struct {
 }
 
 func readDiff(text string) ([]Section, *ParseError) {
-	r := &diffReader{lines: bares(splitLines(text))}
+	r := &diffReader{lines: bares(diff.SplitLines(text))}
 	for r.at < len(r.lines) {
 		line := r.lines[r.at]
 		var bad *ParseError
@@ -376,7 +378,7 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 			return "", cannotExpress(f, "a text without lines is created or deleted")
 		}
 		if text && s.Name != "" {
-			fmt.Fprintf(&out, "--- %s\n+++ %s\n", fileName(old), fileName(new))
+			fmt.Fprintf(&out, "--- %s\n+++ %s\n", diff.FileName(old), diff.FileName(new))
 		}
 		shift := 0
 		for _, h := range s.Hunks {
@@ -418,7 +420,7 @@ func (h *Hunk) writeUnified(out *strings.Builder, f Format, shift int) {
 		out.WriteString("@@ ... @@\n")
 	} else {
 		from := h.Line - 1
-		fmt.Fprintf(out, "@@ -%s +%s @@\n", span(from, from+old), span(from+shift, from+shift+new))
+		fmt.Fprintf(out, "@@ -%s +%s @@\n", diff.Span(from, from+old), diff.Span(from+shift, from+shift+new))
 	}
 	h.writeDiff(out)
 }

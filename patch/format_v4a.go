@@ -1,6 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // This format is that of Codex (V4A). The reader is as lenient as the reference implementation is for every model. It
 // accepts white space around markers, a here-document around the patch, a first chunk without @@, and blank lines
@@ -40,7 +44,7 @@ func (r *v4aReader) bad(format string, args ...any) *ParseError {
 }
 
 func readV4A(text string) ([]Section, *ParseError) {
-	r := &v4aReader{lines: bares(splitLines(text))}
+	r := &v4aReader{lines: bares(diff.SplitLines(text))}
 	for r.more() && strings.TrimSpace(r.line()) != v4aBegin {
 		r.at++ // prose, a fence, apply_patch <<'EOF'
 	}
@@ -170,7 +174,7 @@ func writeV4A(p *Patch) (string, error) {
 		switch s.Act {
 		case ActCreate, ActWrite:
 			out.WriteString(v4aAdd + s.Name + "\n")
-			writeLines(&out, "+", splitLines(endLast(s.Text)))
+			diff.WriteLines(&out, "+", diff.SplitLines(endLast(s.Text)))
 		case ActDelete:
 			out.WriteString(v4aDelete + s.Name + "\n")
 		case ActUpdate:

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // seeds are shortened texts of all tables here: whatever was difficult once.
@@ -42,9 +44,9 @@ func FuzzPython(f *testing.F) {
 
 func checkPlaces(t *testing.T, p *Program, data []byte) {
 	t.Helper()
-	lines := newText(data, pythonSyntax)
+	lines := syntax.NewText(data, syntax.Of(syntax.Python))
 	for _, b := range p.Blocks {
-		if !bytes.HasPrefix(data[lines.begin(b.Line-1):], []byte(b.Source)) {
+		if !bytes.HasPrefix(data[lines.Begin(b.Line-1):], []byte(b.Source)) {
 			t.Fatalf("block %q does not start at line %d of %q", b.Source, b.Line, data)
 		}
 		if strings.TrimLeft(b.Source, "\r\n") != b.Source || strings.TrimRight(b.Source, "\r\n") != b.Source ||
@@ -53,8 +55,8 @@ func checkPlaces(t *testing.T, p *Program, data []byte) {
 		}
 	}
 	for i, g := range p.gaps {
-		if p.Kind == KindScript &&
-			newText([]byte(g), pythonSyntax).holdsCode(0, newText([]byte(g), pythonSyntax).lines()-1) &&
+		gap := syntax.NewText([]byte(g), syntax.Of(syntax.Python))
+		if p.Kind == KindScript && gap.HoldsCode(0, gap.Lines()-1) &&
 			strings.Trim(g, "; \t\f\r\n\ufeff") != "" {
 			t.Fatalf("gap %d of %q holds %q, which is in no block", i, data, g)
 		}
@@ -93,45 +95,4 @@ func reread(t *testing.T, name string, data []byte) {
 			t.Fatalf("Parse(%s, %q): block %d is %+v", name, data, i, b)
 		}
 	}
-}
-
-// FuzzDiff applies a diff by hand. Context and removed lines must be the old text; context and added lines must be the
-// new one.
-func FuzzDiff(f *testing.F) {
-	f.Add("a\nb\n", "a\nc")
-	f.Add("", "\n")
-	f.Add("a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n")
-	f.Add("x", "x\n")
-	f.Fuzz(func(t *testing.T, old, new string) {
-		diff := Unified("o", "n", old, new, 1<<30)
-		if diff == "" {
-			if old != new {
-				t.Fatalf("Unified(%q, %q) is empty", old, new)
-			}
-			return
-		}
-		if a, b := side(diff, '-'), side(diff, '+'); a != old || b != new {
-			t.Fatalf("Unified(%q, %q) = %q shows %q and %q", old, new, diff, a, b)
-		}
-	})
-}
-
-// side returns the text that a diff with full context shows on one side.
-func side(diff string, sign byte) string {
-	var out []string
-	own := false
-	for i, line := range strings.SplitAfter(diff, "\n") {
-		switch {
-		case i < 3 || line == "":
-		case line[0] == '\\':
-			if own {
-				out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], "\n")
-			}
-		default:
-			if own = line[0] == sign || line[0] == ' '; own {
-				out = append(out, line[1:])
-			}
-		}
-	}
-	return strings.Join(out, "")
 }

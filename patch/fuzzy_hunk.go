@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 const (
@@ -36,8 +38,8 @@ func (l *locator) fuzzy(h *Hunk, old []string, from int) (int, bool) {
 			return 0, false // the line is elsewhere in the text, and that place was meant
 		}
 	}
-	for _, c := range changesOf(bares(old), bares(splitLines(h.New))) {
-		for k := c.oldStart; k < c.oldEnd; k++ {
+	for _, c := range diff.Changes(bares(old), bares(diff.SplitLines(h.New))) {
+		for k := c.OldStart; k < c.OldEnd; k++ {
 			if squeezed(old[k]) != squeezed(l.full(i+k)) {
 				return 0, false
 			}
@@ -111,7 +113,7 @@ func (l *lineIndex) indexWords() {
 }
 
 func wordsOf(line string) []string {
-	return strings.FieldsFunc(line, func(r rune) bool { return !isWord(r) })
+	return strings.FieldsFunc(line, func(r rune) bool { return !diff.IsWord(r) })
 }
 
 // likeTexts returns the similarity of two texts by characters, 0 to 1: one minus the part that must be edited
@@ -121,8 +123,8 @@ func likeTexts(a, b string) float64 {
 		return 1
 	}
 	if len(a)+len(b) > maxBytesByChar {
-		var in interner = map[string]int{}
-		return ratio(in.traits(a).lines, in.traits(b).lines)
+		var in diff.Interner = map[string]int{}
+		return diff.Ratio(in.Traits(a).Lines, in.Traits(b).Lines)
 	}
 	d := diffmatchpatch.New()
 	d.DiffTimeout = 0 // no clock: equal input, equal output

@@ -3,6 +3,8 @@ package patch
 import (
 	"strings"
 	"testing"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // TestNameStays: a block lost its name once it no longer defined the function that is called so.
@@ -44,7 +46,7 @@ func TestNameStays(t *testing.T) {
 	}
 	no := func(string) bool { return false }
 	r, err := Revise(p, Subject{Submitted: &Submitted{Overtaken: no, Consumed: no},
-		Blocks: []Block{{ID: "clean", Title: "clean", Dialect: Python, Source: "def clean(x):\n    return x"}}})
+		Blocks: []Block{{ID: "clean", Title: "clean", Dialect: syntax.Python, Source: "def clean(x):\n    return x"}}})
 	if err != nil || r.Blocks[0].Title != "clean" {
 		t.Errorf("%+v, %v; want the name to stay in a session without a file", r, err)
 	}

@@ -1,6 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // maxGapLines limits the lines that a hunk may leave out between two of its lines.
 const maxGapLines = 8
@@ -8,8 +12,8 @@ const maxGapLines = 8
 // linesWithGaps finds a hunk that leaves out lines between those it keeps: a doc string, a comment, a blank line. The
 // removed lines must be adjacent and occur once in the text. All other lines must be around them, in order.
 func (l *locator) linesWithGaps(h *Hunk, from int) ([]replacement, *ApplyError) {
-	old, fresh := splitLines(h.Old), splitLines(h.New)
-	changes := changesOf(bares(old), bares(fresh))
+	old, fresh := diff.SplitLines(h.Old), diff.SplitLines(h.New)
+	changes := diff.Changes(bares(old), bares(fresh))
 	at := l.aligned(old, changes, from)
 	if at == nil {
 		return nil, nil
@@ -27,17 +31,17 @@ func (l *locator) linesWithGaps(h *Hunk, from int) ([]replacement, *ApplyError) 
 	next := at[0] // the next line of the text to write
 	for _, c := range changes {
 		stop := at[len(at)-1] + 1
-		if c.oldStart < len(old) {
-			stop = at[c.oldStart]
+		if c.OldStart < len(old) {
+			stop = at[c.OldStart]
 		}
 		out.WriteString(l.span(next, max(next, stop)))
-		if s := out.String(); s != "" && s[len(s)-1] != '\n' && c.newEnd > c.newStart {
+		if s := out.String(); s != "" && s[len(s)-1] != '\n' && c.NewEnd > c.NewStart {
 			out.WriteString(end)
 		}
-		for _, line := range fresh[c.newStart:c.newEnd] {
+		for _, line := range fresh[c.NewStart:c.NewEnd] {
 			out.WriteString(m.indent(bare(line)) + end)
 		}
-		next = stop + c.oldEnd - c.oldStart
+		next = stop + c.OldEnd - c.OldStart
 	}
 	last := at[len(at)-1] + 1
 	out.WriteString(l.span(next, last))
@@ -49,12 +53,12 @@ func (l *locator) linesWithGaps(h *Hunk, from int) ([]replacement, *ApplyError) 
 }
 
 // aligned returns the line of each old line of a hunk, or nil.
-func (l *locator) aligned(old []string, changes []change, from int) []int {
+func (l *locator) aligned(old []string, changes []diff.Change, from int) []int {
 	first := -1
 	for _, c := range changes {
-		if c.oldEnd > c.oldStart {
-			first = c.oldStart
-			want := l.numbers(old[c.oldStart:c.oldEnd], Punctuation)
+		if c.OldEnd > c.OldStart {
+			first = c.OldStart
+			want := l.numbers(old[c.OldStart:c.OldEnd], Punctuation)
 			if want == nil {
 				return nil
 			}
@@ -102,14 +106,14 @@ func (l *locator) closest(line string, from, step int) int {
 }
 
 // together reports whether the hunk leaves out no line between the lines that it removes, nor at an insertion.
-func together(at []int, changes []change) bool {
+func together(at []int, changes []diff.Change) bool {
 	for _, c := range changes {
-		for k := c.oldStart; k < c.oldEnd-1; k++ {
+		for k := c.OldStart; k < c.OldEnd-1; k++ {
 			if at[k+1] != at[k]+1 {
 				return false
 			}
 		}
-		if k := c.oldStart; c.oldEnd == k && k > 0 && k < len(at) && at[k] != at[k-1]+1 {
+		if k := c.OldStart; c.OldEnd == k && k > 0 && k < len(at) && at[k] != at[k-1]+1 {
 			return false
 		}
 	}

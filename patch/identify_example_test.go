@@ -1,6 +1,10 @@
 package patch
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
+)
 
 // TestDecide checks which block a rewritten text replaces in a small program.
 func TestDecide(t *testing.T) {
@@ -33,7 +37,7 @@ func TestDecide(t *testing.T) {
 		"another function": {"def scale(frame):\n    frame = frame.copy()\n    return frame[frame.weight " +
 			"> 0]", "", "", ByNothing},
 	} {
-		d := newDecider().decide(program, code{pythonSyntax, x.text}, map[string]bool{x.failed: true}, nil)
+		d := newDecider().decide(program, code{syntax.Of(syntax.Python), x.text}, map[string]bool{x.failed: true}, nil)
 		if d.Block != x.want || d.By != x.by {
 			t.Errorf("%s: %+v, want %q by %s", name, d, x.want, x.by)
 		}

@@ -1,6 +1,11 @@
 package patch
 
-import "math"
+import (
+	"math"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
+)
 
 // Decision says which block a rewritten text replaces, and which other block it could replace.
 type Decision struct {
@@ -16,29 +21,30 @@ const Threshold = 0.8
 
 // decider finds out which block an agent wrote again. It caches what it computed from texts.
 type decider struct {
-	in     interner
-	traits map[string]traits
-	names  map[code]*bindings
-	lists  map[code][]stmt
+	in     diff.Interner
+	traits map[string]diff.Traits
+	names  map[code]*syntax.Bindings
+	lists  map[code][]syntax.Statement
 }
 
 // code is a text in a language.
 type code struct {
-	*syntax
+	*syntax.Syntax
 	text string
 }
 
 // code returns the source of a block with its language.
-func (b Block) code() code { return code{syntaxOf(b.Dialect), b.Source} }
+func (b Block) code() code { return code{syntax.Of(b.Dialect), b.Source} }
 
 func newDecider() *decider {
-	return &decider{interner{}, map[string]traits{}, map[code]*bindings{}, map[code][]stmt{}}
+	return &decider{diff.Interner{}, map[string]diff.Traits{}, map[code]*syntax.Bindings{},
+		map[code][]syntax.Statement{}}
 }
 
 // of returns the traits and the bindings of a text.
-func (g *decider) of(c code) (traits, *bindings) {
+func (g *decider) of(c code) (diff.Traits, *syntax.Bindings) {
 	if g.names[c] == nil {
-		g.traits[c.text], g.names[c] = g.in.traits(c.text), c.bindings(c.text)
+		g.traits[c.text], g.names[c] = g.in.Traits(c.text), c.Bindings(c.text)
 	}
 	return g.traits[c.text], g.names[c]
 }
@@ -49,7 +55,7 @@ func (g *decider) decide(blocks []Block, text code, failed, taken map[string]boo
 	c := g.compare(blocks, text)
 	best, second := Decision{By: ByNothing}, Decision{}
 	for i, b := range blocks {
-		if taken[b.ID] || syntaxOf(b.Dialect) != text.syntax {
+		if taken[b.ID] || syntax.Of(b.Dialect) != text.Syntax {
 			continue
 		}
 		d := Decision{Block: b.ID, By: ByContent, Score: 1}
@@ -78,10 +84,10 @@ func (g *decider) programLikeness(blocks []Block, text code) float64 {
 	most := 0.0
 	for _, b := range blocks {
 		t, _ := g.of(b.code())
-		lines = append(lines, t.lines...)
-		most = max(most, ratio(t.lines, mine.lines))
+		lines = append(lines, t.Lines...)
+		most = max(most, diff.Ratio(t.Lines, mine.Lines))
 	}
-	if all := ratio(lines, mine.lines); len(blocks) > 1 && all > most {
+	if all := diff.Ratio(lines, mine.Lines); len(blocks) > 1 && all > most {
 		return all
 	}
 	return 0
@@ -91,8 +97,8 @@ func (g *decider) programLikeness(blocks []Block, text code) float64 {
 type comparison struct {
 	*decider
 	blocks []Block
-	mine   traits
-	names  *bindings
+	mine   diff.Traits
+	names  *syntax.Bindings
 	spread map[int]int    // by line or word: the number of blocks that have it
 	last   map[string]int // by function or class: the last block that defines it, which hides the others
 }
@@ -102,10 +108,10 @@ func (g *decider) compare(blocks []Block, text code) *comparison {
 	c.mine, c.names = g.of(text)
 	for i, b := range blocks {
 		t, n := g.of(b.code())
-		for name := range n.defines {
+		for name := range n.Defines {
 			c.last[name] = i
 		}
-		for _, w := range t.distinct() {
+		for _, w := range t.Distinct() {
 			c.spread[w]++
 		}
 	}
@@ -114,15 +120,15 @@ func (g *decider) compare(blocks []Block, text code) *comparison {
 
 // weightedLikeness returns the share of lines and words that two texts have in common. A line or word weighs less if
 // more blocks have it.
-func (c *comparison) weightedLikeness(a, b traits) float64 {
+func (c *comparison) weightedLikeness(a, b diff.Traits) float64 {
 	weight := func(n int) float64 { return 1 / float64(max(1, c.spread[n])) }
 	in := map[int]bool{}
 	total, both := 0.0, 0.0
-	for _, n := range a.distinct() {
+	for _, n := range a.Distinct() {
 		in[n] = true
 		total += weight(n)
 	}
-	for _, n := range b.distinct() {
+	for _, n := range b.Distinct() {
 		total += weight(n)
 		if in[n] {
 			both += 2 * weight(n)
@@ -147,17 +153,17 @@ type features struct {
 
 func (c *comparison) featuresOf(i int, failed bool) features {
 	t, n := c.of(c.blocks[i].code())
-	e := features{Like: likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine),
-		Shares: shared(n.assigns, c.names.assigns)}
-	for name := range n.defines {
-		if c.names.defines[name] && c.last[name] == i {
+	e := features{Like: diff.Likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine),
+		Shares: shared(n.Assigns, c.names.Assigns)}
+	for name := range n.Defines {
+		if c.names.Defines[name] && c.last[name] == i {
 			e.Same = 1
 		}
 	}
-	if len(n.defines) > 0 && len(c.names.defines) > 0 && !intersects(n.defines, c.names.defines) {
+	if len(n.Defines) > 0 && len(c.names.Defines) > 0 && !syntax.Intersects(n.Defines, c.names.Defines) {
 		e.Apart = 1
 	}
-	if intersects(n.defines, c.names.free) || intersects(n.assigns, c.names.free) {
+	if syntax.Intersects(n.Defines, c.names.Free) || syntax.Intersects(n.Assigns, c.names.Free) {
 		e.Needs = 1
 	}
 	if failed {
@@ -178,7 +184,7 @@ func (e features) by() By {
 	switch {
 	case e.Same > 0:
 		return ByDefinition
-	case e.Like < minLikeness && e.Failed > 0:
+	case e.Like < diff.MinLikeness && e.Failed > 0:
 		return ByAnswer
 	}
 	return BySimilarity

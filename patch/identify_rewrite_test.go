@@ -6,6 +6,8 @@ import (
 	"os"
 	"sort"
 	"testing"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // submission is one block that an agent wrote, the program it was written for, and the block that it rewrote, or "" if
@@ -48,7 +50,7 @@ func TestDecisions(t *testing.T) {
 		for _, id := range s.Failed {
 			failed[id] = true
 		}
-		d := newDecider().decide(s.Blocks, code{pythonSyntax, s.Text}, failed, nil)
+		d := newDecider().decide(s.Blocks, code{syntax.Of(syntax.Python), s.Text}, failed, nil)
 		best := d.Block
 		if best == "" {
 			best = d.RunnerUp

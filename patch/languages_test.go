@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 const typescriptFile = `#!/usr/bin/env -S deno run
@@ -82,29 +84,30 @@ func TestSourceFiles(t *testing.T) {
 		kind                Kind
 		want                []string // line, title, first line
 	}{
-		{"a.ts", typescriptFile, TypeScript, KindScript, []string{"2  /* A license", "7 Sum // about rows",
+		{"a.ts", typescriptFile, syntax.TypeScript, KindScript, []string{"2  /* A license", "7 Sum // about rows",
 			"9 pick function pick(a: string): string", "18 twice export const twice = async (n: number) => n * 2",
 			"19 Box export default class Box<T> { constructor(public value: T) {} }", "20  let sum = 0",
 			"23  await twice(2); const done = true"}},
-		{"a.sh", shellFile, Bash, KindScript, []string{"2  # about the options", "6 build build() {",
+		{"a.sh", shellFile, syntax.Bash, KindScript, []string{"2  # about the options", "6 build build() {",
 			"9  cat <<END | sort", "19  if true; then"}},
-		{"a.js", scriptCells, JavaScript, KindCells, []string{"1  // head", "4 load const f = make",
+		{"a.js", scriptCells, syntax.JavaScript, KindCells, []string{"1  // head", "4 load const f = make",
 			"9 only (async () => {})()", "18 broken let open = (", "20 last 1"}},
-		{"a.js", "import x from 'x'\n\nx()\n", Module, KindScript, []string{"1  import x from 'x'", "3  x()"}},
-		{"a.mjs", "x()\n", Module, KindScript, []string{"1  x()"}},
-		{"a.cjs", "exports.x = 1\n", JavaScript, KindScript, []string{"1  exports.x = 1"}},
-		{"a.cts", "let x: number = <number>y\n", TypeScript, KindScript, []string{"1  let x: number = <number>y"}},
-		{"a.jsx", "const a = <b>1</b>\r\n\r\nlet c\r\n", TSX, KindScript, []string{"1  const a = <b>1</b>",
+		{"a.js", "import x from 'x'\n\nx()\n", syntax.Module, KindScript, []string{"1  import x from 'x'", "3  x()"}},
+		{"a.mjs", "x()\n", syntax.Module, KindScript, []string{"1  x()"}},
+		{"a.cjs", "exports.x = 1\n", syntax.JavaScript, KindScript, []string{"1  exports.x = 1"}},
+		{"a.cts", "let x: number = <number>y\n", syntax.TypeScript, KindScript,
+			[]string{"1  let x: number = <number>y"}},
+		{"a.jsx", "const a = <b>1</b>\r\n\r\nlet c\r\n", syntax.TSX, KindScript, []string{"1  const a = <b>1</b>",
 			"3  let c"}},
-		{"a.tsx", "const A = () => <b>1</b>", TSX, KindScript, []string{"1 A const A = () => <b>1</b>"}},
+		{"a.tsx", "const A = () => <b>1</b>", syntax.TSX, KindScript, []string{"1 A const A = () => <b>1</b>"}},
 		{"a.bash", "set -e\n# %% one\ncat <<E\n# %% no\nE\n# %% two\nif true; then\n# %% three\nf() { x\n# %% no\n}\n",
-			Bash, KindCells, []string{"1  set -e", "3 one cat <<E", "7 two if true; then", "9 three f() { x"}},
-		{"run", "#!/usr/bin/env node\nlet a\n", JavaScript, KindScript, []string{"2  let a"}},
-		{"run", "#!/usr/bin/env -S deno run\nlet a: 1\n", TypeScript, KindScript, []string{"2  let a: 1"}},
-		{"run", "#!/bin/sh -e\nls\n", Bash, KindScript, []string{"2  ls"}},
-		{"bad.ts", "const x = (\n\nconst y = 2\n\nfunction f() {\n  return 1\n}\nf()\n", TypeScript, KindScript,
+			syntax.Bash, KindCells, []string{"1  set -e", "3 one cat <<E", "7 two if true; then", "9 three f() { x"}},
+		{"run", "#!/usr/bin/env node\nlet a\n", syntax.JavaScript, KindScript, []string{"2  let a"}},
+		{"run", "#!/usr/bin/env -S deno run\nlet a: 1\n", syntax.TypeScript, KindScript, []string{"2  let a: 1"}},
+		{"run", "#!/bin/sh -e\nls\n", syntax.Bash, KindScript, []string{"2  ls"}},
+		{"bad.ts", "const x = (\n\nconst y = 2\n\nfunction f() {\n  return 1\n}\nf()\n", syntax.TypeScript, KindScript,
 			[]string{"1  const x = (", "3  const y = 2", "5 f function f() {", "8  f()"}},
-		{"bad.sh", "if x; then\n  echo\n\nf() {\n  a\n}\nb\n", Bash, KindScript,
+		{"bad.sh", "if x; then\n  echo\n\nf() {\n  a\n}\nb\n", syntax.Bash, KindScript,
 			[]string{"1  if x; then", "4 f f() {", "7  b"}},
 	} {
 		p := mustParse(t, c.name, c.text)
@@ -146,7 +149,7 @@ func TestMixedMarkdown(t *testing.T) {
 	p, ids := readFile(t, "a.md", mixedFile)
 	blocks := append([]Block(nil), p.Blocks...)
 	blocks[4].Source = "ls -l"
-	blocks = append(blocks, Block{ID: "new", Dialect: Module, Source: "let z"})
+	blocks = append(blocks, Block{ID: "new", Dialect: syntax.Module, Source: "let z"})
 	text, err := p.With(ids, blocks)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +189,7 @@ func TestNotebookLanguages(t *testing.T) {
 	p, ids := readFile(t, "a.ipynb", magicNotebook)
 	blocks := append([]Block(nil), p.Blocks...)
 	blocks[0].Source = "ls -l"
-	blocks = append(blocks, Block{ID: "new", Dialect: Bash, Source: "echo"})
+	blocks = append(blocks, Block{ID: "new", Dialect: syntax.Bash, Source: "echo"})
 	text, err := p.With(ids, blocks)
 	if err != nil {
 		t.Fatal(err)
@@ -197,10 +200,10 @@ func TestNotebookLanguages(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		`"kernelspec": {"name": "deno", "language": "typescript"}`:                       TypeScript,
-		`"kernelspec": {"name": "tslab"}, "language_info": {"name": "typescript"}`:       TypeScript,
-		`"kernelspec": {"name": "jslab"}, "language_info": {"name": "javascript"}`:       JavaScript,
-		`"kernelspec": {"name": "bash"}, "language_info": {"name": "bash", "x": "x-sh"}`: Bash,
+		`"kernelspec": {"name": "deno", "language": "typescript"}`:                       syntax.TypeScript,
+		`"kernelspec": {"name": "tslab"}, "language_info": {"name": "typescript"}`:       syntax.TypeScript,
+		`"kernelspec": {"name": "jslab"}, "language_info": {"name": "javascript"}`:       syntax.JavaScript,
+		`"kernelspec": {"name": "bash"}, "language_info": {"name": "bash", "x": "x-sh"}`: syntax.Bash,
 	} {
 		python := `"kernelspec": {"name": "python3", "language": "python"}`
 		p := mustParse(t, "a.ipynb", strings.Replace(magicNotebook, python, spec, 1))
@@ -212,9 +215,9 @@ func TestNotebookLanguages(t *testing.T) {
 
 // TestNewFilesOfLanguages writes blocks into new files, which read as these blocks.
 func TestNewFilesOfLanguages(t *testing.T) {
-	bash := Block{ID: "a", Title: "one", Dialect: Bash, Source: "ls"}
-	script := Block{ID: "b", Dialect: TypeScript, Source: "let x: 1"}
-	python := Block{ID: "c", Dialect: IPython, Source: "y = 1"}
+	bash := Block{ID: "a", Title: "one", Dialect: syntax.Bash, Source: "ls"}
+	script := Block{ID: "b", Dialect: syntax.TypeScript, Source: "let x: 1"}
+	python := Block{ID: "c", Dialect: syntax.IPython, Source: "y = 1"}
 	for _, c := range []struct {
 		kind   Kind
 		blocks []Block
@@ -303,8 +306,8 @@ func TestModuleByEdit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range r.Blocks {
-		if b.Dialect != Module {
-			t.Errorf("block %s is in %s, want %s", b.ID, b.Dialect, Module)
+		if b.Dialect != syntax.Module {
+			t.Errorf("block %s is in %s, want %s", b.ID, b.Dialect, syntax.Module)
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // FuzzRead checks the laws of patches for any text. Nothing panics. A refused patch changes nothing. The inverse undoes
@@ -55,14 +58,14 @@ func checkTaken(t *testing.T, p *Patch, before, after string) {
 			if h.Manner != ByLines {
 				return
 			}
-			for _, line := range splitLines(h.Old) {
+			for _, line := range diff.SplitLines(h.Old) {
 				said[squeezed(line)] = true
 			}
 		}
 	}
-	old := splitLines(before)
-	for _, c := range changesOf(bares(old), bares(splitLines(after))) {
-		for _, line := range old[c.oldStart:c.oldEnd] {
+	old := diff.SplitLines(before)
+	for _, c := range diff.Changes(bares(old), bares(diff.SplitLines(after))) {
+		for _, line := range old[c.OldStart:c.OldEnd] {
 			if !said[squeezed(line)] {
 				t.Fatalf("the line %q went, which no hunk says: %q became %q", line, before, after)
 			}
@@ -84,7 +87,7 @@ func said(p *Patch) *Patch {
 	q := &Patch{Format: p.Format}
 	for _, s := range p.Sections {
 		if s.Act == ActEmit && s.Dialect == "" {
-			s.Dialect = Python
+			s.Dialect = syntax.Python
 		}
 		q.Sections = append(q.Sections, s)
 	}

@@ -3,15 +3,17 @@ package patch
 import (
 	"strings"
 	"unicode"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // lineIndex is a text as lines that can be looked up by content, at each strictness.
 type lineIndex struct {
 	text  string
-	from  []int            // offset of each line, and the length of text at the end
-	keys  [Fuzzy][]int     // by strictness: the number of each line; equal lines have equal numbers
-	names [Fuzzy]interner  // by strictness: the text behind each number
-	at    [Fuzzy][][]int32 // by strictness and number: the lines that have it, in rising order
+	from  []int                // offset of each line, and the length of text at the end
+	keys  [Fuzzy][]int         // by strictness: the number of each line; equal lines have equal numbers
+	names [Fuzzy]diff.Interner // by strictness: the text behind each number
+	at    [Fuzzy][][]int32     // by strictness and number: the lines that have it, in rising order
 	words map[string][]int32
 }
 
@@ -109,10 +111,10 @@ func (l *lineIndex) index(s Strictness) {
 	if l.names[s] != nil {
 		return
 	}
-	l.names[s] = interner{}
+	l.names[s] = diff.Interner{}
 	l.keys[s] = make([]int, l.len())
 	for i := range l.len() {
-		n := l.names[s].number(keyOf(l.full(i), s))
+		n := l.names[s].Number(keyOf(l.full(i), s))
 		l.keys[s][i] = n
 		if n == len(l.at[s]) {
 			l.at[s] = append(l.at[s], nil)

@@ -3,6 +3,8 @@ package patch
 import (
 	"fmt"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // locate finds the places of a hunk. There is one place, unless the hunk replaces every occurrence.
@@ -165,12 +167,12 @@ func (l *locator) lines(h *Hunk) ([]replacement, *ApplyError) {
 	if l.more {
 		return nil, &ApplyError{Code: CodeAbsent}
 	}
-	return nil, l.absent(splitLines(h.Old))
+	return nil, l.absent(diff.SplitLines(h.Old))
 }
 
 // linesByStrictness finds lines that are equal at some strictness.
 func (l *locator) linesByStrictness(h *Hunk, from int) ([]replacement, *ApplyError) {
-	old := splitLines(h.Old)
+	old := diff.SplitLines(h.Old)
 	if l.numbers(old, Punctuation) == nil {
 		return nil, nil // then they are not equal at a stricter level either
 	}
@@ -198,7 +200,7 @@ func (l *locator) linesByStrictness(h *Hunk, from int) ([]replacement, *ApplyErr
 
 // linesWithoutBlanks finds lines without the blank ones around them, which models often add or leave out.
 func (l *locator) linesWithoutBlanks(h *Hunk, from int) ([]replacement, *ApplyError) {
-	old, fresh := splitLines(h.Old), splitLines(h.New)
+	old, fresh := diff.SplitLines(h.Old), diff.SplitLines(h.New)
 	cut := false
 	for len(old) > 1 && len(fresh) > 0 && blankLine(old[0]) && blankLine(fresh[0]) {
 		old, fresh, cut = old[1:], fresh[1:], true
@@ -262,7 +264,7 @@ func (l *locator) fuzzyLines(h *Hunk, from int) ([]replacement, *ApplyError) {
 	if l.more {
 		return nil, nil
 	}
-	old := splitLines(h.Old)
+	old := diff.SplitLines(h.Old)
 	if i, ok := l.fuzzy(h, old, from); ok {
 		if one, ok := l.replace(h, old, i, Fuzzy); ok {
 			return []replacement{one}, nil
@@ -326,7 +328,7 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replaceme
 			put = m.indent
 		}
 	}
-	fresh := splitLines(h.New)
+	fresh := diff.SplitLines(h.New)
 	end := l.lineEnd(i)
 	var out strings.Builder
 	at := 0
@@ -338,12 +340,12 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replaceme
 			out.WriteString(put(bare(line)) + end)
 		}
 	}
-	for _, c := range changesOf(bares(old), bares(fresh)) {
-		for ; at < c.oldStart; at++ {
+	for _, c := range diff.Changes(bares(old), bares(fresh)) {
+		for ; at < c.OldStart; at++ {
 			out.WriteString(there[at])
 		}
-		write(fresh[c.newStart:c.newEnd])
-		at = c.oldEnd
+		write(fresh[c.NewStart:c.NewEnd])
+		at = c.OldEnd
 	}
 	for ; at < len(there); at++ {
 		out.WriteString(there[at])
@@ -358,7 +360,7 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replaceme
 // withEnds gives every line the same line end, including the last.
 func withEnds(text, end string) string {
 	var out strings.Builder
-	for _, line := range splitLines(text) {
+	for _, line := range diff.SplitLines(text) {
 		out.WriteString(bare(line) + end)
 	}
 	return out.String()

@@ -1,6 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // Compare returns the patch that turns the old texts into the new ones, in a format for Print. The patch mentions texts
 // in the order of names. It creates a text that is only in new, and deletes a text that is only in old.
@@ -47,7 +51,7 @@ const contextLines = 3
 // hunksOf returns the hunks that turn one text into another. If a format has no line numbers, each hunk includes enough
 // lines around it to occur only once.
 func hunksOf(f Format, old, new string) []Hunk {
-	a, b := splitLines(old), splitLines(new)
+	a, b := diff.SplitLines(old), diff.SplitLines(new)
 	if len(a) == 0 {
 		return []Hunk{{New: new, Line: 1, End: true}}
 	}
@@ -57,7 +61,7 @@ func hunksOf(f Format, old, new string) []Hunk {
 		l = newLineIndex(old)
 	}
 	var spans []wideHunk
-	for _, h := range hunks(changesOf(a, b), contextLines) {
+	for _, h := range diff.Hunks(diff.Changes(a, b), contextLines) {
 		w := widen(h, len(a), len(b), contextLines)
 		for context := 2 * contextLines; l != nil && !l.once(a[w.from:w.to]) &&
 			(w.from > 0 || w.to < len(a)); context *= 2 {
@@ -84,11 +88,11 @@ func hunksOf(f Format, old, new string) []Hunk {
 // wideHunk is a hunk with its context lines.
 type wideHunk struct{ from, to, newFrom, newTo int }
 
-func widen(h hunk, old, new, context int) wideHunk {
+func widen(h diff.Hunk, old, new, context int) wideHunk {
 	first, last := h[0], h[len(h)-1]
-	above := min(context, first.oldStart)
-	below := min(context, old-last.oldEnd)
-	return wideHunk{first.oldStart - above, last.oldEnd + below, first.newStart - above, min(last.newEnd+below, new)}
+	above := min(context, first.OldStart)
+	below := min(context, old-last.OldEnd)
+	return wideHunk{first.OldStart - above, last.OldEnd + below, first.NewStart - above, min(last.NewEnd+below, new)}
 }
 
 // once reports whether the lines occur once in the text.

@@ -1,5 +1,7 @@
 package patch
 
+import "github.com/xstate-engine/xstate/patch/diff"
+
 // Match returns the edits that turn old, the blocks of a session, into new, the blocks of a file that was read again.
 // Apply(old, Match(old, new)) has the sources, titles, dialects and order of new. The ids of old must be unique and not
 // empty.
@@ -39,18 +41,18 @@ func (m *blockMatching) byID() {
 
 // byContent matches blocks of equal text. It first matches as many as possible in order, then those that moved.
 func (m *blockMatching) byContent(key func(Block) string) {
-	keys := interner{}
+	keys := diff.Interner{}
 	number := func(blocks []Block, places []int) []int {
 		out := make([]int, len(places))
 		for k, p := range places {
-			out[k] = keys.number(key(blocks[p]))
+			out[k] = keys.Number(key(blocks[p]))
 		}
 		return out
 	}
 	oldAt, newAt := free(m.newOf), free(m.oldOf)
 	a, b := number(m.old, oldAt), number(m.new, newAt)
-	for _, p := range common(a, b) {
-		m.pair(oldAt[p.i], newAt[p.j], ByContent, 1)
+	for _, p := range diff.Common(a, b) {
+		m.pair(oldAt[p.I], newAt[p.J], ByContent, 1)
 	}
 	waiting := map[int][]int{}
 	for k, i := range oldAt {
@@ -90,7 +92,7 @@ func (m *blockMatching) bySimilarity() {
 	of := m.shortlist(free(m.newOf), near)
 	for _, j := range free(m.oldOf) {
 		for _, i := range of(j) {
-			if s := m.likeness(i, j); s >= minLikeness {
+			if s := m.likeness(i, j); s >= diff.MinLikeness {
 				found = append(found, candidate{i, j, s, distance(i, near[j])})
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // session makes blocks with ids from sources. "title: source" gives a title.
@@ -26,7 +28,7 @@ func file(sources ...string) []Block {
 		if !ok {
 			title, source = "", s
 		}
-		blocks = append(blocks, Block{Title: title, Source: source, Dialect: Python})
+		blocks = append(blocks, Block{Title: title, Source: source, Dialect: syntax.Python})
 	}
 	return blocks
 }

@@ -21,7 +21,7 @@ func (m *blockMatching) shortlist(oldAt, near []int) func(j int) []int {
 	}
 	holders := map[int][]int{} // by line or word: the old blocks that have it
 	for _, i := range oldAt {
-		for _, n := range m.traits(m.old[i].Source).distinct() {
+		for _, n := range m.traits(m.old[i].Source).Distinct() {
 			holders[n] = append(holders[n], i)
 		}
 	}
@@ -36,7 +36,7 @@ func (m *blockMatching) shortlist(oldAt, near []int) func(j int) []int {
 // voted returns the old blocks that share the most rare lines and words with a new one.
 func (m *blockMatching) voted(j int, holders map[int][]int, place int) []int {
 	votes := map[int]int{}
-	for _, n := range m.traits(m.new[j].Source).distinct() {
+	for _, n := range m.traits(m.new[j].Source).Distinct() {
 		if h := holders[n]; len(h) <= maxHolders {
 			for _, i := range h {
 				votes[i]++
@@ -66,10 +66,4 @@ func closest(places []int, place, n int) []int {
 		}
 	}
 	return places[from:to]
-}
-
-func (t traits) distinct() []int {
-	all := slices.Concat(t.lines, t.words)
-	slices.Sort(all)
-	return slices.Compact(all)
 }

@@ -1,6 +1,10 @@
 package patch
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // edits turns a matching into edits. It deletes first; then it goes through the new blocks in order and appends, moves
 // or patches. Each block goes directly after the block before it, which is in place already. So each edit is valid at
@@ -69,8 +73,8 @@ func (m *blockMatching) stays() []bool {
 	}
 	order = slices.Sorted(slices.Values(was))
 	out := make([]bool, len(m.new))
-	for _, p := range common(order, was) {
-		out[m.newOf[order[p.i]]] = true
+	for _, p := range diff.Common(order, was) {
+		out[m.newOf[order[p.I]]] = true
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // A text cell is a cell of a notebook that is not a block: text (Markdown or raw), or code that is blank. A patch names
@@ -25,7 +27,7 @@ func countedCell(name string) (place int, ok bool) {
 
 // top returns the fields of a notebook.
 func (p *Program) top() map[string]value {
-	body := bytes.TrimPrefix(p.raw, []byte(bom))
+	body := bytes.TrimPrefix(p.raw, []byte(syntax.BOM))
 	fields, _ := value{at: len(p.raw) - len(body), raw: json.RawMessage(body)}.object()
 	return fields
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // CellResult is what a code cell shows below its code.
@@ -34,7 +36,7 @@ func (p *Program) WithResults(result func(block int) CellResult) ([]byte, error)
 	if err := p.TakesResults(); err != nil {
 		return nil, err
 	}
-	skip := len(p.raw) - len(bytes.TrimPrefix(p.raw, []byte(bom)))
+	skip := len(p.raw) - len(bytes.TrimPrefix(p.raw, []byte(syntax.BOM)))
 	top, _ := value{at: skip, raw: json.RawMessage(p.raw[skip:])}.object()
 	list, _ := top["cells"].array()
 	w := resultWriter{raw: p.raw, style: styleOf(p.raw, skip+bytes.IndexByte(p.raw[skip:], '{'))}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // notebookStyles are the ways in which programs write notebooks: Jupyter, Colab, tabs, one line, CRLF, without a last
@@ -15,7 +17,7 @@ var notebookStyles = map[string]func(string) string{
 	"two spaces": func(s string) string { return strings.ReplaceAll(s, "\t", "  ") },
 	"tabs":       func(s string) string { return s },
 	"CRLF":       func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
-	"BOM":        func(s string) string { return bom + s },
+	"BOM":        func(s string) string { return syntax.BOM + s },
 	"no end":     func(s string) string { return strings.TrimSuffix(s, "\n") },
 	"one line": func(s string) string {
 		return strings.NewReplacer("\n", "", "\t", "", ": ", ":").Replace(s)

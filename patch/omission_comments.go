@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Models leave out unchanged code and say so in a separate line: "# ... existing code ...", "// rest of the function",
@@ -122,9 +125,9 @@ type omission struct {
 
 // omissionsIn returns the lines of a text that mean omitted lines. Lines inside of strings are none, nor are those of
 // the old text. in is nil for Markdown, where "# " begins a heading.
-func omissionsIn(now, old string, in *syntax) (found []omission) {
+func omissionsIn(now, old string, in *syntax.Syntax) (found []omission) {
 	var had map[string]int
-	s := scanner{code: []byte(now)}
+	s := syntax.Scanner{Code: []byte(now)}
 	line, offset, at, fenced := 0, 0, -1, false
 	for l := range strings.Lines(now) {
 		start := offset
@@ -136,7 +139,7 @@ func omissionsIn(now, old string, in *syntax) (found []omission) {
 			at++
 		}
 		l = strings.TrimSpace(l)
-		sure := omissionIn(l, in != nil && in.python)
+		sure := omissionIn(l, in != nil && in.Python)
 		if sure == noOmission || in == nil && !fenced && strings.HasPrefix(l, "#") {
 			continue
 		}
@@ -149,11 +152,11 @@ func omissionsIn(now, old string, in *syntax) (found []omission) {
 		if had[l]--; had[l] >= 0 {
 			continue
 		}
-		if in != nil && in.python {
-			if s.to(start); s.quote != "" {
+		if in != nil && in.Python {
+			if s.To(start); s.Quote != "" {
 				continue
 			}
-		} else if in != nil && len(found) < maxOmissions && in.quoted(s.code, start) {
+		} else if in != nil && len(found) < maxOmissions && in.Quoted(s.Code, start) {
 			continue
 		}
 		found = append(found, omission{line, l, sure, at})
@@ -162,17 +165,17 @@ func omissionsIn(now, old string, in *syntax) (found []omission) {
 }
 
 // omitted returns the first line of a new text that means omitted lines of the old one, if it is that sure.
-func omitted(old, now string, in *syntax, least certainty) (omission, bool) {
+func omitted(old, now string, in *syntax.Syntax, least certainty) (omission, bool) {
 	found := omissionsIn(now, old, in)
 	if len(found) == 0 {
 		return omission{}, false
 	}
 	a, b := writtenLines(old), writtenLines(now)
-	for _, c := range changesOf(trimmed(a), trimmed(b)) {
-		lost, wrote := codeLines(a[c.oldStart:c.oldEnd]), codeLines(b[c.newStart:c.newEnd])
-		for ; len(found) > 0 && found[0].at < c.newEnd; found = found[1:] {
+	for _, c := range diff.Changes(trimmed(a), trimmed(b)) {
+		lost, wrote := codeLines(a[c.OldStart:c.OldEnd]), codeLines(b[c.NewStart:c.NewEnd])
+		for ; len(found) > 0 && found[0].at < c.NewEnd; found = found[1:] {
 			o := found[0]
-			if o.at >= c.newStart && o.sure >= least &&
+			if o.at >= c.NewStart && o.sure >= least &&
 				(lost > 0 && o.sure == explicit || lost > wrote && !isStub(b, o.at, old)) {
 				return o, true
 			}
@@ -183,7 +186,7 @@ func omitted(old, now string, in *syntax, least certainty) (omission, bool) {
 
 // writtenLines returns the lines that are not blank.
 func writtenLines(text string) []string {
-	return slices.DeleteFunc(bares(splitLines(text)), blankLine)
+	return slices.DeleteFunc(bares(diff.SplitLines(text)), blankLine)
 }
 
 // trimmed returns lines without white space around them.
@@ -226,7 +229,7 @@ func isStub(lines []string, at int, old string) bool {
 		return false
 	}
 	name := bodyOf.FindStringSubmatch(lines[head])[1]
-	return !slices.ContainsFunc(splitLines(old), func(l string) bool {
+	return !slices.ContainsFunc(diff.SplitLines(old), func(l string) bool {
 		m := bodyOf.FindStringSubmatch(l)
 		return m != nil && m[1] == name
 	})
@@ -237,7 +240,7 @@ func indentOf(line string) int { return len(marginOf(line)) }
 
 // refuseOmission fails if a text leaves out code of the one that it replaces.
 func refuseOmission(old, now, dialect string) error {
-	if o, ok := omitted(old, now, syntaxOf(dialect), vague); ok {
+	if o, ok := omitted(old, now, syntax.Of(dialect), vague); ok {
 		return o.refused()
 	}
 	return nil
@@ -247,7 +250,7 @@ func refuseOmission(old, now, dialect string) error {
 // a part removes is plain to see.
 func (s *Section) refuseOmissions(dialect string) error {
 	for _, h := range s.Hunks {
-		if o, ok := omitted(h.Old, h.New, syntaxOf(dialect), explicit); ok && h.Old != "" {
+		if o, ok := omitted(h.Old, h.New, syntax.Of(dialect), explicit); ok && h.Old != "" {
 			o.line = 0
 			return o.refused()
 		}
@@ -262,7 +265,7 @@ func (o omission) refused() error {
 
 // refuseNewOmission fails on a new block or file that says that it leaves out code, unless the program has that line.
 func (r *reviser) refuseNewOmission(s Section) error {
-	for _, o := range omissionsIn(s.Text, "", syntaxOf(s.Dialect)) {
+	for _, o := range omissionsIn(s.Text, "", syntax.Of(s.Dialect)) {
 		known := o.sure != explicit
 		for _, b := range r.blocks {
 			known = known || containsLines(b.Source, o.text)
@@ -279,7 +282,7 @@ func (r *reviser) refuseOmissionIn(s Section, old, dialect string) error {
 	if s.Act != ActWrite {
 		return s.refuseOmissions(dialect)
 	}
-	in := syntaxOf(dialect)
+	in := syntax.Of(dialect)
 	if r.on.File != nil && r.on.File.Kind == KindMarkdown && r.on.isFile(s.Name) {
 		in = nil
 	}
@@ -293,10 +296,10 @@ func (r *reviser) refuseOmissionIn(s Section, old, dialect string) error {
 // Such a text was meant to replace that block. It also fails if the text says that it leaves out code, and is not
 // executed: executed code may continue what was executed before.
 func (r *reviser) refuseOmissionBeside(s Section) error {
-	_, names := r.decider.of(code{syntaxOf(s.Dialect), s.Text})
+	_, names := r.decider.of(code{syntax.Of(s.Dialect), s.Text})
 	for _, b := range r.blocks {
 		_, was := r.decider.of(b.code())
-		if was.binds(names.assigns) || was.binds(names.defines) {
+		if was.Binds(names.Assigns) || was.Binds(names.Defines) {
 			if err := refuseOmission(b.Source, s.Text, s.Dialect); err != nil {
 				return err
 			}

@@ -3,30 +3,33 @@ package patch
 import (
 	"strings"
 	"testing"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // omissionTexts are texts of which each means omitted lines, by language. They stand where the old text has a filter.
 var omissionTexts = map[string][]string{
-	Python: {"# ... existing code ...", "# (unchanged)", "# same as before", "# keep existing filter",
+	syntax.Python: {"# ... existing code ...", "# (unchanged)", "# same as before", "# keep existing filter",
 		"# ... filter ...",
 		"# [snip]", "# filter omitted for brevity", "# filter as above", "...", "…", "# …", "# rest of the function",
 		"# [... existing code ...]", "# Unchanged.", "# <unchanged code>", "# --- snip ---", "# no changes here",
 		"# (Rest of your code here...)", "# code omitted", "# everything else stays the same", "#...", "[...]",
 		"# remaining code", "# and so on", "# the filter stays as it is"},
-	TypeScript: {"// ... existing code ...", "// rest of the function", "/* unchanged */", "// ...", "...", "// same",
-		"/* ... */", "// … filter …", "// [snip]", "/* filter as before */", "<!-- ... -->",
+	syntax.TypeScript: {"// ... existing code ...", "// rest of the function", "/* unchanged */", "// ...", "...",
+		"// same", "/* ... */", "// … filter …", "// [snip]", "/* filter as before */", "<!-- ... -->",
 		"{/* ... existing ... */}"},
-	Bash: {"# ... existing code ...", "# (same as above)", "# snip", "...", ": # unchanged", "# rest of the script"},
+	syntax.Bash: {"# ... existing code ...", "# (same as above)", "# snip", "...", ": # unchanged",
+		"# rest of the script"},
 }
 
 // TestElision: an agent wrote a block again with lines in the place of unchanged code, and that code was lost.
 func TestElision(t *testing.T) {
 	codes := map[string][3]string{
-		Python: {"rows = [3, -1]\n", "rows = [r for r in rows if r > 0]\n",
+		syntax.Python: {"rows = [3, -1]\n", "rows = [r for r in rows if r > 0]\n",
 			"scaled = [r * 2 for r in rows]\nprint(scaled)"},
-		TypeScript: {"let rows = [3, -1];\n", "rows = rows.filter(r => r > 0);\n",
+		syntax.TypeScript: {"let rows = [3, -1];\n", "rows = rows.filter(r => r > 0);\n",
 			"console.log(rows.map(r => r * 2));"},
-		Bash: {"rows='3 -1'\n", "rows=$(echo $rows | tr -d -)\n",
+		syntax.Bash: {"rows='3 -1'\n", "rows=$(echo $rows | tr -d -)\n",
 			"for r in $rows; do echo $((r * 2)); done"},
 	}
 	for dialect, texts := range omissionTexts {

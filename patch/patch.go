@@ -1,6 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // Format is a notation for patches.
 type Format string
@@ -121,17 +125,17 @@ func (s Section) invert() Section {
 }
 
 // countLines returns the number of lines of a text.
-func countLines(s string) int { return len(splitLines(s)) }
+func countLines(s string) int { return len(diff.SplitLines(s)) }
 
 // writeDiff writes a hunk as unchanged, removed and added lines.
 func (h *Hunk) writeDiff(out *strings.Builder) {
-	old, fresh := splitLines(h.Old), splitLines(h.New)
+	old, fresh := diff.SplitLines(h.Old), diff.SplitLines(h.New)
 	at := 0
-	for _, c := range changesOf(old, fresh) {
-		writeLines(out, " ", old[at:c.oldStart])
-		writeLines(out, "-", old[c.oldStart:c.oldEnd])
-		writeLines(out, "+", fresh[c.newStart:c.newEnd])
-		at = c.oldEnd
+	for _, c := range diff.Changes(old, fresh) {
+		diff.WriteLines(out, " ", old[at:c.OldStart])
+		diff.WriteLines(out, "-", old[c.OldStart:c.OldEnd])
+		diff.WriteLines(out, "+", fresh[c.NewStart:c.NewEnd])
+		at = c.OldEnd
 	}
-	writeLines(out, " ", old[at:])
+	diff.WriteLines(out, " ", old[at:])
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // fixture is a patch, the texts before it, and what they become or why they do not.
@@ -315,26 +317,27 @@ func TestReadBlock(t *testing.T) {
 	}{
 		"plain":       {"x = 1\ny = 2\n", []Section{emitted("", "x = 1\ny = 2")}},
 		"blank lines": {"\n\n    \nx = 1\n\n\n", []Section{emitted("", "x = 1")}},
-		"a fence":     {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{in(Python, emitted("", "x = 1"))}},
+		"a fence":     {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{in(syntax.Python, emitted("", "x = 1"))}},
 		"no language": {"```\nx = 1\n```", []Section{emitted("", "x = 1")}},
-		"tildes":      {"~~~py\nx = 1\n~~~\n", []Section{in(Python, emitted("", "x = 1"))}},
-		"CRLF": {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{in(Python, emitted("",
+		"tildes":      {"~~~py\nx = 1\n~~~\n", []Section{in(syntax.Python, emitted("", "x = 1"))}},
+		"CRLF": {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{in(syntax.Python, emitted("",
 			"x = 1\r\ny = 2"))}},
-		"cut off": {"Look:\n```python\nx = 1\n", []Section{in(Python, emitted("", "x = 1"))}},
+		"cut off": {"Look:\n```python\nx = 1\n", []Section{in(syntax.Python, emitted("", "x = 1"))}},
 		"several": {"```python\nx = 1\n```\nand\n```python\ny = 2\n```\n",
-			[]Section{in(Python, emitted("", "x = 1")), in(Python, emitted("", "y = 2"))}},
+			[]Section{in(syntax.Python, emitted("", "x = 1")), in(syntax.Python, emitted("", "y = 2"))}},
 		"another language": {"```bash\npip install numpy\n```\n```python\nx = 1\n" +
-			"```\n", []Section{in(Bash, emitted("", "pip install numpy")), in(Python, emitted("", "x = 1"))}},
-		"a name in it": {"```python\n# %% load\nx = 1\n```\n", []Section{in(Python, emitted("load", "x = 1"))}},
-		"a name on it": {"```python name=load\nx = 1\n```\n", []Section{in(Python, emitted("load", "x = 1"))}},
+			"```\n", []Section{in(syntax.Bash, emitted("", "pip install numpy")),
+			in(syntax.Python, emitted("", "x = 1"))}},
+		"a name in it": {"```python\n# %% load\nx = 1\n```\n", []Section{in(syntax.Python, emitted("load", "x = 1"))}},
+		"a name on it": {"```python name=load\nx = 1\n```\n", []Section{in(syntax.Python, emitted("load", "x = 1"))}},
 		"cells": {"# %% a\nx = 1\n\n# %% b\n" +
 			"y = 2\n", []Section{emitted("a", "x = 1"), emitted("b", "y = 2")}},
 		"in a list": {"1. Do\n\n   ```python\n   if x:\n       y = 1\n   ```\n",
-			[]Section{in(Python, emitted("", "if x:\n    y = 1"))}},
+			[]Section{in(syntax.Python, emitted("", "if x:\n    y = 1"))}},
 		"a fence in a text": {"s = '''\n```\nx\n```\n'''\n", []Section{emitted("", "s = '''\n```\nx\n```\n'''")}},
 		"magics": {"%matplotlib inline\n" +
 			"plt.plot(x)\n", []Section{emitted("", "%matplotlib inline\nplt.plot(x)")}},
-		"a wrong line": {"```python\nx = (\n```\n", []Section{in(Python, emitted("", "x = ("))}},
+		"a wrong line": {"```python\nx = (\n```\n", []Section{in(syntax.Python, emitted("", "x = ("))}},
 		"Unicode":      {"größe = \"→ 😀\"\n", []Section{emitted("", "größe = \"→ 😀\"")}},
 		"a function":   {"def f():\n\treturn 1\n", []Section{emitted("", "def f():\n\treturn 1")}},
 	} {

@@ -3,6 +3,8 @@ package patch
 import (
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // neighbours are the file and the blocks beside a new block. They say which language it is in.
@@ -20,31 +22,32 @@ func (p neighbours) dialect(said, text string) string {
 	if p.file != nil && p.file.Kind == KindNotebook && said == "" {
 		said = p.file.main
 	}
-	if said == "" && isIPython(text) && !p.meant(text) {
-		said = Python
+	if said == "" && syntax.IsIPython(text) && !p.meant(text) {
+		said = syntax.Python
 	}
-	if said == "" && (len(own) == 0 || own[0] == Python && (len(own) == 1 || pythonSyntax.parses([]byte(text)))) {
-		said = Python
+	if said == "" && (len(own) == 0 ||
+		own[0] == syntax.Python && (len(own) == 1 || syntax.Of(syntax.Python).Parses([]byte(text)))) {
+		said = syntax.Python
 	}
 	for _, f := range own {
-		if said == "" && syntaxOf(p.like(f)).parses([]byte(text)) {
+		if said == "" && syntax.Of(p.like(f)).Parses([]byte(text)) {
 			said = p.like(f)
 		}
 	}
 	if said == "" {
 		said = p.blocks[len(p.blocks)-1].Dialect
 	}
-	if family(said) == Python {
+	if syntax.Family(said) == syntax.Python {
 		return p.pythonDialect(text)
 	}
-	if like := p.like(JavaScript); said == JavaScript && like != "" &&
+	if like := p.like(syntax.JavaScript); said == syntax.JavaScript && like != "" &&
 		!slices.ContainsFunc(p.blocks, func(b Block) bool {
-			return b.Dialect == JavaScript
+			return b.Dialect == syntax.JavaScript
 		}) {
 		return like // what a reply calls JavaScript is the program's TypeScript
 	}
-	if said == JavaScript && isModule([]byte(text)) {
-		return Module
+	if said == syntax.JavaScript && syntax.IsModule([]byte(text)) {
+		return syntax.Module
 	}
 	return said
 }
@@ -55,17 +58,17 @@ func (p neighbours) dialect(said, text string) string {
 func (p neighbours) meant(text string) bool {
 	own := p.families()
 	for _, f := range own {
-		list, broken := syntaxOf(p.like(f)).stmts([]byte(text))
-		if f == Python || broken {
+		list, broken := syntax.Of(p.like(f)).Statements([]byte(text))
+		if f == syntax.Python || broken {
 			continue
 		}
-		if f == JavaScript && !slices.Contains(own, Python) {
+		if f == syntax.JavaScript && !slices.Contains(own, syntax.Python) {
 			return true // "!done" is a value
 		}
 		foreign := false
 		for _, s := range list {
-			line, _, _ := strings.Cut(text[s.start:], "\n")
-			foreign = foreign || isEscape([]byte(line)) && !meansOther(f, line)
+			line, _, _ := strings.Cut(text[s.Start:], "\n")
+			foreign = foreign || syntax.IsEscape([]byte(line)) && !meansOther(f, line)
 		}
 		if !foreign {
 			return true
@@ -76,7 +79,7 @@ func (p neighbours) meant(text string) bool {
 
 // meansOther reports whether a line that may be an escape does something in JavaScript or Bash, too.
 func meansOther(family, line string) bool {
-	if family == JavaScript {
+	if family == syntax.JavaScript {
 		return strings.Contains(line, "(") // !function () { … }()
 	}
 	targets, _, assigned := strings.Cut(line, "=%")
@@ -87,32 +90,32 @@ func meansOther(family, line string) bool {
 func (p *Program) dialectOf(said, text string, blocks []Block) string {
 	own := sourceFiles[p.ext]
 	switch {
-	case said != "" && family(said) != family(own):
+	case said != "" && syntax.Family(said) != syntax.Family(own):
 		return said // the file cannot hold it, and its writer says so
-	case own == Python:
-		if isIPython(text) {
-			return IPython
+	case own == syntax.Python:
+		if syntax.IsIPython(text) {
+			return syntax.IPython
 		}
-	case p.ext == ".js" && (isModule([]byte(text)) ||
-		slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == Module })):
-		return Module
+	case p.ext == ".js" && (syntax.IsModule([]byte(text)) ||
+		slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == syntax.Module })):
+		return syntax.Module
 	}
 	return own
 }
 
 // pythonDialect returns the dialect of a block of Python.
 func (p neighbours) pythonDialect(text string) string {
-	if p.file != nil && p.file.Kind == KindNotebook || isIPython(text) {
-		return IPython
+	if p.file != nil && p.file.Kind == KindNotebook || syntax.IsIPython(text) {
+		return syntax.IPython
 	}
-	return Python
+	return syntax.Python
 }
 
 // families returns the families of the program's blocks, Python first.
 func (p neighbours) families() []string {
 	var out []string
-	for _, f := range []string{Python, JavaScript, Bash} {
-		if slices.ContainsFunc(p.blocks, func(b Block) bool { return family(b.Dialect) == f }) {
+	for _, f := range []string{syntax.Python, syntax.JavaScript, syntax.Bash} {
+		if slices.ContainsFunc(p.blocks, func(b Block) bool { return syntax.Family(b.Dialect) == f }) {
 			out = append(out, f)
 		}
 	}
@@ -122,7 +125,7 @@ func (p neighbours) families() []string {
 // like returns the dialect of the last block of a family, or "".
 func (p neighbours) like(f string) string {
 	for _, b := range slices.Backward(p.blocks) {
-		if family(b.Dialect) == f {
+		if syntax.Family(b.Dialect) == f {
 			return b.Dialect
 		}
 	}
@@ -136,13 +139,13 @@ func (p neighbours) like(f string) string {
 func (p neighbours) own(all []Section) (own, others []Section) {
 	families := p.families()
 	if len(families) == 0 {
-		families = []string{Python}
+		families = []string{syntax.Python}
 		if p.file != nil && p.file.ext != "" {
-			families = []string{family(sourceFiles[p.file.ext])}
+			families = []string{syntax.Family(sourceFiles[p.file.ext])}
 		}
 	}
 	for _, s := range all {
-		if s.Dialect == "" || slices.Contains(families, family(s.Dialect)) {
+		if s.Dialect == "" || slices.Contains(families, syntax.Family(s.Dialect)) {
 			own = append(own, s)
 		} else {
 			others = append(others, s)
@@ -157,8 +160,8 @@ func (p neighbours) own(all []Section) (own, others []Section) {
 // cellMagics are the cell magics of IPython whose cells are blocks of another language. %%javascript is none: its cell
 // runs in the browser, where the page is.
 var cellMagics = map[string]string{
-	"%%bash": Bash, "%%sh": Bash, "%%script bash": Bash, "%%script sh": Bash, "%%script node": JavaScript,
-	"%%script deno": TypeScript,
+	"%%bash": syntax.Bash, "%%sh": syntax.Bash, "%%script bash": syntax.Bash, "%%script sh": syntax.Bash,
+	"%%script node": syntax.JavaScript, "%%script deno": syntax.TypeScript,
 }
 
 // cutMagic cuts a cell of IPython at the line with its magic, if that says that the cell is in another language.
@@ -174,11 +177,11 @@ func cutMagic(source string) (magic, dialect, rest string) {
 // needs none. A block that no magic can run has none, so it cannot be written.
 func magicFor(dialect string) string {
 	switch dialect {
-	case Bash:
+	case syntax.Bash:
 		return "%%bash\n"
-	case JavaScript:
+	case syntax.JavaScript:
 		return "%%script node\n"
-	case TypeScript:
+	case syntax.TypeScript:
 		return "%%script deno\n"
 	}
 	return ""
@@ -186,7 +189,8 @@ func magicFor(dialect string) string {
 
 // adopt sets the dialect of a text of a patch. A cell magic that names another language is not part of the block.
 func (p neighbours) adopt(s *Section) {
-	if _, dialect, rest := cutMagic(s.Text); dialect != "" && (s.Dialect == "" || family(s.Dialect) == Python) {
+	_, dialect, rest := cutMagic(s.Text)
+	if dialect != "" && (s.Dialect == "" || syntax.Family(s.Dialect) == syntax.Python) {
 		if p.file == nil || p.file.ext == "" {
 			s.Dialect, s.Text = dialect, rest
 			return
@@ -201,7 +205,8 @@ func settle(blocks, file []Block) {
 		return
 	}
 	for i := range blocks {
-		if a, b := blocks[i].Dialect, file[i].Dialect; a != b && family(a) == JavaScript && family(b) == JavaScript {
+		a, b := blocks[i].Dialect, file[i].Dialect
+		if a != b && syntax.Family(a) == syntax.JavaScript && syntax.Family(b) == syntax.JavaScript {
 			blocks[i].Dialect = b
 		}
 	}

@@ -1,6 +1,10 @@
 package patch
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
+)
 
 // Kind is the kind of file that a program comes from.
 type Kind string
@@ -66,17 +70,17 @@ type region struct {
 }
 
 // assemble cuts the text at the regions, which are in order and do not overlap.
-func assemble(kind Kind, t *text, regions []region) *Program {
+func assemble(kind Kind, t *syntax.Text, regions []region) *Program {
 	p := &Program{Kind: kind}
 	at := 0
 	for _, r := range regions {
-		start, end := t.begin(r.first), t.finish(r.last)
+		start, end := t.Begin(r.first), t.Finish(r.last)
 		b := r.block
-		b.Source, b.Line = string(t.data[start:end]), r.first+1
+		b.Source, b.Line = string(t.Data[start:end]), r.first+1
 		p.Blocks, p.named = append(p.Blocks, b), append(p.named, r.named)
-		p.gaps = append(p.gaps, string(t.data[at:start]))
+		p.gaps = append(p.gaps, string(t.Data[at:start]))
 		at = end
 	}
-	p.gaps = append(p.gaps, string(t.data[at:]))
+	p.gaps = append(p.gaps, string(t.Data[at:]))
 	return p
 }

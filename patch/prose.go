@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Prose may be valid code: "Done" is a name of Python and of TypeScript, and "ok, done" two of them.
@@ -18,24 +21,24 @@ var (
 // nothing.
 func (g *decider) isProse(blocks []Block, s Section) bool {
 	text := strings.TrimSpace(unix(s.Text))
-	in := syntaxOf(s.Dialect)
-	if in == shellSyntax || !proseText.MatchString(text) {
+	in := syntax.Of(s.Dialect)
+	if in == syntax.Of(syntax.Bash) || !proseText.MatchString(text) {
 		return false
 	}
-	names := in.bindings(text)
+	names := in.Bindings(text)
 	words := 0
 	for _, b := range blocks {
 		_, was := g.of(b.code())
-		if b.Source == text || was.binds(names.free) || was.binds(names.assigns) {
+		if b.Source == text || was.Binds(names.Free) || was.Binds(names.Assigns) {
 			return false
 		}
 	}
-	for name := range names.free {
-		if !in.builtin[name] {
+	for name := range names.Free {
+		if !in.Builtin[name] {
 			words++
 		}
 	}
-	return words > 0 && len(names.imports)+len(names.defines) == 0
+	return words > 0 && len(names.Imports)+len(names.Defines) == 0
 }
 
 // notCode returns the error for prose without code.
@@ -47,8 +50,8 @@ func notCode(s Section) error {
 
 // ProseAround reports whether a text of Python does not parse because a line of prose is above or below its code.
 func ProseAround(text string) bool {
-	lines := slices.DeleteFunc(splitLines(text), blankLine)
-	if len(lines) < 2 || pythonSyntax.parses([]byte(text)) {
+	lines := slices.DeleteFunc(diff.SplitLines(text), blankLine)
+	if len(lines) < 2 || syntax.Of(syntax.Python).Parses([]byte(text)) {
 		return false
 	}
 	first, last := 0, len(lines)
@@ -58,7 +61,8 @@ func ProseAround(text string) bool {
 	for last > first && isProseLine(lines[last-1]) {
 		last--
 	}
-	return last > first && last-first < len(lines) && pythonSyntax.parses([]byte(strings.Join(lines[first:last], "")))
+	return last > first && last-first < len(lines) &&
+		syntax.Of(syntax.Python).Parses([]byte(strings.Join(lines[first:last], "")))
 }
 
 func isProseLine(line string) bool {

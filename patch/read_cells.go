@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // cellMarker is a line that starts a cell.
@@ -35,9 +37,9 @@ var magics = map[string]bool{
 	"writefile": true,
 }
 
-// marker reads a line as a marker of a language. ok is false if it is none.
-func (s *syntax) marker(line []byte) (cellMarker, bool) {
-	if !bytes.HasPrefix(line, []byte(s.comment)) {
+// markerIn reads a line as a marker of a language. ok is false if it is none.
+func markerIn(s *syntax.Syntax, line []byte) (cellMarker, bool) {
+	if !bytes.HasPrefix(line, []byte(s.Comment)) {
 		return cellMarker{}, false
 	}
 	return anyMarker(line)
@@ -93,15 +95,15 @@ func (m *cellMarker) set(key, value string) {
 
 // cellMarkers returns the lines that start cells. A marker inside a string or another statement is a comment of that
 // statement. A cut there would leave two halves that do not parse.
-func cellMarkers(t *text, list []stmt, broken bool) []cellMarker {
+func cellMarkers(t *syntax.Text, list []syntax.Statement, broken bool) []cellMarker {
 	var out []cellMarker
-	for i := range t.lines() {
-		if m, ok := t.marker(t.line(i)); ok {
+	for i := range t.Lines() {
+		if m, ok := markerIn(t.Syntax, t.Line(i)); ok {
 			m.line = i
 			out = append(out, m)
 		}
 	}
-	if !t.python {
+	if !t.Python {
 		return markersOfCells(t, out, list)
 	}
 	if broken {
@@ -111,16 +113,16 @@ func cellMarkers(t *text, list []stmt, broken bool) []cellMarker {
 }
 
 // outside drops the markers inside statements. Both lists are in order.
-func outside(t *text, marks []cellMarker, list []stmt) []cellMarker {
+func outside(t *syntax.Text, marks []cellMarker, list []syntax.Statement) []cellMarker {
 	out := marks[:0]
-	var s scanner // scans list[0]
+	var s syntax.Scanner // scans list[0]
 	for _, m := range marks {
-		at := t.begin(m.line)
-		for len(list) > 0 && list[0].end <= at {
+		at := t.Begin(m.line)
+		for len(list) > 0 && list[0].End <= at {
 			list = list[1:]
-			s = scanner{}
+			s = syntax.Scanner{}
 		}
-		if len(list) == 0 || at < list[0].start || !encloses(t, list[0], &s, at) {
+		if len(list) == 0 || at < list[0].Start || !encloses(t, list[0], &s, at) {
 			out = append(out, m)
 		}
 	}
@@ -129,57 +131,57 @@ func outside(t *text, marks []cellMarker, list []stmt) []cellMarker {
 
 // encloses reports whether a line inside a statement belongs to it: in its suite, in a string or in brackets. The
 // parser lets simple statements continue where Python ends them; for example, it reads "else:" as an annotation.
-func encloses(t *text, of stmt, s *scanner, at int) bool {
-	if of.compound {
+func encloses(t *syntax.Text, of syntax.Statement, s *syntax.Scanner, at int) bool {
+	if of.Compound {
 		return true
 	}
-	if s.code == nil {
-		*s = scanner{code: t.code, at: of.start}
+	if s.Code == nil {
+		*s = syntax.Scanner{Code: t.Code, At: of.Start}
 	}
-	s.to(at)
-	return s.quote != "" || s.depth > 0
+	s.To(at)
+	return s.Quote != "" || s.Depth > 0
 }
 
 // markersInBroken drops the markers inside long strings in a file that does not parse. A string that is left open in
 // one cell seems to end where the next string starts, and so seems to hold the cells in between. It counts as a string
 // only if its cell parses.
-func markersInBroken(t *text, marks []cellMarker) []cellMarker {
+func markersInBroken(t *syntax.Text, marks []cellMarker) []cellMarker {
 	out := marks[:0]
-	s := scanner{code: t.code}
-	start, left := 0, budget(len(t.code)) // start of the cell
+	s := syntax.Scanner{Code: t.Code}
+	start, left := 0, syntax.Budget(len(t.Code)) // start of the cell
 	for i, m := range marks {
-		at := t.begin(m.line)
-		s.to(at)
-		if s.quote != "" {
-			end := s.after(t, marks[i+1:])
-			if left -= end - start; end > 0 && left > 0 && t.parses(t.code[start:end]) {
+		at := t.Begin(m.line)
+		s.To(at)
+		if s.Quote != "" {
+			end := endAfter(s, t, marks[i+1:])
+			if left -= end - start; end > 0 && left > 0 && t.Parses(t.Code[start:end]) {
 				continue
 			}
 		}
 		out = append(out, m)
-		start = t.from[m.line+1]
-		s = scanner{code: t.code, at: start}
+		start = t.From[m.line+1]
+		s = syntax.Scanner{Code: t.Code, At: start}
 	}
 	return out
 }
 
 // markersOfCells drops the markers inside strings, comments of several lines and other statements: those that would cut
 // a text which parses into two that do not. A cell with an error parses nowhere, so its marker stays.
-func markersOfCells(t *text, marks []cellMarker, list []stmt) []cellMarker {
+func markersOfCells(t *syntax.Text, marks []cellMarker, list []syntax.Statement) []cellMarker {
 	out := marks[:0]
-	left := budget(len(t.code))
+	left := syntax.Budget(len(t.Code))
 	parses := func(from, to int) bool {
 		left -= to - from
-		return left > 0 && t.parses(t.code[from:to])
+		return left > 0 && t.Parses(t.Code[from:to])
 	}
 	start := 0 // where the cell begins
 	for i, m := range marks {
-		at, end := t.begin(m.line), 0
+		at, end := t.Begin(m.line), 0
 		if before := within(list, 0, at); len(before) > 0 {
-			end = before[len(before)-1].end
+			end = before[len(before)-1].End
 		}
-		if end <= at && !bytes.Contains(t.code[start:at], []byte("/*")) ||
-			parses(start, at) && (end <= at || parses(at, end)) || !t.closes(start, marks[i+1:], parses) {
+		if end <= at && !bytes.Contains(t.Code[start:at], []byte("/*")) ||
+			parses(start, at) && (end <= at || parses(at, end)) || !closes(t, start, marks[i+1:], parses) {
 			out = append(out, m)
 			start = at
 		}
@@ -188,38 +190,38 @@ func markersOfCells(t *text, marks []cellMarker, list []stmt) []cellMarker {
 }
 
 // closes reports whether the text from an offset to one of the markers, or to the end, parses.
-func (t *text) closes(start int, marks []cellMarker, parses func(from, to int) bool) bool {
+func closes(t *syntax.Text, start int, marks []cellMarker, parses func(from, to int) bool) bool {
 	for _, m := range marks {
-		if parses(start, t.begin(m.line)) {
+		if parses(start, t.Begin(m.line)) {
 			return true
 		}
 	}
-	return parses(start, len(t.code))
+	return parses(start, len(t.Code))
 }
 
-// after returns the end of the cell if the string that s is in is one: the first marker outside of a string. It returns
-// 0 if the string never ends.
-func (s scanner) after(t *text, marks []cellMarker) int {
+// endAfter returns the end of the cell if the string that s is in is one: the first marker outside of a string. It
+// returns 0 if the string never ends.
+func endAfter(s syntax.Scanner, t *syntax.Text, marks []cellMarker) int {
 	for _, m := range marks {
-		if s.to(t.begin(m.line)); s.quote == "" {
-			return t.begin(m.line)
+		if s.To(t.Begin(m.line)); s.Quote == "" {
+			return t.Begin(m.line)
 		}
 	}
-	if s.to(len(t.code)); s.quote == "" {
-		return len(t.code)
+	if s.To(len(t.Code)); s.Quote == "" {
+		return len(t.Code)
 	}
 	return 0
 }
 
 // cellRegions makes a block of every cell with code, and of the text before the first marker if it has code.
-func cellRegions(t *text, dialect string, marks []cellMarker, list []stmt, broken bool) []region {
+func cellRegions(t *syntax.Text, dialect string, marks []cellMarker, list []syntax.Statement, broken bool) []region {
 	var out []region
-	if t.python && t.holdsCode(0, marks[0].line-1) ||
-		!t.python && len(within(list, 0, t.begin(marks[0].line))) > 0 { // before it may be a comment of several lines
-		out = addCell(out, t, dialect, cellMarker{line: t.hashBang() - 1}, marks[0].line)
+	if t.Python && t.HoldsCode(0, marks[0].line-1) ||
+		!t.Python && len(within(list, 0, t.Begin(marks[0].line))) > 0 { // before it may be a comment of several lines
+		out = addCell(out, t, dialect, cellMarker{line: t.HashBang() - 1}, marks[0].line)
 	}
 	for i, m := range marks {
-		next := t.lines()
+		next := t.Lines()
 		if i+1 < len(marks) {
 			next = marks[i+1].line
 		}
@@ -228,22 +230,22 @@ func cellRegions(t *text, dialect string, marks []cellMarker, list []stmt, broke
 		}
 	}
 	for i := range out {
-		own := within(list, t.begin(out[i].first), t.finish(out[i].last))
-		if t.python && exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
-			out[i].block.Dialect = IPython
+		own := within(list, t.Begin(out[i].first), t.Finish(out[i].last))
+		if t.Python && syntax.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
+			out[i].block.Dialect = syntax.IPython
 		}
 		if broken {
 			own = describe(&out[i], t)
 		}
 		if out[i].block.Title == "" {
-			out[i].block.Title = onlyDefinition(own)
+			out[i].block.Title = syntax.OnlyDefinition(own)
 		}
 	}
 	return out
 }
 
-func addCell(out []region, t *text, dialect string, m cellMarker, next int) []region {
-	first, last, ok := t.trim(m.line+1, next-1)
+func addCell(out []region, t *syntax.Text, dialect string, m cellMarker, next int) []region {
+	first, last, ok := t.Trim(m.line+1, next-1)
 	if !ok {
 		return out
 	}
@@ -252,19 +254,19 @@ func addCell(out []region, t *text, dialect string, m cellMarker, next int) []re
 }
 
 // within returns the statements that start in a byte range.
-func within(list []stmt, from, to int) []stmt {
-	i := sort.Search(len(list), func(i int) bool { return list[i].start >= from })
-	j := sort.Search(len(list), func(j int) bool { return list[j].start >= to })
+func within(list []syntax.Statement, from, to int) []syntax.Statement {
+	i := sort.Search(len(list), func(i int) bool { return list[i].Start >= from })
+	j := sort.Search(len(list), func(j int) bool { return list[j].Start >= to })
 	return list[i:j]
 }
 
 // describe returns the statements of one cell in a file that does not parse, and sets its dialect. Editors that run
 // cells allow magics in them.
-func describe(r *region, t *text) []stmt {
-	code := t.code[t.begin(r.first):t.finish(r.last)]
-	list, broken := t.stmts(code)
-	if t.python && broken && (hasMagic(t, r.first, r.last) || escaped(code)) {
-		r.block.Dialect = IPython
+func describe(r *region, t *syntax.Text) []syntax.Statement {
+	code := t.Code[t.Begin(r.first):t.Finish(r.last)]
+	list, broken := t.Statements(code)
+	if t.Python && broken && (syntax.HasMagic(t, r.first, r.last) || syntax.IsEscaped(code)) {
+		r.block.Dialect = syntax.IPython
 	}
 	return list
 }

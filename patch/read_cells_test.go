@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 func TestCells(t *testing.T) {
@@ -109,7 +111,8 @@ func TestCellDialect(t *testing.T) {
 	for _, b := range p.Blocks {
 		got = append(got, b.Dialect)
 	}
-	if d := cmp.Diff([]string{IPython, IPython, Python, Python, Python}, got); d != "" {
+	want := []string{syntax.IPython, syntax.IPython, syntax.Python, syntax.Python, syntax.Python}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("dialects (-want +got):\n%s", d)
 	}
 }

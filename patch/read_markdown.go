@@ -8,15 +8,17 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // readMarkdown reads a Markdown file. Its fences of known languages become blocks. Indented code is prose.
 func readMarkdown(data []byte) (*Program, *ParseError) {
-	body := bytes.TrimPrefix(data, []byte(bom))
+	body := bytes.TrimPrefix(data, []byte(syntax.BOM))
 	p := &Program{Kind: KindMarkdown, raw: bytes.Clone(data)}
 	var others []string
 	doc := goldmark.DefaultParser().Parse(gmtext.NewReader(body))
-	line := lineCounter{data: body}
+	line := syntax.LineCounter{Data: body}
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		f, ok := n.(*ast.FencedCodeBlock)
 		if !ok || !entering {
@@ -60,7 +62,7 @@ func distinct(list []string) []string {
 }
 
 // fenceBlock makes a block of a fence that has code.
-func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *lineCounter) (Block, bool) {
+func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *syntax.LineCounter) (Block, bool) {
 	segments := info.code(f, body)
 	if len(segments) == 0 {
 		return Block{}, false
@@ -70,9 +72,9 @@ func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *lineCoun
 		code.Write(s.Value(body))
 	}
 	source := strings.TrimSuffix(strings.TrimSuffix(code.String(), "\n"), "\r")
-	b := Block{ID: info.id, Title: info.title, Dialect: info.dialect, Source: source, Line: line.at(segments[0].Start)}
-	if b.Dialect == JavaScript && isModule([]byte(source)) {
-		b.Dialect = Module
+	b := Block{ID: info.id, Title: info.title, Dialect: info.dialect, Source: source, Line: line.At(segments[0].Start)}
+	if b.Dialect == syntax.JavaScript && syntax.IsModule([]byte(source)) {
+		b.Dialect = syntax.Module
 	}
 	if b.Title == "" {
 		b.Title = b.defined()
@@ -94,7 +96,7 @@ func (i *fence) code(f *ast.FencedCodeBlock, body []byte) []gmtext.Segment {
 func (i *fence) skipMarker(lines []gmtext.Segment, body []byte) []gmtext.Segment {
 	var first cellMarker
 	for k, s := range lines {
-		m, ok := i.syntax().marker(bytes.TrimRight(s.Value(body), "\r\n"))
+		m, ok := markerIn(i.syntax(), bytes.TrimRight(s.Value(body), "\r\n"))
 		switch {
 		case k == 0 && (!ok || m.text || i.title != "" || i.id != "" || m.title == "" && m.id == ""):
 			return lines
@@ -112,7 +114,7 @@ func (i *fence) skipMarker(lines []gmtext.Segment, body []byte) []gmtext.Segment
 }
 
 // syntax returns the syntax of the code in a fence.
-func (i *fence) syntax() *syntax { return syntaxOf(i.dialect) }
+func (i *fence) syntax() *syntax.Syntax { return syntax.Of(i.dialect) }
 
 // trimBlank drops the blank lines at both ends.
 func trimBlank(lines []gmtext.Segment, body []byte) []gmtext.Segment {
@@ -162,7 +164,7 @@ func fenceInfo(f *ast.FencedCodeBlock, body []byte) fence {
 		}
 	}
 	i.dialect = fenceDialect(i.language, i.directive || strings.HasPrefix(s, "{python"))
-	if notToRun.MatchString(s) || i.dialect == Bash && prompts(f, body) {
+	if notToRun.MatchString(s) || i.dialect == syntax.Bash && prompts(f, body) {
 		i.dialect = ""
 	}
 	if m := anchor.FindStringSubmatch(s); m != nil {
@@ -201,8 +203,8 @@ func fenceDialect(language string, cell bool) string {
 	if language == bareFence {
 		return bareFence
 	}
-	if cell && dialect == Python {
-		return IPython
+	if cell && dialect == syntax.Python {
+		return syntax.IPython
 	}
 	return dialect
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 func TestMarkdown(t *testing.T) {
@@ -82,17 +84,17 @@ open = 1
 `, "'''", "```")
 	p := mustParse(t, "a.md", text)
 	want := []Block{
-		{Dialect: Python, Source: "x = 1\n\ny = 2", Line: 4},
-		{Dialect: Bash, Source: "ls", Line: 12},
-		{Title: "load", Dialect: Python, Source: "import os", Line: 16},
-		{Dialect: IPython, Source: "%time x", Line: 20},
-		{Title: "cell", Dialect: IPython, Source: "z = 3", Line: 27},
-		{Title: "f", Dialect: IPython, Source: "def f():\n    pass", Line: 34},
-		{ID: "own", Title: "Own title", Dialect: Python, Source: "if a:\n    b()", Line: 45},
-		{ID: "q", Dialect: Python, Source: "q = 1\n\nr = 2", Line: 50},
-		{ID: "pandoc", Dialect: Python, Source: "p = (1", Line: 56},
-		{Title: "load-data", Dialect: IPython, Source: "l = 1", Line: 60},
-		{Dialect: Python, Source: "open = 1", Line: 71},
+		{Dialect: syntax.Python, Source: "x = 1\n\ny = 2", Line: 4},
+		{Dialect: syntax.Bash, Source: "ls", Line: 12},
+		{Title: "load", Dialect: syntax.Python, Source: "import os", Line: 16},
+		{Dialect: syntax.IPython, Source: "%time x", Line: 20},
+		{Title: "cell", Dialect: syntax.IPython, Source: "z = 3", Line: 27},
+		{Title: "f", Dialect: syntax.IPython, Source: "def f():\n    pass", Line: 34},
+		{ID: "own", Title: "Own title", Dialect: syntax.Python, Source: "if a:\n    b()", Line: 45},
+		{ID: "q", Dialect: syntax.Python, Source: "q = 1\n\nr = 2", Line: 50},
+		{ID: "pandoc", Dialect: syntax.Python, Source: "p = (1", Line: 56},
+		{Title: "load-data", Dialect: syntax.IPython, Source: "l = 1", Line: 60},
+		{Dialect: syntax.Python, Source: "open = 1", Line: 71},
 	}
 	if d := cmp.Diff(want, p.Blocks); d != "" {
 		t.Errorf("blocks (-want +got):\n%s", d)

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // notebook is the state of reading one .ipynb file.
 type notebook struct {
 	program *Program
-	line    lineCounter
+	line    syntax.LineCounter
 	major   int    // nbformat
 	foreign string // a language other than Python that a cell names (nbformat 2 and 3)
 }
@@ -19,11 +21,11 @@ type notebook struct {
 // readNotebook reads a notebook of nbformat 2 to 4. Its code cells become blocks.
 func readNotebook(data []byte) (*Program, *ParseError) {
 	data = bytes.Clone(data)
-	body := bytes.TrimPrefix(data, []byte(bom))
+	body := bytes.TrimPrefix(data, []byte(syntax.BOM))
 	if err := checkJSON(data, len(data)-len(body)); err != nil {
 		return nil, err
 	}
-	n := &notebook{program: &Program{Kind: KindNotebook, raw: data}, line: lineCounter{data: data}}
+	n := &notebook{program: &Program{Kind: KindNotebook, raw: data}, line: syntax.LineCounter{Data: data}}
 	if err := n.read(value{at: len(data) - len(body), raw: json.RawMessage(body)}); err != nil {
 		return nil, err
 	}
@@ -68,10 +70,10 @@ func (n *notebook) read(doc value) *ParseError {
 	if !top["nbformat"].into(&n.major) || n.major < 2 || n.major > 4 {
 		return notNotebook(fmt.Sprintf("nbformat %s is not known", top["nbformat"].raw))
 	}
-	n.program.major, n.program.main = n.major, IPython
+	n.program.major, n.program.main = n.major, syntax.IPython
 	l := language(top["metadata"])
 	switch dialect, ok := DialectNamed(l); {
-	case l == "" || ok && family(dialect) == Python:
+	case l == "" || ok && syntax.Family(dialect) == syntax.Python:
 	case ok:
 		n.program.main = dialect
 	default:
@@ -147,12 +149,12 @@ func (n *notebook) add(place int, c value) *ParseError {
 	if strings.TrimSpace(code) == "" {
 		return nil
 	}
-	b := Block{ID: cell["id"].text(), Dialect: n.program.main, Source: code, Line: n.line.at(at)}
-	if b.Dialect == IPython {
+	b := Block{ID: cell["id"].text(), Dialect: n.program.main, Source: code, Line: n.line.At(at)}
+	if b.Dialect == syntax.IPython {
 		if magic, dialect, rest := cutMagic(code); magic != "" {
 			b.Dialect, b.Source = dialect, rest
 			if lines, ok := source.array(); ok && len(lines) > 1 { // else all of it is on one line of the file
-				b.Line = n.line.at(lines[1].at)
+				b.Line = n.line.At(lines[1].at)
 			}
 		}
 	}
@@ -166,7 +168,7 @@ func (n *notebook) add(place int, c value) *ParseError {
 
 func (n *notebook) bad(place, at int, what string) *ParseError {
 	e := notNotebook(fmt.Sprintf("cell %d of the notebook %s", place+1, what))
-	e.Line = n.line.at(at)
+	e.Line = n.line.At(at)
 	return e
 }
 
@@ -194,7 +196,7 @@ func language(metadata value) string {
 	m, _ := metadata.object()
 	spec, _ := m["kernelspec"].object()
 	if name := spec["name"].text(); name == "deno" || name == "tslab" {
-		return TypeScript // whatever else its metadata say
+		return syntax.TypeScript // whatever else its metadata say
 	}
 	for _, place := range [][2]string{{"language_info", "name"}, {"kernelspec", "language"}} {
 		if o, ok := m[place[0]].object(); ok {

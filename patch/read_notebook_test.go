@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 const v4 = `{
@@ -35,10 +37,10 @@ const v4 = `{
 func TestNotebook(t *testing.T) {
 	p := mustParse(t, "a.ipynb", v4)
 	want := []Block{
-		{ID: "a1-b2", Dialect: IPython, Source: "%matplotlib inline\nx = \"é\"", Line: 11},
-		{Title: "load", Dialect: IPython, Source: "def load():\n    pass\n", Line: 17},
-		{Title: "named", Dialect: IPython, Source: "y = 2", Line: 19},
-		{Title: "Form", Dialect: IPython, Source: "#@title Form { run: \"auto\" }\nz = (3", Line: 20},
+		{ID: "a1-b2", Dialect: syntax.IPython, Source: "%matplotlib inline\nx = \"é\"", Line: 11},
+		{Title: "load", Dialect: syntax.IPython, Source: "def load():\n    pass\n", Line: 17},
+		{Title: "named", Dialect: syntax.IPython, Source: "y = 2", Line: 19},
+		{Title: "Form", Dialect: syntax.IPython, Source: "#@title Form { run: \"auto\" }\nz = (3", Line: 20},
 	}
 	if d := cmp.Diff(want, p.Blocks); d != "" {
 		t.Errorf("blocks (-want +got):\n%s", d)
@@ -56,8 +58,8 @@ func TestOldNotebook(t *testing.T) {
 {"cell_type": "code", "input": "y", "language": "ruby"}]},
 {"cells": [{"cell_type": "code", "input": "z = 2"}]}]}`)
 	want := []Block{
-		{Dialect: IPython, Source: "x = 1\nx", Line: 3},
-		{Dialect: IPython, Source: "z = 2", Line: 5},
+		{Dialect: syntax.IPython, Source: "x = 1\nx", Line: 3},
+		{Dialect: syntax.IPython, Source: "z = 2", Line: 5},
 	}
 	if d := cmp.Diff(want, p.Blocks); d != "" {
 		t.Errorf("blocks (-want +got):\n%s", d)

@@ -1,24 +1,26 @@
 package patch
 
+import "github.com/xstate-engine/xstate/patch/syntax"
+
 // readSource reads a source file: as cells if it has markers, else as a script.
 func readSource(data []byte, ext string) (*Program, *ParseError) {
 	dialect := sourceFiles[ext]
-	t := newText(data, syntaxOf(dialect))
-	if t.python {
+	t := syntax.NewText(data, syntax.Of(dialect))
+	if t.Python {
 		if err := checkCookie(data); err != nil {
 			return nil, err
 		}
 	}
-	if ext == ".js" && isModule(t.code) {
-		dialect = Module
+	if ext == ".js" && syntax.IsModule(t.Code) {
+		dialect = syntax.Module
 	}
-	list, broken := t.stmts(t.code)
+	list, broken := t.Statements(t.Code)
 	var p *Program
 	if marks := cellMarkers(t, list, broken); len(marks) > 0 {
 		p = assemble(KindCells, t, cellRegions(t, dialect, marks, list, broken))
 	} else {
 		if broken {
-			list = recoverStmts(t, list)
+			list = syntax.Recover(t, list)
 		}
 		p = assemble(KindScript, t, scriptRegions(t, dialect, list))
 	}
@@ -28,9 +30,9 @@ func readSource(data []byte, ext string) (*Program, *ParseError) {
 
 // scriptRegions makes a block of every definition, and of every run of other statements without a blank line. Each
 // block includes the comments before it.
-func scriptRegions(t *text, dialect string, list []stmt) []region {
+func scriptRegions(t *syntax.Text, dialect string, list []syntax.Statement) []region {
 	var out []region
-	free := t.hashBang() // the first line that belongs to no region yet
+	free := t.HashBang() // the first line that belongs to no region yet
 	for _, it := range items(t, list) {
 		if n := len(out); n > 0 {
 			prev := &out[n-1]
@@ -41,16 +43,16 @@ func scriptRegions(t *text, dialect string, list []stmt) []region {
 			prev.last = lastLineOf(t, prev, it.first)
 			free = prev.last + 1
 		}
-		first, _, _ := t.trim(free, it.first)
+		first, _, _ := t.Trim(free, it.first)
 		out = append(out, region{first: first, last: it.last, block: Block{Title: it.defines, Dialect: dialect}})
 	}
 	for i := range out {
-		if t.python && exported(t.code[t.begin(out[i].first):t.finish(out[i].last)]) {
-			out[i].block.Dialect = IPython
+		if t.Python && syntax.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
+			out[i].block.Dialect = syntax.IPython
 		}
 	}
 	if n := len(out); n > 0 {
-		_, out[n-1].last, _ = t.trim(out[n-1].last, t.lines()-1) // only comments can follow the last statement
+		_, out[n-1].last, _ = t.Trim(out[n-1].last, t.Lines()-1) // only comments can follow the last statement
 	}
 	return out
 }
@@ -61,12 +63,12 @@ type item struct {
 	defines     string // the name, if it is a definition
 }
 
-func items(t *text, list []stmt) []item {
+func items(t *syntax.Text, list []syntax.Statement) []item {
 	var out []item
 	for _, s := range list {
-		it := item{defines: s.defines}
+		it := item{defines: s.Defines}
 		var ok bool // an error may consist of white space, or start with it
-		if it.first, it.last, ok = t.trim(t.lineAt(s.start), t.lineAt(max(s.start, s.end-1))); !ok {
+		if it.first, it.last, ok = t.Trim(t.LineAt(s.Start), t.LineAt(max(s.Start, s.End-1))); !ok {
 			continue
 		}
 		if n := len(out) - 1; n >= 0 && it.first <= out[n].last {
@@ -79,9 +81,9 @@ func items(t *text, list []stmt) []item {
 }
 
 // noBlankBetween reports whether no blank line is between two lines.
-func noBlankBetween(t *text, from, to int) bool {
+func noBlankBetween(t *syntax.Text, from, to int) bool {
 	for i := from + 1; i < to; i++ {
-		if t.blank(i) {
+		if t.Blank(i) {
 			return false
 		}
 	}
@@ -91,17 +93,17 @@ func noBlankBetween(t *text, from, to int) bool {
 // lastLineOf returns the last line of a region that comments and then a statement on line next follow. Indented
 // comments belong to the region. So does a comment directly below a run of statements, if a blank line separates it
 // from next.
-func lastLineOf(t *text, r *region, next int) int {
+func lastLineOf(t *syntax.Text, r *region, next int) int {
 	last := r.last
 	for i := last + 1; i < next; i++ {
-		if t.indented(i) && t.isComment(i) {
+		if t.Indented(i) && t.IsComment(i) {
 			last = i
 		}
 	}
 	if r.block.Title != "" || noBlankBetween(t, last, next) {
 		return last
 	}
-	for !t.blank(last + 1) {
+	for !t.Blank(last + 1) {
 		last++
 	}
 	return last

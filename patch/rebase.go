@@ -1,13 +1,17 @@
 package patch
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+)
 
 // Conflict is an edit that cannot be made on the changed list.
 type Conflict struct {
-	ID      string  `json:"block"`
-	Op      Op      `json:"op"`
-	Why     Why     `json:"why"`
-	Clashes []Clash `json:"clashes"` // for WhyEdited of OpPatch: the places
+	ID      string       `json:"block"`
+	Op      Op           `json:"op"`
+	Why     Why          `json:"why"`
+	Clashes []diff.Clash `json:"clashes"` // for WhyEdited of OpPatch: the places
 }
 
 // Why is the reason for a conflict.
@@ -82,7 +86,7 @@ func (r *rebasing) edit(e Edit) (next Edit, todo bool) {
 		return r.patch(e, was.block, is.block)
 	case OpDelete:
 		if !is.block.same(was.block) {
-			r.conflict(e, WhyEdited, []Clash{{Line: 1, Base: was.block.Source, Ours: is.block.Source}})
+			r.conflict(e, WhyEdited, []diff.Clash{{Line: 1, Base: was.block.Source, Ours: is.block.Source}})
 			return e, false
 		}
 		return e, true
@@ -98,7 +102,7 @@ func (r *rebasing) edit(e Edit) (next Edit, todo bool) {
 }
 
 func (r *rebasing) patch(e Edit, was, is Block) (Edit, bool) {
-	source, clashes := Merge(was.Source, is.Source, e.Block.Source)
+	source, clashes := diff.Merge(was.Source, is.Source, e.Block.Source)
 	if clashes != nil {
 		r.conflict(e, WhyEdited, clashes)
 		return e, false
@@ -113,8 +117,9 @@ func (r *rebasing) patch(e Edit, was, is Block) (Edit, bool) {
 	return e, !e.Block.same(is)
 }
 
-func (r *rebasing) conflict(e Edit, why Why, clashes []Clash) {
-	r.conflicts = append(r.conflicts, Conflict{ID: e.ID, Op: e.Op, Why: why, Clashes: append([]Clash{}, clashes...)})
+func (r *rebasing) conflict(e Edit, why Why, clashes []diff.Clash) {
+	r.conflicts = append(r.conflicts,
+		Conflict{ID: e.ID, Op: e.Op, Why: why, Clashes: append([]diff.Clash{}, clashes...)})
 }
 
 // anchor returns the block of now after which an edit puts a block that base has after the given one.

@@ -3,6 +3,8 @@ package patch
 import (
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // blockRewrite is the new source of one block.
@@ -14,22 +16,22 @@ type blockRewrite struct{ block, now string }
 // more reports that these blocks also hold code that the text lacks, which would be lost if the text replaced them.
 func (g *decider) splitByDefinition(blocks []Block, in code) (out []blockRewrite, more, ok bool) {
 	text := in.text
-	news, bad := in.stmts([]byte(text))
-	if bad || slices.ContainsFunc(news, func(s stmt) bool {
-		return s.defines == "" &&
-			!in.isImport(text[s.start:s.end])
+	news, bad := in.Statements([]byte(text))
+	if bad || slices.ContainsFunc(news, func(s syntax.Statement) bool {
+		return s.Defines == "" &&
+			!in.IsImport(text[s.Start:s.End])
 	}) {
 		return nil, false, false
 	}
 	home := map[string]int{} // definition → index of its block; -1: several blocks have it
-	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool { return syntaxOf(b.Dialect) != in.syntax })
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b Block) bool { return syntax.Of(b.Dialect) != in.Syntax })
 	for i, b := range blocks {
 		for _, s := range g.stmts(b.code()) {
-			if _, twice := home[s.defines]; twice {
+			if _, twice := home[s.Defines]; twice {
 				i = -1
 			}
-			if s.defines != "" {
-				home[s.defines] = i
+			if s.Defines != "" {
+				home[s.Defines] = i
 			}
 		}
 	}
@@ -37,22 +39,22 @@ func (g *decider) splitByDefinition(blocks []Block, in code) (out []blockRewrite
 	var imports []string
 	last, fresh, at := "", "", 0
 	for i, s := range news {
-		end := s.end + len(in.trailing(text[s.end:following(news, i, len(text))]))
-		code := strings.TrimRight(text[s.start:end], " \t\r\n")
-		lead := strings.TrimSpace(text[at:s.start])
+		end := s.End + len(trailing(text[s.End:following(news, i, len(text))], in.Comment))
+		code := strings.TrimRight(text[s.Start:end], " \t\r\n")
+		lead := strings.TrimSpace(text[at:s.Start])
 		at = end
-		if lead != "" && s.defines != "" {
+		if lead != "" && s.Defines != "" {
 			code = lead + "\n" + code
 		}
-		b, known := home[s.defines]
+		b, known := home[s.Defines]
 		switch {
-		case s.defines == "":
+		case s.Defines == "":
 			imports = append(imports, code)
-		case again[s.defines] != "", known && b < 0:
+		case again[s.Defines] != "", known && b < 0:
 			return nil, false, false
 		case known:
-			again[s.defines] = fresh + code
-			last, fresh = s.defines, ""
+			again[s.Defines] = fresh + code
+			last, fresh = s.Defines, ""
 		case last != "":
 			again[last] += "\n\n\n" + code
 		default:
@@ -86,10 +88,10 @@ func (g *decider) splitByDefinition(blocks []Block, in code) (out []blockRewrite
 }
 
 // stmts returns the statements of a block.
-func (g *decider) stmts(c code) []stmt {
+func (g *decider) stmts(c code) []syntax.Statement {
 	list, ok := g.lists[c]
 	if !ok {
-		list, _ = c.syntax.stmts([]byte(c.text))
+		list, _ = c.Syntax.Statements([]byte(c.text))
 		g.lists[c] = list
 	}
 	return list
@@ -97,20 +99,21 @@ func (g *decider) stmts(c code) []stmt {
 
 // replaced returns the source of a block with its definitions replaced by new ones, or "" if it has none of them. more
 // reports that it holds code that the new text lacks.
-func (c code) replaced(source string, olds []stmt, again map[string]string) (now string, more, bad bool) {
+func (c code) replaced(source string, olds []syntax.Statement, again map[string]string) (now string, more, bad bool) {
 	var out strings.Builder
 	at := 0
 	for i, s := range olds {
-		code, ok := again[s.defines]
-		if !ok || s.defines == "" {
-			more = more || !containsLines(c.text, source[s.start:s.end])
+		code, ok := again[s.Defines]
+		if !ok || s.Defines == "" {
+			more = more || !containsLines(c.text, source[s.Start:s.End])
 			continue
 		}
-		if s.broken {
+		if s.Broken {
 			return "", false, true
 		}
-		out.WriteString(source[at:s.start] + c.withoutLead(code, source[at:s.start]))
-		at = s.end + len(strings.TrimRight(c.trailing(source[s.end:following(olds, i, len(source))]), " \t\r\n"))
+		out.WriteString(source[at:s.Start] + withoutLead(code, source[at:s.Start], c.Comment))
+		end := trailing(source[s.End:following(olds, i, len(source))], c.Comment)
+		at = s.End + len(strings.TrimRight(end, " \t\r\n"))
 	}
 	if at == 0 {
 		return "", false, false
@@ -119,18 +122,18 @@ func (c code) replaced(source string, olds []stmt, again map[string]string) (now
 }
 
 // following returns the offset where the next statement begins.
-func following(list []stmt, i, end int) int {
+func following(list []syntax.Statement, i, end int) int {
 	if i+1 < len(list) {
-		return list[i+1].start
+		return list[i+1].Start
 	}
 	return end
 }
 
 // trailing returns the text after a definition that belongs to it: the rest of its line, and indented comments.
-func (s *syntax) trailing(gap string) string {
+func trailing(gap, comment string) string {
 	n := 0
 	for line := range strings.Lines(gap) {
-		if n > 0 && strings.HasPrefix(line, s.comment) {
+		if n > 0 && strings.HasPrefix(line, comment) {
 			break
 		}
 		n += len(line)
@@ -139,8 +142,8 @@ func (s *syntax) trailing(gap string) string {
 }
 
 // withoutLead drops the comments above a definition that are already above the definition it replaces.
-func (s *syntax) withoutLead(code, before string) string {
-	for strings.HasPrefix(code, s.comment) {
+func withoutLead(code, before, comment string) string {
+	for strings.HasPrefix(code, comment) {
 		line, rest, _ := strings.Cut(code, "\n")
 		if !containsLines(before, strings.TrimSpace(line)) {
 			break

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 func TestPart(t *testing.T) {
@@ -54,7 +56,7 @@ func TestPart(t *testing.T) {
 		if test.text == "class Box: pass" {
 			blocks[3].Source = "def Box(): pass\nprint(Box)"
 		}
-		shares, more, ok := newDecider().splitByDefinition(blocks, code{pythonSyntax, test.text})
+		shares, more, ok := newDecider().splitByDefinition(blocks, code{syntax.Of(syntax.Python), test.text})
 		var got map[string]string
 		for _, s := range shares {
 			if got == nil {

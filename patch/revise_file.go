@@ -3,6 +3,9 @@ package patch
 import (
 	"path"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // section applies one section of the patch.
@@ -197,7 +200,7 @@ func blockOfLine(p *Program, text string) []int {
 			lines[at+k] = i
 		}
 		if p.raw == nil { // the marker of its cell belongs to the block, too
-			_, mark := cutMarker(p.gaps[i], syntaxOf(b.Dialect))
+			_, mark := cutMarker(p.gaps[i], syntax.Of(b.Dialect))
 			for k := range min(countLines(mark), at) {
 				lines[at-1-k] = i
 			}
@@ -217,14 +220,14 @@ func carryLines(lines []int, hunks []Hunk, of func(old []int) int) []int {
 	for _, h := range hunks {
 		first := h.Line - 1
 		out = append(out, lines[at:first]...)
-		old, fresh := splitLines(h.Old), splitLines(h.New)
+		old, fresh := diff.SplitLines(h.Old), diff.SplitLines(h.New)
 		part := make([]int, len(fresh))
-		for _, p := range sameLines(old, fresh) {
-			part[p.j] = lines[first+p.i]
+		for _, p := range diff.Same(old, fresh) {
+			part[p.J] = lines[first+p.I]
 		}
-		for _, c := range changesOf(old, fresh) {
-			for k := c.newStart; k < c.newEnd; k++ {
-				part[k] = of(lines[first+c.oldStart : first+c.oldEnd])
+		for _, c := range diff.Changes(old, fresh) {
+			for k := c.NewStart; k < c.NewEnd; k++ {
+				part[k] = of(lines[first+c.OldStart : first+c.OldEnd])
 			}
 		}
 		out = append(out, part...)

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Subject is the program that a patch is applied to.
@@ -332,7 +334,7 @@ func (r *reviser) titled(b Block, text string) string {
 // emit finds the block that a rewritten text replaces, and replaces it.
 func (r *reviser) emit(s Section) error {
 	d := Decision{By: ByName, Score: 1}
-	in := code{syntaxOf(s.Dialect), s.Text}
+	in := code{syntax.Of(s.Dialect), s.Text}
 	ok := false
 	if s.Name == "" {
 		s.Name = r.on.Block
@@ -348,7 +350,7 @@ func (r *reviser) emit(s Section) error {
 		if all := r.decider.programLikeness(r.blocks, in); all >= wholeProgram {
 			return r.rewrite(s, all)
 		}
-		d = r.decider.decide(r.blocks, code{in.syntax, strings.TrimRight(s.Text, "\r\n")}, r.failed(), r.taken)
+		d = r.decider.decide(r.blocks, code{in.Syntax, strings.TrimRight(s.Text, "\r\n")}, r.failed(), r.taken)
 	} else if !ok {
 		d.By = ByNothing
 	}
@@ -385,7 +387,7 @@ func (r *reviser) emit(s Section) error {
 	if d.By == ByName && title == s.Name && (r.file == nil || r.file.Kind != KindScript) {
 		b.Title = title // the patch calls it so
 	}
-	if family(b.Dialect) != family(s.Dialect) {
+	if syntax.Family(b.Dialect) != syntax.Family(s.Dialect) {
 		b.Dialect = s.Dialect // the patch names the block, and writes it in another language
 	}
 	return nil
@@ -410,13 +412,13 @@ func (r *reviser) refuseLostNames(d Decision, text code) error {
 	_, now := r.decider.of(text)
 	_, was := r.decider.of(r.blocks[r.at(d.Block)].code())
 	var lost []string
-	for name := range was.defines {
-		used := now.free[name]
+	for name := range was.Defines {
+		used := now.Free[name]
 		for _, b := range r.blocks {
 			_, n := r.decider.of(b.code())
-			used = used || b.ID != d.Block && n.free[name]
+			used = used || b.ID != d.Block && n.Free[name]
 		}
-		if used && !now.defines[name] {
+		if used && !now.Defines[name] {
 			lost = append(lost, name)
 		}
 	}

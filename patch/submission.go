@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Submitted is what is known of code that is handed in to be executed. The blocks of such code go where the decision
@@ -48,10 +50,10 @@ func ReadSubmission(text, dialect string) (p *Patch, reply bool, err error) {
 	if !utf8.ValidString(text) {
 		return nil, false, notUTF8()
 	}
-	text = fenced(strings.TrimPrefix(text, bom))
+	text = fenced(strings.TrimPrefix(text, syntax.BOM))
 	sections, bad := readBlock(text)
 	reply = fences.MatchString(text) && !anySyntax(text)
-	if dialect != "" && (!reply || syntaxOf(dialect).parses([]byte(text))) {
+	if dialect != "" && (!reply || syntax.Of(dialect).Parses([]byte(text))) {
 		sections, reply = cells(Block{Source: trimBlankLines(text), Dialect: dialect}), false
 	} else if bad != nil {
 		sections, reply = cells(Block{Source: trimBlankLines(text)}), false
@@ -65,7 +67,7 @@ func ReadSubmission(text, dialect string) (p *Patch, reply bool, err error) {
 // submit finds the place of a block that is to be executed.
 func (r *reviser) submit(s Section) error {
 	text := strings.TrimRight(s.Text, "\r\n")
-	in := code{syntaxOf(s.Dialect), text}
+	in := code{syntax.Of(s.Dialect), text}
 	_, names := r.decider.of(in)
 	if r.on.Submitted.Append {
 		r.keep("", names)
@@ -79,7 +81,7 @@ func (r *reviser) submit(s Section) error {
 			}
 		}
 	}
-	if d.Block != "" && (d.By == ByContent || len(names.defines)+len(names.assigns) == 0) &&
+	if d.Block != "" && (d.By == ByContent || len(names.Defines)+len(names.Assigns) == 0) &&
 		(r.on.Submitted.Overtaken(d.Block) || r.failedSince(d.Block, names)) {
 		d = Decision{By: ByNothing, Score: d.Score, RunnerUp: d.Block, RunnerUpScore: d.Score}
 	}
@@ -108,7 +110,7 @@ func (r *reviser) submit(s Section) error {
 			return err
 		}
 		r.rewriteBlock(d.Block, s.Text, d)
-		if b := &r.blocks[r.at(d.Block)]; b.Dialect == Python { // a magic may follow what was none
+		if b := &r.blocks[r.at(d.Block)]; b.Dialect == syntax.Python { // a magic may follow what was none
 			b.Dialect = r.neighbours().pythonDialect(b.Source)
 		}
 		return nil
@@ -142,16 +144,16 @@ func (r *reviser) follow(id string) {
 // goesOn reports whether a text that resembles a block is a further step and not a new version of it: it continues from
 // a value that the block binds ("s = step(s)"), or both change what was there ("xs.append(1); n = len(xs)"). A notebook
 // keeps what the block did. A block that failed did nothing.
-func (r *reviser) goesOn(d Decision, names *bindings) bool {
+func (r *reviser) goesOn(d Decision, names *syntax.Bindings) bool {
 	if d.By != BySimilarity || r.failed()[d.Block] {
 		return false
 	}
 	_, was := r.decider.of(r.blocks[r.at(d.Block)].code())
-	return was.binds(names.reads) || r.on.Submitted.Consumed(d.Block)
+	return was.Binds(names.Reads) || r.on.Submitted.Consumed(d.Block)
 }
 
 // failedSince reports whether a failed block after this one did something, before it failed, that names are about.
-func (r *reviser) failedSince(id string, names *bindings) bool {
+func (r *reviser) failedSince(id string, names *syntax.Bindings) bool {
 	return slices.ContainsFunc(r.blocks[r.at(id)+1:], func(b Block) bool { return r.kept(b, names) != "" })
 }
 
@@ -183,10 +185,11 @@ func (r *reviser) rebound(in code, d Decision) Decision {
 	at := -1
 	for i, b := range r.blocks {
 		_, n := r.decider.of(b.code())
-		if syntaxOf(b.Dialect) != in.syntax || !intersects(n.assigns, names.assigns) {
+		if syntax.Of(b.Dialect) != in.Syntax || !syntax.Intersects(n.Assigns, names.Assigns) {
 			continue
 		}
-		if at >= 0 || r.taken[b.ID] || intersects(n.assigns, names.reads) || intersects(n.defines, names.free) {
+		if at >= 0 || r.taken[b.ID] || syntax.Intersects(n.Assigns, names.Reads) ||
+			syntax.Intersects(n.Defines, names.Free) {
 			return d
 		}
 		at = i
@@ -215,7 +218,7 @@ func (r *reviser) superseded(in code, d Decision) Decision {
 		return d
 	}
 	b := r.blocks[last]
-	if syntaxOf(b.Dialect) != in.syntax {
+	if syntax.Of(b.Dialect) != in.Syntax {
 		return d
 	}
 	answer := Decision{Block: b.ID, By: ByAnswer,
@@ -224,12 +227,12 @@ func (r *reviser) superseded(in code, d Decision) Decision {
 		return answer
 	}
 	_, was := r.decider.of(b.code())
-	apart := len(was.defines) > 0 && len(names.defines) > 0 && !intersects(was.defines, names.defines)
-	if was.binds(names.free) || apart || !was.sharesName(names, in.builtin) {
+	apart := len(was.Defines) > 0 && len(names.Defines) > 0 && !syntax.Intersects(was.Defines, names.Defines)
+	if was.Binds(names.Free) || apart || !sharesName(was, names, in.Builtin) {
 		return d
 	}
 	part := r.decider.before(b.code(), r.on.Submitted.FailedAt[b.ID])
-	if _, n := r.decider.of(code{syntaxOf(b.Dialect), part}); n.does() && !n.redone(names) {
+	if _, n := r.decider.of(code{syntax.Of(b.Dialect), part}); n.Does() && !redone(n, names) {
 		r.rewriteBlock(b.ID, part, Decision{Block: b.ID, By: ByKept, Score: 1})
 		return d
 	}
@@ -239,7 +242,7 @@ func (r *reviser) superseded(in code, d Decision) Decision {
 // keep cuts failed blocks to what they did before they failed, if code uses it: in a notebook, names that a cell set
 // before it failed stay. A failed node defines nothing here, so that part becomes a block that ends before the failing
 // statement. by is the block that the code replaces. The result says whether the last block was cut.
-func (r *reviser) keep(by string, names *bindings) (last bool) {
+func (r *reviser) keep(by string, names *syntax.Bindings) (last bool) {
 	for _, b := range r.blocks {
 		if b.ID == by { // a failed block after it may succeed with it
 			break
@@ -253,12 +256,13 @@ func (r *reviser) keep(by string, names *bindings) (last bool) {
 }
 
 // kept returns what a block did before it failed, if code uses a name that this binds or changes; otherwise "".
-func (r *reviser) kept(b Block, names *bindings) string {
+func (r *reviser) kept(b Block, names *syntax.Bindings) string {
 	if r.taken[b.ID] {
 		return ""
 	}
 	part := r.decider.before(b.code(), r.on.Submitted.FailedAt[b.ID])
-	if _, n := r.decider.of(code{syntaxOf(b.Dialect), part}); n.binds(names.free) || intersects(n.changes, names.free) {
+	_, n := r.decider.of(code{syntax.Of(b.Dialect), part})
+	if n.Binds(names.Free) || syntax.Intersects(n.Changes, names.Free) {
 		return part
 	}
 	return ""
@@ -267,38 +271,38 @@ func (r *reviser) kept(b Block, names *bindings) string {
 // before returns the statements of a source that end above a line; "" if there are none.
 func (g *decider) before(c code, line int) string {
 	source, list := c.text, g.stmts(c)
-	if slices.ContainsFunc(list, func(s stmt) bool { return s.broken }) {
+	if slices.ContainsFunc(list, func(s syntax.Statement) bool { return s.Broken }) {
 		return ""
 	}
 	cut := 0
 	for _, s := range list {
-		if ends := 1 + strings.Count(source[:s.end], "\n"); line > 0 && ends >= line {
+		if ends := 1 + strings.Count(source[:s.End], "\n"); line > 0 && ends >= line {
 			// The statement may begin on the last line of the one before it.
-			start := strings.LastIndexByte(source[:s.start], '\n') + 1
+			start := strings.LastIndexByte(source[:s.Start], '\n') + 1
 			if cut > start {
 				return ""
 			}
 			return strings.TrimRight(source[:cut], " \t\r\n")
 		}
-		cut = s.end
+		cut = s.End
 	}
 	return ""
 }
 
-// redone reports whether another text binds one of the names again that this one binds.
-func (b *bindings) redone(other *bindings) bool {
-	return b.binds(other.assigns) || b.binds(other.defines) || b.binds(other.imports)
+// redone reports whether another text binds one of the names again that a text binds.
+func redone(b, other *syntax.Bindings) bool {
+	return b.Binds(other.Assigns) || b.Binds(other.Defines) || b.Binds(other.Imports)
 }
 
 // sharesName reports whether two texts have a name in common that they bind or use. Builtins do not count, nor do
 // modules that both import: half of all code imports the same few.
-func (b *bindings) sharesName(other *bindings, builtin map[string]bool) bool {
-	for _, names := range []map[string]bool{b.assigns, b.defines, b.imports, b.free} {
+func sharesName(b, other *syntax.Bindings, builtin map[string]bool) bool {
+	for _, names := range []map[string]bool{b.Assigns, b.Defines, b.Imports, b.Free} {
 		for name := range names {
-			if builtin[name] || b.imports[name] && other.imports[name] {
+			if builtin[name] || b.Imports[name] && other.Imports[name] {
 				continue
 			}
-			if other.free[name] || other.binds(map[string]bool{name: true}) {
+			if other.Free[name] || other.Binds(map[string]bool{name: true}) {
 				return true
 			}
 		}

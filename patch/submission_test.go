@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // TestSubmissions: where code that is to be executed goes. A program is blocks between lines of "--"; "!" and a line
@@ -170,7 +172,7 @@ func (on *Subject) read(program string) {
 			continue
 		}
 		id := fmt.Sprintf("b%d", len(on.Blocks)+1)
-		on.Blocks = append(on.Blocks, Block{ID: id, Dialect: Python, Source: source})
+		on.Blocks = append(on.Blocks, Block{ID: id, Dialect: syntax.Python, Source: source})
 		if mark != "" {
 			on.Failed, on.Submitted.Last, on.Submitted.Unread = []string{id}, id, mark == "?"
 			if mark != "?" {
@@ -224,7 +226,8 @@ func TestSupersededOnSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts[s.Kind+" all"]++
-		before := newDecider().decide(s.Blocks, code{pythonSyntax, s.Text}, map[string]bool{s.Last: true}, nil)
+		before := newDecider().decide(s.Blocks, code{syntax.Of(syntax.Python), s.Text},
+			map[string]bool{s.Last: true}, nil)
 		counts[s.Kind+" before: "+s.outcome(before.Block, before.Block == s.Last)]++
 		on := Subject{Blocks: s.Blocks, Failed: []string{s.Last}, Submitted: &Submitted{Last: s.Last,
 			Unread: unread.MatchString(s.Error), FailedAt: map[string]int{s.Last: s.Line},

@@ -7,6 +7,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // TextKind is what a text between blocks is.
@@ -48,7 +50,7 @@ func quotedCode(text string) string {
 			if !ok || !entering || fenceInfo(c, body).dialect == "" {
 				return ast.WalkContinue, nil
 			}
-			if family(fenceInfo(c, body).dialect) == Python {
+			if syntax.Family(fenceInfo(c, body).dialect) == syntax.Python {
 				out.WriteString(text[at:c.Info.Segment.Start] + "pycon") // which renderers colour as Python
 			} else {
 				out.WriteString(text[at:c.Info.Segment.Stop] + " ignore")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Texts returns the Markdown of a file: the Markdown and raw cells of a notebook, what a document says around its code,
@@ -52,7 +54,7 @@ func (p *Program) texts() []Text {
 }
 
 func (p *Program) notebookTexts() []Text {
-	skip := len(p.raw) - len(bytes.TrimPrefix(p.raw, []byte(bom)))
+	skip := len(p.raw) - len(bytes.TrimPrefix(p.raw, []byte(syntax.BOM)))
 	top, _ := value{raw: json.RawMessage(p.raw[skip:])}.object()
 	n := notebook{program: p, major: p.major}
 	cells, _ := n.cells(top)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // call is a call of a tool, as models' APIs and harness logs write it. It may be the arguments alone, or the arguments
@@ -22,7 +24,7 @@ func readCalls(text string) (calls []call, broken int) {
 	if calls, ok := jsonCalls(text); ok {
 		return calls, 0
 	}
-	left := budget(len(text))
+	left := syntax.Budget(len(text))
 	for at, line := 0, 1; at < len(text); line++ {
 		rest := text[at:]
 		first, _, _ := strings.Cut(rest, "\n")

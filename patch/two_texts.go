@@ -1,6 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
+)
 
 // refuseTwoTexts fails if a patch gives two texts for one block: an answer may show the old text beside the new one,
 // and nothing says which is which. Blocks without a name have two texts if both define the same function or class. When
@@ -16,7 +20,7 @@ func refuseTwoTexts(sections []Section, on *Submitted) error {
 		case s.Name != "":
 			named[s.Name] = text
 		case on == nil:
-			if name := definedTwice(defined, syntaxOf(s.Dialect), text); name != "" {
+			if name := definedTwice(defined, syntax.Of(s.Dialect), text); name != "" {
 				return twoTexts(name)
 			}
 		}
@@ -26,12 +30,12 @@ func refuseTwoTexts(sections []Section, on *Submitted) error {
 
 // definedTwice adds the definitions of a text to those of the texts before it. It returns a name that has another
 // definition there.
-func definedTwice(defined map[code]string, in *syntax, text string) string {
-	list, _ := in.stmts([]byte(text))
+func definedTwice(defined map[code]string, in *syntax.Syntax, text string) string {
+	list, _ := in.Statements([]byte(text))
 	own := map[code]string{}
 	for _, s := range list {
-		if s.defines != "" {
-			own[code{in, s.defines}] += text[s.start:s.end]
+		if s.Defines != "" {
+			own[code{in, s.Defines}] += text[s.Start:s.End]
 		}
 	}
 	for c, now := range own {

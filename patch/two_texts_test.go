@@ -3,6 +3,8 @@ package patch
 import (
 	"strings"
 	"testing"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // TestTwoTexts: an answer said "use this … instead of …" with the old text last, and the old text was applied.
@@ -74,8 +76,8 @@ func TestFailedFollows(t *testing.T) {
 	no := func(string) bool { return false }
 	for _, failed := range [][]string{{"b1"}, nil} {
 		r, err := Revise(p, Subject{Failed: failed, Submitted: &Submitted{Reply: true, Overtaken: no, Consumed: no},
-			Blocks: []Block{{ID: "b1", Dialect: Python, Source: "print(open('n.txt').read())"},
-				{ID: "b2", Dialect: Bash, Source: "echo x"}}})
+			Blocks: []Block{{ID: "b1", Dialect: syntax.Python, Source: "print(open('n.txt').read())"},
+				{ID: "b2", Dialect: syntax.Bash, Source: "echo x"}}})
 		if err != nil {
 			t.Fatal(err)
 		}

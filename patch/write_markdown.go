@@ -9,11 +9,13 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // markdownFormat returns the format of .md files. The piece of a block is its fence, with both fence lines.
 func (p *Program) markdownFormat() *format {
-	body := bytes.TrimPrefix(p.raw, []byte(bom))
+	body := bytes.TrimPrefix(p.raw, []byte(syntax.BOM))
 	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: p.changeFence, render: newFence, text: textPiece}
 	f.join = func(out *strings.Builder, text string) {
 		if s := out.String(); s != "" && s[len(s)-1] != '\n' {
@@ -130,10 +132,10 @@ func textPiece(t Text, first bool) string {
 func fenceWord(b Block) string {
 	switch {
 	case b.Dialect == "":
-		return Python
-	case b.Dialect == Module && isModule([]byte(b.Source)):
-		return JavaScript
-	case b.Dialect == Module:
+		return syntax.Python
+	case b.Dialect == syntax.Module && syntax.IsModule([]byte(b.Source)):
+		return syntax.JavaScript
+	case b.Dialect == syntax.Module:
 		return "mjs"
 	}
 	return b.Dialect

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // emptyNotebook is a notebook of a kernel: its title, language and name, and the language again.
@@ -32,8 +34,8 @@ type Kernel struct{ Title, Language, Name string }
 
 // kernels are those of new notebooks by the dialect of their cells: ipykernel, Deno, jslab and bash_kernel.
 var kernels = map[string]Kernel{
-	IPython: {"Python 3", "python", "python3"}, TypeScript: {"Deno", "typescript", "deno"},
-	JavaScript: {"JavaScript", "javascript", "jslab"}, Bash: {"Bash", "bash", "bash"},
+	syntax.IPython: {"Python 3", "python", "python3"}, syntax.TypeScript: {"Deno", "typescript", "deno"},
+	syntax.JavaScript: {"JavaScript", "javascript", "jslab"}, syntax.Bash: {"Bash", "bash", "bash"},
 }
 
 // NewNotebook returns the kernel of a new notebook for blocks, and the source of each one's cell. A cell in another
@@ -140,7 +142,7 @@ func withFields(text string, fields map[string]value, put map[string]string) str
 
 // magic returns the line that says that a cell is in another language than the notebook.
 func (p *Program) magic(b Block) string {
-	if p.main != IPython || family(b.Dialect) == Python {
+	if p.main != syntax.IPython || syntax.Family(b.Dialect) == syntax.Python {
 		return ""
 	}
 	return magicFor(b.Dialect)

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/xstate-engine/xstate/patch/diff"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 // Identify returns, for each block of a file that was read again, its id in old, or "" if old does not have it. Ids in
@@ -71,7 +74,7 @@ func (p *Program) read(data []byte) (*Program, *ParseError) {
 }
 
 // comment returns what begins a comment in a source file.
-func (p *Program) comment() string { return syntaxOf(sourceFiles[p.ext]).comment }
+func (p *Program) comment() string { return syntax.Of(sourceFiles[p.ext]).Comment }
 
 func (p *Program) format() (*format, error) {
 	switch p.Kind {
@@ -155,8 +158,8 @@ func staying(place map[string]int, blocks []Block) map[int]bool {
 	}
 	stays := map[int]bool{}
 	order := slices.Sorted(slices.Values(was))
-	for _, p := range common(order, was) {
-		stays[order[p.i]] = true
+	for _, p := range diff.Common(order, was) {
+		stays[order[p.I]] = true
 	}
 	return stays
 }
@@ -186,9 +189,9 @@ func New(kind Kind, blocks []Block, texts []Text) ([]byte, error) {
 // CheckFile fails if a source file of a name cannot hold blocks, because they are in another language.
 func CheckFile(name string, blocks []Block) error {
 	own, ok := FileDialect(name, nil)
-	typed := map[string]bool{TypeScript: true, TSX: true}
+	typed := map[string]bool{syntax.TypeScript: true, syntax.TSX: true}
 	for _, b := range blocks {
-		if ok && (family(b.Dialect) != family(own) || typed[b.Dialect] && !typed[own]) {
+		if ok && (syntax.Family(b.Dialect) != syntax.Family(own) || typed[b.Dialect] && !typed[own]) {
 			return unwritable(KindCells, fmt.Sprintf("block %q is in %s", b.ID, b.Dialect))
 		}
 	}
@@ -208,7 +211,7 @@ func (p *Program) sourceFormat() *format {
 		out.WriteString(text)
 	}}
 	for i, b := range p.Blocks {
-		lead, mark := cutMarker(p.gaps[i], syntaxOf(b.Dialect))
+		lead, mark := cutMarker(p.gaps[i], syntax.Of(b.Dialect))
 		if lead != "" {
 			f.pieces = append(f.pieces, piece{text: lead, block: prose})
 		}
@@ -261,11 +264,11 @@ func commentCell(t Text, first bool, end, comment string) string {
 }
 
 // cutMarker cuts the text before a block at the line that starts its cell.
-func cutMarker(gap string, s *syntax) (lead, mark string) {
-	t := newText([]byte(gap), s)
-	for i := t.lines() - 1; i >= 0; i-- {
-		if _, ok := t.marker(t.line(i)); ok {
-			return gap[:t.begin(i)], gap[t.begin(i):]
+func cutMarker(gap string, s *syntax.Syntax) (lead, mark string) {
+	t := syntax.NewText([]byte(gap), s)
+	for i := t.Lines() - 1; i >= 0; i-- {
+		if _, ok := markerIn(t.Syntax, t.Line(i)); ok {
+			return gap[:t.Begin(i)], gap[t.Begin(i):]
 		}
 	}
 	return gap, ""
@@ -273,7 +276,7 @@ func cutMarker(gap string, s *syntax) (lead, mark string) {
 
 // markerOf returns the line that starts a cell. It does not repeat a name that the code shows.
 func markerOf(b Block) string {
-	mark := syntaxOf(b.Dialect).comment + " %%"
+	mark := syntax.Of(b.Dialect).Comment + " %%"
 	if b.Title == "" || b.Title == b.defined() {
 		return mark
 	}
@@ -282,20 +285,20 @@ func markerOf(b Block) string {
 
 // mainDialect returns the dialect of a new file for blocks, or of the cells of a new notebook.
 func mainDialect(kind Kind, blocks []Block) string {
-	main := Python
+	main := syntax.Python
 	if len(blocks) > 0 {
 		main = blocks[0].Dialect
 	}
 	for _, b := range blocks {
-		if kind == KindNotebook && family(b.Dialect) != family(main) {
-			main = Python // whose cells may name another language
+		if kind == KindNotebook && syntax.Family(b.Dialect) != syntax.Family(main) {
+			main = syntax.Python // whose cells may name another language
 		}
 	}
 	switch {
-	case kind == KindNotebook && family(main) == Python:
-		return IPython
-	case kind == KindNotebook && (main == Module || main == TSX):
-		return TypeScript
+	case kind == KindNotebook && syntax.Family(main) == syntax.Python:
+		return syntax.IPython
+	case kind == KindNotebook && (main == syntax.Module || main == syntax.TSX):
+		return syntax.TypeScript
 	}
 	return main
 }

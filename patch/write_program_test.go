@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
 const cellsFile = `#!/usr/bin/env python
@@ -87,9 +88,9 @@ func TestWith(t *testing.T) {
 		old, new   []string // replaced in the file, in turn
 	}{
 		{"edit", "cells.py", patched(1, "def scale(x):\n    return 3 * x"), []string{"2 * x"}, []string{"3 * x"}},
-		{"add", "cells.py", added(1, Block{ID: "new", Title: "more", Dialect: Python, Source: "x = 1"}),
+		{"add", "cells.py", added(1, Block{ID: "new", Title: "more", Dialect: syntax.Python, Source: "x = 1"}),
 			[]string{"rows = [1, 2]\n"}, []string{"rows = [1, 2]\n\n# %% more\nx = 1\n"}},
-		{"first", "cells.py", added(0, Block{ID: "new", Dialect: Python, Source: "x = 1"}), []string{"file\n\n"},
+		{"first", "cells.py", added(0, Block{ID: "new", Dialect: syntax.Python, Source: "x = 1"}), []string{"file\n\n"},
 			[]string{"file\n\n\n\n# %%\nx = 1\n"}},
 		{"delete", "cells.py", deleted(1), []string{"# %%\ndef scale(x):\n    return 2 * x\n"}, []string{"\n"}},
 		{"delete last", "cells.py", deleted(2), []string{"\n\n# %% report\nprint(rows)\n"}, []string{"\n"}},
@@ -97,11 +98,11 @@ func TestWith(t *testing.T) {
 			[]string{"# %% read"}},
 		{"edit", "script.py", patched(1, "def scale(x):\n    return 3 * x"), []string{"2 * x"}, []string{"3 * x"}},
 		{"delete", "script.py", deleted(2), []string{"\nrows = [1]\n\n"}, []string{""}},
-		{"add", "script.py", added(3, Block{ID: "new", Dialect: Python, Source: "y = 2"}), []string{"rows = [1]\n"},
-			[]string{"rows = [1]\n\ny = 2\n"}},
+		{"add", "script.py", added(3, Block{ID: "new", Dialect: syntax.Python, Source: "y = 2"}),
+			[]string{"rows = [1]\n"}, []string{"rows = [1]\n\ny = 2\n"}},
 		{"edit", "notes.md", patched(1, "def scale(x):\n    return 3 * x"), []string{"2 * x"}, []string{"3 * x"}},
 		{"delete", "notes.md", deleted(0), []string{"```python name=load\nrows = [1, 2]\n```\n\n"}, []string{"\n"}},
-		{"add", "notes.md", added(4, Block{ID: "new", Title: "two words", Dialect: Python, Source: "s = '```'"}),
+		{"add", "notes.md", added(4, Block{ID: "new", Title: "two words", Dialect: syntax.Python, Source: "s = '```'"}),
 			[]string{"~~~\nThe end."}, []string{"~~~\n\n````python name=\"two words\"\ns = '```'\n````\nThe end."}},
 		{"edit", "book.ipynb", patched(0, "rows = [3]"),
 			[]string{`"outputs": [{"output_type": "stream", "name": "stdout", "text": ["hi"]}]`, `"execution_count": 3`,
@@ -201,7 +202,7 @@ func TestNew(t *testing.T) {
 		blocks := append([]Block(nil), p.Blocks...)
 		if kind == KindNotebook {
 			for i := range blocks {
-				blocks[i].Dialect = IPython
+				blocks[i].Dialect = syntax.IPython
 			}
 		}
 		texts := []Text{
@@ -231,7 +232,8 @@ func TestNew(t *testing.T) {
 			}
 		}
 	}
-	if _, err := New(KindCells, []Block{{ID: "a", Dialect: Python, Source: "x = 1\n# %% b\ny = 2"}}, nil); err == nil {
+	marked := []Block{{ID: "a", Dialect: syntax.Python, Source: "x = 1\n# %% b\ny = 2"}}
+	if _, err := New(KindCells, marked, nil); err == nil {
 		t.Error("a block with a cell marker in it was written as one cell")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // execute runs node i from its prior state and records the trace. A name that the node asks for and that was not
@@ -92,7 +93,7 @@ type execution struct {
 	live    bool // its outputs are shown
 	mayCall bool // what reads may be called; with live, all may
 	fresh   bool // the kernel was started for it
-	outputs state.Screen
+	outputs output.Screen
 	seen    kernel.Observation
 	calls   *calls
 
@@ -232,7 +233,7 @@ func (x *execution) request() kernel.Node {
 func (x *execution) sink() kernel.Sink {
 	sink := kernel.Sink{Record: x.outputs.Add, Calls: x.calls}
 	if x.live && x.walk.o.OnEvent != nil {
-		sink.Show = func(o state.Output) {
+		sink.Show = func(o output.Output) {
 			if !x.outputs.Full() {
 				x.reported = true
 				x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: o})
@@ -246,7 +247,7 @@ func (x *execution) sink() kernel.Sink {
 }
 
 // printed is what the node put out. Words of an interpreter about a failure belong to the failure, as a traceback does.
-func (x *execution) printed() []state.Output {
+func (x *execution) printed() []output.Output {
 	list, f := x.outputs.Outputs(), x.seen.Failure
 	if f == nil || !f.Printed {
 		return list

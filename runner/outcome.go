@@ -6,6 +6,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // RunOptions are the choices of a run. The zero value is the usual run.
@@ -75,7 +76,7 @@ type Event struct {
 	Block    state.BlockID
 	Node     int // index in the block
 	Kind     string
-	Output   state.Output     // for "output"
+	Output   output.Output    // for "output"
 	Expected float64          // seconds that the node took last time, 0 when unknown; for "begin"
 	Seconds  float64          // for "end"
 	Status   state.Status     // for "end": StatusRan or StatusFailed
@@ -99,7 +100,7 @@ type BlockOutcome struct {
 	state.ProgramBlock
 	Status   state.Status
 	Reason   state.Reason // the reason of the first node that ran, else of the first
-	Outputs  []state.Output
+	Outputs  []output.Output
 	Err      *state.ExecError
 	Denied   []state.Denial // what its bounds forbade
 	Ending   *state.Ending  // it ended the program; nil if the program continues

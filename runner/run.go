@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // maxRestarts bounds the restarts of a walk. Each follows a node whose result was replaced, or a block that was
@@ -469,7 +470,7 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 			b.Marks = appendNew(b.Marks, m)
 		}
 	}
-	b.Outputs = state.JoinOutputs(b.Outputs)
+	b.Outputs = output.Join(b.Outputs)
 	return b
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox/secret"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // The program may use secrets, and no record may hold one (Config.Secrets). Texts of records are scrubbed. A content
@@ -78,7 +79,7 @@ func (e *Engine) dropValue(v *kernel.Stored) {
 }
 
 // putOutputs stores outputs without secrets.
-func (e *Engine) putOutputs(outputs []state.Output) (state.Digest, error) {
+func (e *Engine) putOutputs(outputs []output.Output) (state.Digest, error) {
 	if e.cfg.Secrets != nil {
 		for i := range outputs {
 			scrubOutput(e.cfg.Secrets, &outputs[i])
@@ -87,7 +88,7 @@ func (e *Engine) putOutputs(outputs []state.Output) (state.Digest, error) {
 	return e.cfg.Store.PutOutputs(outputs)
 }
 
-func scrubOutput(s *secret.Set, o *state.Output) {
+func scrubOutput(s *secret.Set, o *output.Output) {
 	o.Text = s.Scrub(o.Text)
 	for media, data := range o.Data {
 		o.Data[media] = s.Scrub(data)
@@ -127,7 +128,7 @@ func (e *Engine) scrubbed(sink kernel.Sink) kernel.Sink {
 		return sink
 	}
 	held := map[string]string{}
-	sink.Show = func(o state.Output) {
+	sink.Show = func(o output.Output) {
 		if o.Data != nil {
 			scrubOutput(s, &o)
 			show(o)
@@ -144,7 +145,7 @@ func (e *Engine) scrubbed(sink kernel.Sink) kernel.Sink {
 		sink.End = func(r kernel.Result) {
 			for kind, text := range held {
 				if text != "" {
-					show(state.Output{Kind: kind, Text: text})
+					show(output.Output{Kind: kind, Text: text})
 				}
 			}
 			clear(held)

@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
@@ -218,11 +219,11 @@ func (x *execution) told(text string) string {
 }
 
 // outputText renders one output. A picture that the terminal cannot show is a file.
-func (x *execution) outputText(block xstate.BlockID, o state.Output) string {
+func (x *execution) outputText(block xstate.BlockID, o output.Output) string {
 	if picture := x.ui.Picture(o); picture != "" && !x.ui.JSON {
 		return picture + "\n"
 	}
-	files := x.figures(block, []state.Output{o})
+	files := x.figures(block, []output.Output{o})
 	if len(files) == 0 {
 		return x.places.outputText(o)
 	}
@@ -361,10 +362,10 @@ func (x *execution) uri(block xstate.BlockID) string {
 }
 
 // figures returns the pictures among outputs, as files.
-func (x *execution) figures(block xstate.BlockID, outputs []state.Output) []api.ExecFile {
+func (x *execution) figures(block xstate.BlockID, outputs []output.Output) []api.ExecFile {
 	var files []api.ExecFile
 	for i, o := range outputs {
-		for _, f := range provenance.Figures(block, []state.Output{o}) {
+		for _, f := range provenance.Figures(block, []output.Output{o}) {
 			name := filepath.Join("figures", term.Short(string(state.DigestOf(f.Data)))+"-"+f.Name)
 			path, err := x.keep(name, f.Data)
 			if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/runner/sandbox"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 var update = flag.Bool("update", false, "write the goldens again")
@@ -378,15 +378,15 @@ hint: --fresh runs everything again; unless a child process showed time or chanc
 // TestRich: what cannot be shown as text is told by kind and size; text is shown as it is.
 func TestRich(t *testing.T) {
 	for _, c := range []struct {
-		in   state.Output
+		in   output.Output
 		want string
 	}{
-		{state.Output{Kind: "stdout", Text: "a\nb"}, "a\nb"},
-		{state.Output{Kind: "result", Data: map[string]string{"text/plain": "x", "text/html": "<b>x</b>"}}, "x\n"},
-		{state.Output{Kind: "display", Data: map[string]string{"text/plain": "<Figure>",
+		{output.Output{Kind: "stdout", Text: "a\nb"}, "a\nb"},
+		{output.Output{Kind: "result", Data: map[string]string{"text/plain": "x", "text/html": "<b>x</b>"}}, "x\n"},
+		{output.Output{Kind: "display", Data: map[string]string{"text/plain": "<Figure>",
 			"image/png": strings.Repeat("A", 16000)}}, "<image/png 12 kB>\n"},
-		{state.Output{Kind: "display", Data: map[string]string{"text/html": "<b>x</b>"}}, "<text/html 8 B>\n"},
-		{state.Output{Kind: "display", Data: map[string]string{"image/svg+xml": "<svg/>"}}, "<image/svg+xml 6 B>\n"},
+		{output.Output{Kind: "display", Data: map[string]string{"text/html": "<b>x</b>"}}, "<text/html 8 B>\n"},
+		{output.Output{Kind: "display", Data: map[string]string{"image/svg+xml": "<svg/>"}}, "<image/svg+xml 6 B>\n"},
 	} {
 		if got := (*places)(nil).outputText(c.in); got != c.want {
 			t.Errorf("outputText(%+v) = %q, want %q", c.in, got, c.want)

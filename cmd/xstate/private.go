@@ -13,7 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/internal/term"
-	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -175,7 +175,7 @@ func filesOf(v *private.View, c *private.Comparison, diffs bool) []api.FileChang
 		}
 		if diffs && x.Kind == "file" {
 			if old, now, ok := v.Texts(x); ok {
-				f.Diff = patch.Unified("a/"+x.Path, "b/"+x.Path, old, now, 3)
+				f.Diff = diff.Unified("a/"+x.Path, "b/"+x.Path, old, now, 3)
 			}
 		}
 		files = append(files, f)

@@ -9,7 +9,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // progress follows a run: on a terminal it keeps a line on stderr that says what runs, and lets output through as it
@@ -27,10 +27,10 @@ type progress struct {
 	expect  float64
 	running bool
 
-	ran      map[xstate.BlockID]bool          // blocks of which a part was executed
-	streamed map[xstate.BlockID]*state.Screen // what of a block's output was shown while it ran
-	failures map[xstate.BlockID]string        // what was shown of a block's error while the rest ran
-	ended    bool                             // the last of it ended its line
+	ran      map[xstate.BlockID]bool           // blocks of which a part was executed
+	streamed map[xstate.BlockID]*output.Screen // what of a block's output was shown while it ran
+	failures map[xstate.BlockID]string         // what was shown of a block's error while the rest ran
+	ended    bool                              // the last of it ended its line
 	done     chan struct{}
 	stopped  sync.WaitGroup
 }
@@ -39,7 +39,7 @@ const tick = 100 * time.Millisecond
 
 func newProgress(u *term.UI) *progress {
 	return &progress{ui: u, places: map[xstate.BlockID]int{}, names: map[xstate.BlockID]string{}, now: time.Now,
-		ran: map[xstate.BlockID]bool{}, streamed: map[xstate.BlockID]*state.Screen{},
+		ran: map[xstate.BlockID]bool{}, streamed: map[xstate.BlockID]*output.Screen{},
 		failures: map[xstate.BlockID]string{}, ended: true, done: make(chan struct{})}
 }
 
@@ -146,7 +146,7 @@ func (p *progress) event(e runner.Event) {
 func (p *progress) headLocked(id xstate.BlockID) {
 	if p.streamed[id] == nil {
 		p.showLocked(term.EscapeUnstyled(title(p.ui, p.places[id], id, p.names[id]) + "\n"))
-		p.streamed[id] = &state.Screen{}
+		p.streamed[id] = &output.Screen{}
 	}
 }
 
@@ -164,8 +164,8 @@ func (p *progress) showed(b *runner.BlockOutcome) bool {
 	if streamed == nil {
 		return false
 	}
-	text := func(list []state.Output) string {
+	text := func(list []output.Output) string {
 		return strings.TrimSuffix((*places)(nil).outputs(list, nil), notes(list))
 	}
-	return text(state.JoinOutputs(streamed.Outputs())) == text(b.Outputs)
+	return text(output.Join(streamed.Outputs())) == text(b.Outputs)
 }

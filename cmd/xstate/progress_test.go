@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // TestFailureAtOnce: on a terminal the error of a block is shown when it fails, on a line of its own, and not again at
@@ -21,7 +22,7 @@ func TestFailureAtOnce(t *testing.T) {
 	p := newProgress(u)
 	p.places["a"], p.places["b"] = 0, 1
 	a := &app{ui: u}
-	open := state.Output{Kind: "stdout", Text: "half a line"}
+	open := output.Output{Kind: "stdout", Text: "half a line"}
 	e := &state.ExecError{Type: "ValueError", Message: "no"}
 	p.event(runner.Event{Block: "a", Kind: "begin"})
 	p.draw()
@@ -43,7 +44,7 @@ func TestFailureAtOnce(t *testing.T) {
 	}
 	screen.Reset()
 	b := &runner.BlockOutcome{}
-	b.ID, b.Status, b.Outputs, b.Err = "a", state.StatusFailed, []state.Output{open}, e
+	b.ID, b.Status, b.Outputs, b.Err = "a", state.StatusFailed, []output.Output{open}, e
 	a.printBlock(0, b, p)
 	if got := screen.String(); strings.Contains(got, "no") || strings.Contains(got, "half") ||
 		!strings.Contains(got, "failed") {

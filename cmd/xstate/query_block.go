@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -112,7 +113,7 @@ func (a *app) stepHead(s *query.Snapshot) {
 const summaryWidth = 60
 
 // summary is the first line of what a block put out.
-func summary(list []state.Output, e *state.ExecError) string {
+func summary(list []output.Output, e *state.ExecError) string {
 	text := ""
 	if e != nil {
 		text = e.Type + ": " + e.Message

@@ -11,12 +11,13 @@ import (
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
 // outputText renders one output for a terminal: text as it is, except for places in blocks; pictures and other rich
 // media by kind and size.
-func (p *places) outputText(o state.Output) string {
+func (p *places) outputText(o output.Output) string {
 	if len(o.Data) == 0 {
 		return p.printed(o.Text)
 	}
@@ -46,7 +47,7 @@ func mediaSize(media, data string) int64 {
 
 // outputOn is outputText for a terminal: it draws pictures if it can, and cuts data frames that do not fit beside
 // a margin.
-func (p *places) outputOn(u *term.UI, o state.Output, margin int) string {
+func (p *places) outputOn(u *term.UI, o output.Output, margin int) string {
 	if picture := u.Picture(o); picture != "" {
 		return picture + "\n"
 	}
@@ -58,7 +59,7 @@ func (p *places) outputOn(u *term.UI, o state.Output, margin int) string {
 }
 
 // outputs renders all that a block put out, and its error.
-func (p *places) outputs(list []state.Output, e *state.ExecError) string {
+func (p *places) outputs(list []output.Output, e *state.ExecError) string {
 	text := p.outputsOn(&term.UI{}, list, nil, 0)
 	if e != nil {
 		text += p.errorText(e)
@@ -67,7 +68,7 @@ func (p *places) outputs(list []state.Output, e *state.ExecError) string {
 }
 
 // outputsOn renders the same for a terminal, for lines that begin with a margin. It is printed by verbatim.
-func (p *places) outputsOn(u *term.UI, list []state.Output, e *state.ExecError, margin int) string {
+func (p *places) outputsOn(u *term.UI, list []output.Output, e *state.ExecError, margin int) string {
 	var b strings.Builder
 	for _, o := range list {
 		b.WriteString(p.outputOn(u, o, margin))
@@ -84,7 +85,7 @@ func (p *places) outputsOn(u *term.UI, list []state.Output, e *state.ExecError, 
 }
 
 // notes says what of the outputs was dropped.
-func notes(list []state.Output) string {
+func notes(list []output.Output) string {
 	var b strings.Builder
 	for _, o := range list {
 		b.WriteString(o.Note())

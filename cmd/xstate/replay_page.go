@@ -12,7 +12,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/runner/replay"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -225,7 +225,7 @@ func writersOf(x *replay.Report, programs map[xstate.StepNumber]*query.Snapshot)
 }
 
 // picturesOf are the pictures of outputs, in the page itself.
-func picturesOf(list []state.Output) []template.URL {
+func picturesOf(list []output.Output) []template.URL {
 	var found []template.URL
 	for _, f := range provenance.Figures("", list) {
 		found = append(found, template.URL(f.URL()))
@@ -233,9 +233,9 @@ func picturesOf(list []state.Output) []template.URL {
 	return found
 }
 
-func withoutPictures(list []state.Output) []state.Output {
-	return slices.DeleteFunc(slices.Clone(list), func(o state.Output) bool {
-		return len(provenance.Figures("", []state.Output{o})) > 0
+func withoutPictures(list []output.Output) []output.Output {
+	return slices.DeleteFunc(slices.Clone(list), func(o output.Output) bool {
+		return len(provenance.Figures("", []output.Output{o})) > 0
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -54,7 +55,7 @@ func reportOf() (*replay.Report, map[xstate.StepNumber]*query.Snapshot) {
 					{Key: depgraph.Var("frame"), Digest: "fedc", Value: frame}, {Key: "file:out.csv", Digest: "77"},
 				},
 			}},
-			Outputs: []state.Output{
+			Outputs: []output.Output{
 				{Kind: "stdout", Text: hostile},
 				{Kind: "display", Data: map[string]string{"image/png": "iVBORw0KGgo=", "text/plain": "a figure"}},
 				{Kind: "display", Data: map[string]string{"image/png": `" onerror="alert(1)`}},

@@ -8,6 +8,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
@@ -25,7 +26,7 @@ func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
 		Outputs: b.Outputs,
 	}
 	if d.Outputs == nil {
-		d.Outputs = []state.Output{}
+		d.Outputs = []output.Output{}
 	}
 	for _, o := range b.Outputs {
 		switch o.Kind {

@@ -8,7 +8,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
-	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -108,7 +108,7 @@ func (a *app) printVerified(v *api.Verified) {
 
 // differenceText renders a difference as a unified diff from the run from scratch to the incremental one.
 func differenceText(d replay.Difference) string {
-	return patch.Unified("from scratch", "incremental", line(d.Want), line(d.Have), 3)
+	return diff.Unified("from scratch", "incremental", line(d.Want), line(d.Have), 3)
 }
 
 func line(text string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -108,7 +109,7 @@ func TestUndoConflict(t *testing.T) {
 	added := do(
 		s.Append(
 			ctx,
-			patch.Block{ID: "new", Dialect: patch.Python, Source: "n = 1"},
+			patch.Block{ID: "new", Dialect: syntax.Python, Source: "n = 1"},
 			"part1",
 			xstate.Origin{Agent: "ann"},
 		),
@@ -170,7 +171,7 @@ func TestUndoThereAndBack(t *testing.T) {
 		case op == 3:
 			_, err = s.Append(
 				ctx,
-				patch.Block{Dialect: patch.Python, Source: fmt.Sprintf("new_%d = 1", round)},
+				patch.Block{Dialect: syntax.Python, Source: fmt.Sprintf("new_%d = 1", round)},
 				xstate.BlockID(b.ID),
 				who,
 			)

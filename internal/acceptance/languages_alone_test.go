@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // How the interpreter alone runs a program is the first word of the section "judge" of a session:
@@ -135,7 +136,7 @@ func joined(list []texts) texts {
 	return all
 }
 
-func printedBy(outputs []state.Output) texts {
+func printedBy(outputs []output.Output) texts {
 	var p texts
 	for _, o := range outputs {
 		switch o.Kind {
@@ -173,7 +174,7 @@ func between(stdout, stderr string) []texts {
 // stands returns what is left of a text on a terminal that goes back at carriage returns.
 func stands(text string) string {
 	var b strings.Builder
-	for _, o := range state.JoinOutputs([]state.Output{{Kind: "stdout", Text: text}}) {
+	for _, o := range output.Join([]output.Output{{Kind: "stdout", Text: text}}) {
 		b.WriteString(o.Text)
 	}
 	return b.String()

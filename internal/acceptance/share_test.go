@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -141,7 +142,7 @@ func TestShareAfterDeath(t *testing.T) {
 		defer session.Close()
 		for _, b := range [][2]string{{"work", "import os\nopen('out.txt', 'w').close()\nos._exit(1)"},
 			{"after", "import os\nprint(os.path.exists('out.txt'))"}} {
-			if _, err := session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "",
+			if _, err := session.Append(t.Context(), patch.Block{ID: b[0], Dialect: syntax.Python, Source: b[1]}, "",
 				xstate.Origin{}); err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/diff"
 )
 
 // TestSteps reads a session whose later steps are patches.
@@ -107,7 +107,7 @@ func TestSessionsDoNotRepeatThemselves(t *testing.T) {
 				}
 				text := string(f.Data)
 				if old, ok := before[name]; ok {
-					added, _ := patch.Stat(old, text)
+					added, _ := diff.Stat(old, text)
 					repeated += strings.Count(text, "\n") - added
 				}
 				before[name] = text

@@ -7,6 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/preflight"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -105,7 +106,7 @@ type Block struct {
 	Nodes   NodeCounts       `json:"nodes"`
 	Marks   []string         `json:"marks,omitempty"`  // why the result may vary
 	Denied  []state.Denial   `json:"denied,omitempty"` // what its bounds forbade
-	Outputs []state.Output   `json:"outputs"`          // all of it in order, rich media included
+	Outputs []output.Output  `json:"outputs"`          // all of it in order, rich media included
 }
 
 // NodeCounts are numbers of a block's nodes.

@@ -13,13 +13,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // Picture returns what draws a picture on the terminal, in one line; "" if the terminal cannot show it.
-func (u *UI) Picture(o state.Output) string {
-	figures := provenance.Figures("", []state.Output{o})
+func (u *UI) Picture(o output.Output) string {
+	figures := provenance.Figures("", []output.Output{o})
 	if u.Pictures == NoPictures || len(figures) == 0 {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 func TestProtocolOf(t *testing.T) {
@@ -35,7 +35,7 @@ func TestProtocolOf(t *testing.T) {
 }
 
 // drawing is a picture of 90 by 70 dots with three colours and noise, so that its file takes several chunks.
-func drawing(t *testing.T) (image.Image, state.Output) {
+func drawing(t *testing.T) (image.Image, output.Output) {
 	t.Helper()
 	pixels := image.NewRGBA(image.Rect(0, 0, 90, 70))
 	for y := range 70 {
@@ -47,7 +47,7 @@ func drawing(t *testing.T) (image.Image, state.Output) {
 	if err := png.Encode(&out, pixels); err != nil {
 		t.Fatal(err)
 	}
-	return pixels, state.Output{Kind: "display", Data: map[string]string{
+	return pixels, output.Output{Kind: "display", Data: map[string]string{
 		"text/plain": "<Figure>", "image/png": base64.StdEncoding.EncodeToString(out.Bytes())}}
 }
 
@@ -82,10 +82,10 @@ func TestPictures(t *testing.T) {
 		if u.Pictures = p; strings.Contains(u.Picture(o), "\n") {
 			t.Errorf("protocol %d takes more than one line", p)
 		}
-		if got := u.Picture(state.Output{Kind: "stdout", Text: "x"}); got != "" {
+		if got := u.Picture(output.Output{Kind: "stdout", Text: "x"}); got != "" {
 			t.Errorf("a text is drawn: %q", got)
 		}
-		if got := u.Picture(state.Output{Data: map[string]string{"image/svg+xml": "<svg/>"}}); got != "" {
+		if got := u.Picture(output.Output{Data: map[string]string{"image/svg+xml": "<svg/>"}}); got != "" {
 			t.Errorf("an SVG is drawn: %q", got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -50,7 +51,7 @@ func NewAgents(t *testing.T, seed uint64, names ...string) *Agents {
 	}
 	a.Session = OpenSession(t, OpenStore(t, dir+"/"+xstate.StoreName), xstate.SessionOptions{Workspace: dir, Seed: 7})
 	for b := range 5 {
-		block := patch.Block{ID: fmt.Sprintf("part%d", b), Dialect: patch.Python}
+		block := patch.Block{ID: fmt.Sprintf("part%d", b), Dialect: syntax.Python}
 		var lines []string
 		for i := range slotLines {
 			lines = append(lines, a.line(Slot{block.ID, i}))

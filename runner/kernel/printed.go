@@ -9,21 +9,21 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // Sink takes what a node puts out.
 type Sink struct {
-	Record func(state.Output) // what belongs to the result, in order
-	Show   func(state.Output) // the same text as it happens; nil: no viewer
-	End    func(Result)       // how the node ended, after its last output and before what it did is known; may be nil
-	Calls  Calls              // answers the program's calls; nil: no tools
+	Record func(output.Output) // what belongs to the result, in order
+	Show   func(output.Output) // the same text as it happens; nil: no viewer
+	End    func(Result)        // how the node ended, after its last output and before what it did is known; may be nil
+	Calls  Calls               // answers the program's calls; nil: no tools
 }
 
 // show shows a text, and not the first bytes of it, which were shown.
 func (s Sink) show(kind, text string, shown int64) {
 	if s.Show != nil && shown < int64(len(text)) {
-		s.Show(state.Output{Kind: kind, Text: text[max(0, shown):]})
+		s.Show(output.Output{Kind: kind, Text: text[max(0, shown):]})
 	}
 }
 
@@ -42,11 +42,11 @@ type source struct {
 }
 
 const (
-	printedKeep  = state.OutputLimit + 1<<20 // bytes: more than is recorded
-	printedLimit = 2 * printedKeep           // bytes: a file that grows past this is cut
-	sharedHeader = 16                        // bytes: how much text was sent before, and the stream
-	sharedSize   = sharedHeader + 256<<10    // bytes
-	shownAtOnce  = 64 << 10                  // bytes of a file that are shown without being sent
+	printedKeep  = output.Limit + 1<<20   // bytes: more than is recorded
+	printedLimit = 2 * printedKeep        // bytes: a file that grows past this is cut
+	sharedHeader = 16                     // bytes: how much text was sent before, and the stream
+	sharedSize   = sharedHeader + 256<<10 // bytes
+	shownAtOnce  = 64 << 10               // bytes of a file that are shown without being sent
 )
 
 var streamNames = [2]string{"stdout", "stderr"}
@@ -95,7 +95,7 @@ func (p *printed) came(kind string, shared bool, upto int64, data []byte, sink S
 	}
 	sink.show(kind, valid(data), s.shown-(upto-int64(len(data))))
 	s.sent, s.shown = upto, max(s.shown, upto)
-	sink.Record(state.Output{Kind: kind, Text: valid(data)})
+	sink.Record(output.Output{Kind: kind, Text: valid(data)})
 }
 
 // look shows what was printed and has neither been sent nor shown.

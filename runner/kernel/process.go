@@ -20,6 +20,7 @@ import (
 
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // ErrDied says that the process ended while it had something to do.
@@ -403,7 +404,7 @@ func (p *Process) Printed(header json.RawMessage, body []byte, sink Sink) {
 	var ev struct {
 		Shared bool  `json:"shared"` // the text of the process's own code
 		Upto   int64 `json:"upto"`
-		state.Output
+		output.Output
 	}
 	if json.Unmarshal(header, &ev) != nil {
 		return

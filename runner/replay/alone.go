@@ -14,6 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -155,7 +156,7 @@ func listsStore(cfg *runner.Config, have *runner.Outcome) bool {
 }
 
 // printedAlone runs a command as the program is started, and returns its standard output.
-func printedAlone(ctx context.Context, cfg *runner.Config, command []string) ([]state.Output, error) {
+func printedAlone(ctx context.Context, cfg *runner.Config, command []string) ([]output.Output, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = cfg.Workspace
 	cmd.Env = cfg.ProgramEnviron()
@@ -171,26 +172,26 @@ func printedAlone(ctx context.Context, cfg *runner.Config, command []string) ([]
 	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return nil, err
 	}
-	if out.Len() > state.OutputLimit {
+	if out.Len() > output.Limit {
 		return nil, errors.New("it prints too much")
 	}
 	text := strings.ToValidUTF8(out.String(), "\uFFFD")
-	return state.JoinOutputs([]state.Output{{Kind: "stdout", Text: text}}), nil
+	return output.Join([]output.Output{{Kind: "stdout", Text: text}}), nil
 }
 
 // limited keeps a little more than what is recorded of an output.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(data []byte) (int, error) {
-	if l.Len() <= state.OutputLimit {
+	if l.Len() <= output.Limit {
 		l.Buffer.Write(data)
 	}
 	return len(data), nil
 }
 
 // printedBy is the standard output of a run.
-func printedBy(have *runner.Outcome) []state.Output {
-	var all []state.Output
+func printedBy(have *runner.Outcome) []output.Output {
+	var all []output.Output
 	for i := range have.Blocks {
 		for _, o := range have.Blocks[i].Outputs {
 			if o.Kind == "stdout" {
@@ -198,5 +199,5 @@ func printedBy(have *runner.Outcome) []state.Output {
 			}
 		}
 	}
-	return state.JoinOutputs(all)
+	return output.Join(all)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/internal/xstatetest/sampling"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -39,7 +40,7 @@ func newLong(t *testing.T, blocks ...[2]string) *long {
 		xstate.SessionOptions{Workspace: l.dir, Seed: 7},
 	)
 	for _, b := range blocks {
-		if _, err := l.session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "",
+		if _, err := l.session.Append(t.Context(), patch.Block{ID: b[0], Dialect: syntax.Python, Source: b[1]}, "",
 			xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}

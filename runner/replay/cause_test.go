@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -45,7 +46,7 @@ func plant(t *testing.T, files map[string]string, python string, blocks ...strin
 	p.session = xstatetest.OpenSession(t, p.store, p.options)
 	for i := 0; i < len(blocks); i += 2 {
 		if _, err := p.session.Append(t.Context(),
-			patch.Block{ID: blocks[i], Dialect: patch.Python, Source: blocks[i+1]}, "", xstate.Origin{}); err != nil {
+			patch.Block{ID: blocks[i], Dialect: syntax.Python, Source: blocks[i+1]}, "", xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -72,8 +74,8 @@ func TestVerifyBlock(t *testing.T) {
 	count := "def counter():\n    with open(" + quote(
 		counter,
 	) + ", 'r+') as f:\n        n = int(f.read()) + 1\n        f.seek(0)\n        f.write(str(n))\n    return n"
-	if _, err := p.session.Append(t.Context(), patch.Block{ID: "counter", Dialect: patch.Python, Source: count}, "base",
-		xstate.Origin{}); err != nil {
+	block := patch.Block{ID: "counter", Dialect: syntax.Python, Source: count}
+	if _, err := p.session.Append(t.Context(), block, "base", xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	_, out := p.again(runner.RunOptions{})

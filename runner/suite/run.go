@@ -16,6 +16,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // maxCrashes bounds how many tests may end their interpreter.
@@ -231,7 +232,7 @@ func (p *suiteProcess) lost(note string) (bool, error) {
 // printed returns the end of what the process printed.
 func (p *suiteProcess) printed() string {
 	var b strings.Builder
-	p.k.Unsent(kernel.Sink{Record: func(o state.Output) {
+	p.k.Unsent(kernel.Sink{Record: func(o output.Output) {
 		b.WriteString(o.Text[max(0, len(o.Text)-4000):])
 	}})
 	return b.String()

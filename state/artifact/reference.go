@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/languages"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -203,7 +204,7 @@ func defined(ctx context.Context, h *query.History, version state.Digest, name s
 		return "", err
 	}
 	signatures := map[string]string{} // empty for a text that does not parse: it defines nothing
-	for _, dialect := range []string{patch.IPython, patch.TypeScript, patch.TSX, patch.Bash} {
+	for _, dialect := range []string{syntax.IPython, syntax.TypeScript, syntax.TSX, syntax.Bash} {
 		// A version does not say its dialect. Most texts parse in one language only.
 		if outline, err := languages.Outline([]byte(text), depgraph.Dialect(dialect)); err == nil {
 			signatures = signaturesOf(outline)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -72,7 +73,7 @@ func tracebackLines(e *state.ExecError) []string {
 	return list
 }
 
-func richOutput(o state.Output, count int) map[string]any {
+func richOutput(o output.Output, count int) map[string]any {
 	data := map[string]any{}
 	for media, text := range o.Data {
 		data[media] = medium(media, text)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -23,11 +25,11 @@ type document struct {
 // script writes the blocks as cells, each followed by its outputs as comments.
 func (d *document) script() ([]byte, error) {
 	for i, b := range d.blocks {
-		if b.Dialect != patch.IPython {
+		if b.Dialect != syntax.IPython {
 			continue
 		}
 		if _, err := python.Analyze([]byte(b.Source), python.Plain); err == nil {
-			d.blocks[i].Dialect = patch.Python // in a script a cell has magics only if it does not parse without
+			d.blocks[i].Dialect = syntax.Python // in a script a cell has magics only if it does not parse without
 		}
 	}
 	return patch.New(patch.KindCells, d.blocks, d.around(func(b *query.BlockView) []patch.Text {
@@ -64,7 +66,7 @@ func (d *document) around(outputs func(*query.BlockView) []patch.Text) []patch.T
 // shown returns what a block put out as texts of a Markdown document. Pictures go to the folder of images.
 func (d *document) shown(b *query.BlockView) []patch.Text {
 	var list []patch.Text
-	var plain []state.Output // not in list yet
+	var plain []output.Output // not in list yet
 	figures := Figures(b.ID, b.Outputs)
 	images := d.options.Images
 	for _, o := range b.Outputs {
@@ -114,7 +116,7 @@ func (d *document) picture(t *patch.Text, destination string) (media string, dat
 		if plain, err := url.PathUnescape(name); err == nil {
 			name = plain
 		}
-		f, _ := figureOf(state.Output{Data: t.Attachments[name]})
+		f, _ := figureOf(output.Output{Data: t.Attachments[name]})
 		if !isPicture(f.Media, f.Data) {
 			return "", nil
 		}
@@ -141,7 +143,7 @@ func (f *ImageFolder) add(name string, data []byte) string {
 }
 
 // plainOutputs is what a block put out, as text.
-func plainOutputs(outputs []state.Output, e *state.ExecError) string {
+func plainOutputs(outputs []output.Output, e *state.ExecError) string {
 	var out strings.Builder
 	for _, o := range outputs {
 		switch text, plain := o.Data["text/plain"]; {

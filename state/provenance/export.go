@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -67,7 +68,7 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 const mostText = 64 << 10
 
 // capped returns outputs with long texts cut. Pictures and HTML stay: a part of one is none.
-func capped(outputs []state.Output) []state.Output {
+func capped(outputs []output.Output) []output.Output {
 	outputs = slices.Clone(outputs)
 	for i := range outputs {
 		o := &outputs[i]

@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -130,7 +130,7 @@ func pageOutputs(b *query.BlockView) ([]pageOutput, error) {
 }
 
 // richHTML chooses the richest form of an output that a page can show.
-func richHTML(o state.Output) (pageOutput, error) {
+func richHTML(o output.Output) (pageOutput, error) {
 	text := o.Text
 	if plain, ok := o.Data["text/plain"]; ok {
 		text = plain

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -98,12 +99,12 @@ func notebookReads(data []byte, blocks []patch.Block) error {
 		return err
 	}
 	for i := range blocks {
-		if blocks[i].Dialect == "" || blocks[i].Dialect == patch.Python {
-			blocks[i].Dialect = patch.IPython
+		if blocks[i].Dialect == "" || blocks[i].Dialect == syntax.Python {
+			blocks[i].Dialect = syntax.IPython
 		}
-		if x := blocks[i].Dialect; len(blocks) == len(p.Blocks) && (x == patch.JavaScript || x == patch.Module) &&
-			p.Blocks[i].Dialect == patch.TypeScript {
-			blocks[i].Dialect = patch.TypeScript // a notebook has one kernel for all of them
+		if x := blocks[i].Dialect; len(blocks) == len(p.Blocks) && (x == syntax.JavaScript || x == syntax.Module) &&
+			p.Blocks[i].Dialect == syntax.TypeScript {
+			blocks[i].Dialect = syntax.TypeScript // a notebook has one kernel for all of them
 		}
 	}
 	if edits := patch.Match(blocks, p.Blocks); len(edits) > 0 {

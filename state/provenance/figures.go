@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // Figure is a picture that a block put out.
@@ -28,7 +29,7 @@ var imageEndings = map[string]string{
 }
 
 // Figures returns the pictures that a block put out, in order.
-func Figures(block state.BlockID, outputs []state.Output) []Figure {
+func Figures(block state.BlockID, outputs []output.Output) []Figure {
 	var list []Figure
 	for _, o := range outputs {
 		if f, ok := figureOf(o); ok {
@@ -41,7 +42,7 @@ func Figures(block state.BlockID, outputs []state.Output) []Figure {
 
 // figureOf returns the picture of an output, named by its ending only. If there are several, it is the first by media
 // type, which prefers pixels to SVG: an SVG may need fonts.
-func figureOf(o state.Output) (Figure, bool) {
+func figureOf(o output.Output) (Figure, bool) {
 	for _, media := range slices.Sorted(maps.Keys(o.Data)) {
 		ending, ok := imageEndings[media]
 		if !ok {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -101,7 +101,7 @@ func (b *blamer) edit(ctx context.Context, step state.Step, before []state.StepN
 		return nil, err
 	}
 	wrote := make([]state.StepNumber, 0, strings.Count(now, "\n")+1)
-	for _, i := range patch.Carry(was, now) {
+	for _, i := range diff.Carry(was, now) {
 		if i < 0 {
 			wrote = append(wrote, 0)
 		} else {
@@ -137,7 +137,7 @@ func (b *blamer) restored(ctx context.Context, undo state.Step, now string, wrot
 	if err != nil {
 		return err
 	}
-	for j, i := range patch.Carry(source, now) {
+	for j, i := range diff.Carry(source, now) {
 		if i >= 0 && wrote[j] == 0 {
 			wrote[j] = before[i]
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/syntax"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -92,7 +93,7 @@ func TestCredit(t *testing.T) {
 	}
 	for _, b := range [][2]string{{"x", "x = 1"}, {"y", "y = 1"}, {"fx", "assert x < 10"},
 		{"fy", "z = y\nassert y < 10"}, {"last", "print(x, y)"}} {
-		if _, err := s.Append(ctx, patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "",
+		if _, err := s.Append(ctx, patch.Block{ID: b[0], Dialect: syntax.Python, Source: b[1]}, "",
 			xstate.Origin{Agent: "founder"}); err != nil {
 			t.Fatal(err)
 		}

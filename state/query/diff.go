@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -83,7 +84,7 @@ func changeOf(old, now *BlockView) BlockChange {
 	}
 	c.Diff = UnifiedDiff(c.ID, was.Source, is.Source)
 	if old != nil && now != nil && now.Status != "new" {
-		c.Outputs = patch.Unified(
+		c.Outputs = diff.Unified(
 			"a/"+string(c.ID)+" (output)",
 			"b/"+string(c.ID)+" (output)",
 			shown(old),
@@ -118,7 +119,7 @@ func valueChanges(old, now *BlockView) []ValueChange {
 
 // UnifiedDiff returns the unified diff of two sources of a block.
 func UnifiedDiff(id state.BlockID, was, now string) string {
-	return patch.Unified("a/"+string(id), "b/"+string(id), lined(was), lined(now), 3)
+	return diff.Unified("a/"+string(id), "b/"+string(id), lined(was), lined(now), 3)
 }
 
 // outcome is a status that ignores reuse: two programs do not differ because a result was executed in one and reused in

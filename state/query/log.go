@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -117,7 +117,7 @@ func (h *History) EntryOf(ctx context.Context, step state.Step) (Entry, error) {
 		return e, err
 	}
 	now, err := h.Source(ctx, e.Now)
-	e.Added, e.Removed = patch.Stat(was, now)
+	e.Added, e.Removed = diff.Stat(was, now)
 	return e, err
 }
 

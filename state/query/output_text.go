@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // Two runs of one program print texts that differ in names which say nothing: addresses of objects, and numbers that a
 // library gives to what it displays, so that a page can refer to it. Texts are compared without them.
 
 // Text renders outputs as text, without names that say nothing.
-func Text(outputs []state.Output) string {
+func Text(outputs []output.Output) string {
 	var b strings.Builder
 	for _, o := range outputs {
 		b.WriteString("[" + o.Kind + "]")

@@ -3,7 +3,7 @@ package query
 import (
 	"testing"
 
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // Two texts are equal where they differ in addresses, whole or cut, or in the numbers of displays alone.
@@ -29,13 +29,13 @@ func TestText(t *testing.T) {
 		{"task-id-1", "task-id-2", false},
 		{"sk-1", "sk-2", false},
 	} {
-		for _, kind := range []state.Output{{Kind: "stdout"}, {Kind: "display", Data: map[string]string{}}} {
+		for _, kind := range []output.Output{{Kind: "stdout"}, {Kind: "display", Data: map[string]string{}}} {
 			a, b := kind, kind
 			if a.Text, b.Text = c.a, c.b; kind.Data != nil {
 				a, b = kind, kind
 				a.Data, b.Data = map[string]string{"text/html": c.a}, map[string]string{"text/html": c.b}
 			}
-			x, y := Text([]state.Output{a}), Text([]state.Output{b})
+			x, y := Text([]output.Output{a}), Text([]output.Output{b})
 			if (x == y) != c.equal {
 				t.Errorf("Text(%q) = %q, Text(%q) = %q, want equal: %v", c.a, x, c.b, y, c.equal)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // Snapshot is a program after a step: the code that was in effect; what each block read, wrote and printed; each
@@ -43,7 +44,7 @@ type BlockView struct {
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
 	Verified state.StepNumber `json:"verified,omitempty"` // the step that recorded an equal run from scratch
 	Nodes    []NodeView       `json:"nodes"`
-	Outputs  []state.Output   `json:"outputs"`
+	Outputs  []output.Output  `json:"outputs"`
 	Error    *state.ExecError `json:"error"`
 	Marks    []string         `json:"marks,omitempty"`
 	Seconds  float64          `json:"seconds"` // that its nodes took when they were last executed
@@ -197,7 +198,7 @@ func (h *History) view(
 		Edited:  kept.Edited,
 		Status:  state.StatusWith(kept.Status, kept.Err),
 		Nodes:   []NodeView{},
-		Outputs: []state.Output{},
+		Outputs: []output.Output{},
 		Error:   kept.Err,
 	}
 	if kept.RanAt < kept.Edited {
@@ -231,7 +232,7 @@ func (h *History) view(
 			v.Marks = AppendNew(v.Marks, state.MarkPinned)
 		}
 	}
-	v.Outputs = append([]state.Output{}, state.JoinOutputs(v.Outputs)...)
+	v.Outputs = append([]output.Output{}, output.Join(v.Outputs)...)
 	if stale && (kept.Status == state.StatusRan || kept.Status == state.StatusReused) {
 		v.Status = StatusStale
 		for _, n := range v.Nodes {

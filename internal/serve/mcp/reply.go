@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // reply is the answer of a tool for a model.
@@ -103,7 +104,7 @@ func (p place) base() string {
 }
 
 // outputs adds what a block put out: its text, its pictures, and links to what is not shown whole.
-func (r *reply) outputs(at place, outputs []state.Output, most int) {
+func (r *reply) outputs(at place, outputs []output.Output, most int) {
 	var b strings.Builder
 	for i := range outputs {
 		o := &outputs[i]
@@ -124,7 +125,7 @@ func (r *reply) outputs(at place, outputs []state.Output, most int) {
 }
 
 // textOf is the text of an output. Displayed text ends with a line end, and the text of a picture is left out.
-func textOf(o *state.Output) string {
+func textOf(o *output.Output) string {
 	if o.Kind == "stdout" || o.Kind == "stderr" {
 		return o.Text
 	}
@@ -139,7 +140,7 @@ func textOf(o *state.Output) string {
 var shownMedia = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // pictureOf is the picture of an output, in base64; no data if there is none.
-func pictureOf(o *state.Output) (media, data string) {
+func pictureOf(o *output.Output) (media, data string) {
 	for _, media := range append(slices.Clone(shownMedia), "image/svg+xml") {
 		if data := o.Data[media]; data != "" {
 			return media, data

@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -81,7 +81,7 @@ func wholeText(b *query.BlockView) string {
 }
 
 // contentsOf are the forms of an output: its text, and each medium that it has.
-func contentsOf(uri string, o *state.Output) []*sdk.ResourceContents {
+func contentsOf(uri string, o *output.Output) []*sdk.ResourceContents {
 	var all []*sdk.ResourceContents
 	for _, media := range slices.Sorted(maps.Keys(o.Data)) {
 		c := &sdk.ResourceContents{URI: uri, MIMEType: media, Text: o.Data[media]}

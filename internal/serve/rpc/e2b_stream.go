@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // e2bStream sends what a run does as lines of JSON. Nothing is sent before the first output, so that a call that fails
@@ -23,7 +24,7 @@ type e2bStream struct {
 
 type result struct {
 	block  state.BlockID
-	output *state.Output
+	output *output.Output
 }
 
 // line sends one message.
@@ -58,7 +59,7 @@ func (s *e2bStream) event(text []byte) error {
 	return nil
 }
 
-func (s *e2bStream) output(block state.BlockID, o *state.Output) error {
+func (s *e2bStream) output(block state.BlockID, o *output.Output) error {
 	s.seen[block] = true
 	switch o.Kind {
 	case "stdout", "stderr":
@@ -78,7 +79,7 @@ var e2bFields = map[string]string{
 }
 
 // result sends display data, or the value of the last expression.
-func (s *e2bStream) result(o *state.Output, main bool) error {
+func (s *e2bStream) result(o *output.Output, main bool) error {
 	m := map[string]any{"type": "result", "is_main_result": main}
 	extra := map[string]any{}
 	for media, data := range o.Data {

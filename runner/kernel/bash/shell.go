@@ -23,7 +23,7 @@ type shell struct {
 	peer    *kernel.Peer
 	script  *os.File // Bash reads it as its script
 	answers *bufio.Reader
-	outputs [2]output
+	outputs [2]printedFile
 	pending []string // texts to execute before the next node
 	driven  int      // the first of the driver's descriptors
 }
@@ -62,8 +62,8 @@ func (sh *shell) closedDriver() bool {
 	return err == nil && len(open) > 0
 }
 
-// output is a file that the program prints to.
-type output struct {
+// printedFile is a file that the program prints to.
+type printedFile struct {
 	name string
 	file *os.File
 	sent int64
@@ -112,7 +112,7 @@ func (sh *shell) begin() error {
 		if err != nil {
 			return err
 		}
-		sh.outputs[i] = output{name: name, file: f}
+		sh.outputs[i] = printedFile{name: name, file: f}
 	}
 	text := sh.driverText() + "builtin cd -- " + quote(sh.launch.Folder) + "\n"
 	if old, is := sh.launch.Environ["OLDPWD"]; is {

@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 func start(t *testing.T) kernel.Kernel {
@@ -28,7 +29,7 @@ func start(t *testing.T) kernel.Kernel {
 
 func run(t *testing.T, k kernel.Kernel, text string) (kernel.Observation, string) {
 	t.Helper()
-	var out state.Screen
+	var out output.Screen
 	seen, err := k.Execute(t.Context(), kernel.Node{Text: []byte(text), Line: 1}, kernel.Sink{Record: out.Add})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -167,7 +168,7 @@ func TestEnds(t *testing.T) {
 // TestLines: messages have the name of the program's file and the line in the block.
 func TestLines(t *testing.T) {
 	k := start(t)
-	var out state.Screen
+	var out output.Screen
 	node := kernel.Node{Text: []byte("echo $LINENO\n\nno_such_command"), Line: 7}
 	if _, err := k.Execute(t.Context(), node, kernel.Sink{Record: out.Add}); err != nil {
 		t.Fatal(err)
@@ -195,7 +196,7 @@ func BenchmarkEmpty(b *testing.B) {
 	defer k.Close()
 	for b.Loop() {
 		if _, err := k.Execute(b.Context(), kernel.Node{Text: []byte(":"), Line: 1},
-			kernel.Sink{Record: func(state.Output) {}}); err != nil {
+			kernel.Sink{Record: func(output.Output) {}}); err != nil {
 			b.Fatal(err)
 		}
 	}

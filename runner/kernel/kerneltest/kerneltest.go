@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // Subject is a language to test.
@@ -99,9 +100,9 @@ func (s *session) node(text string) kernel.Node {
 }
 
 // try executes a text.
-func (s *session) try(ctx context.Context, text string) (kernel.Observation, []state.Output, error) {
+func (s *session) try(ctx context.Context, text string) (kernel.Observation, []output.Output, error) {
 	s.Helper()
-	var outputs state.Screen
+	var outputs output.Screen
 	seen, err := s.kernel.Execute(ctx, s.node(text), kernel.Sink{Record: outputs.Add})
 	return seen, outputs.Outputs(), err
 }
@@ -277,12 +278,12 @@ func (s *session) outputs() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	want := []state.Output{
+	want := []output.Output{
 		{Kind: "stdout", Text: "one\n"},
 		{Kind: "stderr", Text: "two\n"},
 		{Kind: "stdout", Text: "three\n"},
 	}
-	same := func(a, b state.Output) bool { return a.Kind == b.Kind && a.Text == b.Text }
+	same := func(a, b output.Output) bool { return a.Kind == b.Kind && a.Text == b.Text }
 	if !slices.EqualFunc(got, want, same) {
 		s.Errorf("Print put out %v, want %v", got, want)
 	}

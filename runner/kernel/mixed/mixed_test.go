@@ -12,7 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/mixed"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // guest is Python once more, as a language of its own.
@@ -76,7 +76,7 @@ func (p *program) run(d depgraph.Dialect, text string) (seen kernel.Observation)
 		p.Fatal(err)
 	}
 	for _, n := range facts.Nodes {
-		var outputs state.Screen
+		var outputs output.Screen
 		seen, err = p.kernel.Execute(context.Background(), kernel.Node{
 			Text: facts.Code[n.Start:n.End], ID: "b", Filename: "<b>", Line: n.Line, Dialect: string(d), Last: true,
 			Certain: n.Certain, Uses: slices.Concat(n.Uses, n.Later),

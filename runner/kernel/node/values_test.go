@@ -12,6 +12,7 @@ import (
 	source "github.com/xstate-engine/xstate/depgraph/javascript"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // program is a kernel that executes texts.
@@ -46,7 +47,7 @@ func (p *program) run(text string) map[string]state.Digest {
 	for _, n := range facts.Nodes {
 		seen, err := p.kernel.Execute(p.Context(), kernel.Node{
 			Text: facts.Code[n.Start:n.End], ID: "b", Filename: "<b>", Line: n.Line, Certain: n.Certain,
-		}, kernel.Sink{Record: func(state.Output) {}})
+		}, kernel.Sink{Record: func(output.Output) {}})
 		if err != nil || seen.Failure != nil {
 			p.Fatalf("%s: %+v, %v", text, seen.Failure, err)
 		}

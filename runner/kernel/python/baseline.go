@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // BaselineConfig is what a Baseline works with.
@@ -39,7 +40,7 @@ type BaselineBlock struct {
 
 // BaselineResult is what a Baseline executed a block to.
 type BaselineResult struct {
-	Outputs []state.Output
+	Outputs []output.Output
 	Err     *state.ExecError // without a traceback
 }
 
@@ -84,7 +85,7 @@ func (b *Baseline) Run(
 		"op": "run", "filename": "<" + string(block.ID) + ">", "future": facts.Features, "first": place == 0,
 		"quiet": facts.Quiet, "dialect": string(block.Dialect),
 	}
-	var outputs state.Screen
+	var outputs output.Screen
 	b.process.Begin()
 	_, err = b.process.Request(ctx, header, facts.Code, &reply, kernel.Events{
 		Event: func(header json.RawMessage, body []byte) {
@@ -102,7 +103,7 @@ func (b *Baseline) Run(
 	if reply.Failure != nil {
 		found.Err = &state.ExecError{Type: reply.Failure.Type, Message: reply.Failure.Message, Block: block.ID}
 	}
-	found.Outputs = state.JoinOutputs(outputs.Outputs())
+	found.Outputs = output.Join(outputs.Outputs())
 	return found, nil
 }
 

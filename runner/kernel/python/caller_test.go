@@ -18,6 +18,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // fakeCalls answers calls, and remembers them in the order in which they got their places.
@@ -171,7 +172,7 @@ func (c *caller) try(ctx context.Context, text string) (kernel.Observation, stri
 	for _, part := range facts.Nodes {
 		n.Uses = slices.Concat(n.Uses, part.Uses, part.Later)
 	}
-	var outputs state.Screen
+	var outputs output.Screen
 	seen, err := c.kernel.Execute(ctx, n, kernel.Sink{Record: outputs.Add, Calls: c.calls})
 	var printed strings.Builder
 	for _, o := range outputs.Outputs() {

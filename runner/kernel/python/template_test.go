@@ -18,7 +18,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 // forking starts kernels of one interpreter, forked from templates unless templates is nil.
@@ -29,7 +29,7 @@ type forking struct {
 	folder    string
 	store     string
 	modules   []string
-	show      func(state.Output) // may be nil
+	show      func(output.Output) // may be nil
 }
 
 func newForking(t *testing.T, path string, modules ...string) *forking {
@@ -76,7 +76,7 @@ func (f *forking) start(seed uint64, arguments ...string) kernel.Kernel {
 
 // run executes a statement, and returns what it printed.
 func (f *forking) run(ctx context.Context, k kernel.Kernel, text string) (string, error) {
-	var printed state.Screen
+	var printed output.Screen
 	seen, err := k.Execute(ctx, kernel.Node{Text: []byte(text + "\n"), ID: "b", Filename: "<b>", Line: 1, Last: true},
 		kernel.Sink{Record: printed.Add, Show: f.show})
 	if seen.Failure != nil {
@@ -150,7 +150,7 @@ print(child.pid, int(child.stdout.readline()))`)
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		f.show = func(o state.Output) {
+		f.show = func(o output.Output) {
 			if o.Text == "runs\n" {
 				cancel()
 			}

@@ -1,4 +1,4 @@
-package patch
+package diff
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package state
+package output
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func TestScreen(t *testing.T) {
 		{"a carriage return at the end", "a\rb\r", "b"},
 		{"a sequence without an end", "a\x1b[3", "a\x1b[3"},
 	} {
-		got := JoinOutputs([]Output{{Kind: "stdout", Text: c.text}})
+		got := Join([]Output{{Kind: "stdout", Text: c.text}})
 		if diff := cmp.Diff([]Output{{Kind: "stdout", Text: c.want}}, got); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
@@ -46,7 +46,7 @@ func TestScreen(t *testing.T) {
 
 // TestScreenStreams draws a bar on stderr while stdout gets lines.
 func TestScreenStreams(t *testing.T) {
-	got := JoinOutputs([]Output{
+	got := Join([]Output{
 		{Kind: "stderr", Text: "\r 0%"}, {Kind: "stdout", Text: "one\n"}, {Kind: "stderr", Text: "\r50%"},
 		{Kind: "stdout", Text: "two "}, {Kind: "stderr", Text: "\r99%\n"}, {Kind: "stdout", Text: "three\n"},
 		{Kind: "result", Data: map[string]string{"text/plain": "1"}},
@@ -68,7 +68,7 @@ func TestScreenNodes(t *testing.T) {
 		s.Add(Output{Kind: "stderr", Text: text})
 		all = append(all, s.Outputs()...)
 	}
-	if diff := cmp.Diff([]Output{{Kind: "stderr", Text: "99%\ndone\n"}}, JoinOutputs(all)); diff != "" {
+	if diff := cmp.Diff([]Output{{Kind: "stderr", Text: "99%\ndone\n"}}, Join(all)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,4 +1,4 @@
-package patch
+package diff
 
 import (
 	"fmt"
@@ -144,4 +144,45 @@ func changed(diff string) int {
 		}
 	}
 	return n
+}
+
+// FuzzDiff applies a diff by hand. Context and removed lines must be the old text; context and added lines must be the
+// new one.
+func FuzzDiff(f *testing.F) {
+	f.Add("a\nb\n", "a\nc")
+	f.Add("", "\n")
+	f.Add("a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n")
+	f.Add("x", "x\n")
+	f.Fuzz(func(t *testing.T, old, new string) {
+		diff := Unified("o", "n", old, new, 1<<30)
+		if diff == "" {
+			if old != new {
+				t.Fatalf("Unified(%q, %q) is empty", old, new)
+			}
+			return
+		}
+		if a, b := side(diff, '-'), side(diff, '+'); a != old || b != new {
+			t.Fatalf("Unified(%q, %q) = %q shows %q and %q", old, new, diff, a, b)
+		}
+	})
+}
+
+// side returns the text that a diff with full context shows on one side.
+func side(diff string, sign byte) string {
+	var out []string
+	own := false
+	for i, line := range strings.SplitAfter(diff, "\n") {
+		switch {
+		case i < 3 || line == "":
+		case line[0] == '\\':
+			if own {
+				out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], "\n")
+			}
+		default:
+			if own = line[0] == sign || line[0] == ' '; own {
+				out = append(out, line[1:])
+			}
+		}
+	}
+	return strings.Join(out, "")
 }

@@ -1,4 +1,4 @@
-package patch
+package syntax
 
 import (
 	"strings"
@@ -7,14 +7,14 @@ import (
 )
 
 // scriptBindings returns the names that a text of JavaScript or TypeScript binds and uses.
-func scriptBindings(code string, l jstree.Language) *bindings {
+func scriptBindings(code string, l jstree.Language) *Bindings {
 	b := newBindings()
 	t := parseScript([]byte(code), l)
 	if t == nil {
 		return b
 	}
 	defer t.Close()
-	w := &scriptNames{scriptTree: t, bindings: b, bound: map[string]bool{}, used: map[string]bool{},
+	w := &scriptNames{scriptTree: t, Bindings: b, bound: map[string]bool{}, used: map[string]bool{},
 		before: map[string]bool{}}
 	for _, c := range t.children(0) { // functions are there from the start
 		if k := t.Nodes[c].Kind; k == jstree.FunctionDeclaration || k == jstree.ExportStatement {
@@ -24,7 +24,7 @@ func scriptBindings(code string, l jstree.Language) *bindings {
 	w.below(0, 0)
 	for name := range w.used {
 		if !w.bound[name] {
-			b.free[name] = true
+			b.Free[name] = true
 		}
 	}
 	return b
@@ -33,7 +33,7 @@ func scriptBindings(code string, l jstree.Language) *bindings {
 // scriptNames collects names from a tree.
 type scriptNames struct {
 	*scriptTree
-	*bindings
+	*Bindings
 	bound, used map[string]bool
 	before      map[string]bool // bound at the top level so far
 	inner       int             // number of enclosing functions and classes
@@ -107,7 +107,7 @@ func (w *scriptNames) defines2(i uint32) string {
 func (w *scriptNames) use(name string) {
 	w.used[name] = true
 	if w.inner == 0 && !w.before[name] {
-		w.reads[name] = true
+		w.Reads[name] = true
 	}
 }
 
@@ -115,7 +115,7 @@ func (w *scriptNames) use(name string) {
 func (w *scriptNames) define(name string) {
 	w.bound[name] = true
 	if w.inner == 0 && w.blocks == 0 && name != "" {
-		w.bindings.defines[name] = true
+		w.Bindings.Defines[name] = true
 		w.before[name] = true
 	}
 }
@@ -127,8 +127,8 @@ func (w *scriptNames) assign(name string, local bool) {
 		return
 	}
 	w.before[name] = true
-	if !w.bindings.defines[name] {
-		w.assigns[name] = true
+	if !w.Bindings.Defines[name] {
+		w.Assigns[name] = true
 	}
 }
 
@@ -146,7 +146,7 @@ func (w *scriptNames) imported(i uint32, depth int) {
 		}
 	}
 	if ok {
-		w.bound[w.text(name)], w.before[w.text(name)], w.imports[w.text(name)] = true, true, true
+		w.bound[w.text(name)], w.before[w.text(name)], w.Imports[w.text(name)] = true, true, true
 	}
 }
 
@@ -197,8 +197,8 @@ func (w *scriptNames) declarator(i, parent uint32, depth int) {
 	}
 	w.pattern(name, depth, local)
 	if value, ok := w.field(i, jstree.FieldValue); ok && w.inner == 0 && strings.HasPrefix(w.text(value), "require(") {
-		w.imports[w.text(name)] = true
-		delete(w.assigns, w.text(name))
+		w.Imports[w.text(name)] = true
+		delete(w.Assigns, w.text(name))
 	}
 }
 
@@ -214,7 +214,7 @@ func (w *scriptNames) assignment(i uint32, depth int) {
 	switch w.Nodes[left].Kind {
 	case jstree.Identifier:
 		if name := w.text(left); w.Nodes[i].Kind != jstree.AssignmentExpression && w.inner == 0 && !w.before[name] {
-			w.reads[name] = true
+			w.Reads[name] = true
 		}
 		w.assign(w.text(left), false)
 	case jstree.ObjectPattern, jstree.ArrayPattern:
@@ -290,7 +290,7 @@ func (w *scriptNames) base(i uint32, depth int) string {
 
 func (w *scriptNames) change(name string) {
 	if name != "" && w.inner == 0 {
-		w.changes[name] = true
+		w.Changes[name] = true
 	}
 }
 

@@ -1,4 +1,4 @@
-package state
+package output
 
 import (
 	"bytes"
@@ -13,19 +13,19 @@ import (
 // line. It follows carriage returns, backspaces, and the sequences that move the cursor or erase. Each stream has a
 // separate screen, whose last rows can be overwritten. A row has the place of its first text among the outputs of both
 // streams. The result does not depend on the pieces in which a text came. The zero value is ready, and keeps at most
-// OutputLimit bytes of visible text.
+// Limit bytes of visible text.
 type Screen struct {
 	pieces  []*piece
 	streams map[string]*stream
 	size    int // bytes of visible text
-	limit   int // 0: OutputLimit; below 0: none
+	limit   int // 0: Limit; below 0: none
 	full    bool
 	dropped map[string]int64
 	compact int // pieces that are left when neighbours are joined
 }
 
-// JoinOutputs joins the outputs of nodes that ran one after another: the screen after the last of them.
-func JoinOutputs(outputs []Output) []Output {
+// Join joins the outputs of nodes that ran one after another: the screen after the last of them.
+func Join(outputs []Output) []Output {
 	s := Screen{limit: -1}
 	for _, o := range outputs {
 		s.Add(o)
@@ -96,7 +96,7 @@ func (s *Screen) room(n int) int {
 	}
 	limit := s.limit
 	if limit == 0 {
-		limit = OutputLimit
+		limit = Limit
 	}
 	n = max(min(n, limit-s.size), 0)
 	s.size += n

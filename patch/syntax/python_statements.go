@@ -1,4 +1,4 @@
-package patch
+package syntax
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 )
 
 // pythonStmts returns the statements of a Python text.
-func pythonStmts(code []byte) (list []stmt, broken bool) {
+func pythonStmts(code []byte) (list []Statement, broken bool) {
 	if stallsParser(code) {
-		return []stmt{{end: len(code), broken: true}}, true
+		return []Statement{{End: len(code), Broken: true}}, true
 	}
 	parser := sitter.NewParser()
 	defer parser.Close()
 	parser.SetLanguage(python.GetLanguage())
 	tree, err := parser.ParseCtx(context.Background(), nil, code)
 	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("patch: internal error: " + err.Error())
+		panic("syntax: internal error: " + err.Error())
 	}
 	defer tree.Close()
 	root := tree.RootNode()
@@ -49,13 +49,13 @@ func stallsParser(code []byte) bool {
 	return false
 }
 
-func newStmt(n *sitter.Node, code []byte) stmt {
-	s := stmt{start: int(n.StartByte()), end: int(n.EndByte())}
-	s.broken = n.HasError() || !isStatement(n.Type()) // a root that is itself an error has bare tokens as children
-	s.compound = compound[n.Type()]
+func newStmt(n *sitter.Node, code []byte) Statement {
+	s := Statement{Start: int(n.StartByte()), End: int(n.EndByte())}
+	s.Broken = n.HasError() || !isStatement(n.Type()) // a root that is itself an error has bare tokens as children
+	s.Compound = compound[n.Type()]
 	if d := definition(n); d != nil {
 		if name := d.ChildByFieldName("name"); name != nil {
-			s.defines = name.Content(code)
+			s.Defines = name.Content(code)
 		}
 	}
 	return s

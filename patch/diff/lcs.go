@@ -1,25 +1,25 @@
-package patch
+package diff
 
 import (
 	"slices"
 	"sort"
 )
 
-// pair says that item i of one list equals item j of the other.
-type pair struct{ i, j int }
+// Pair says that item I of one list equals item J of the other. Both count from 0.
+type Pair struct{ I, J int }
 
-// maxEqualPairs limits the pairs of equal items for which common is exact. If a list repeats itself more than that (a
-// thousand equal blocks against a thousand), common compares an item only with those of nearly the same rank among its
+// maxEqualPairs limits the pairs of equal items for which Common is exact. If a list repeats itself more than that (a
+// thousand equal blocks against a thousand), Common compares an item only with those of nearly the same rank among its
 // equals.
 const (
 	maxEqualPairs = 1 << 20
 	rankWindow    = 16
 )
 
-// common returns a longest common subsequence of two lists, in order. It uses the algorithm of Hunt and Szymanski
+// Common returns a longest common subsequence of two lists, in order. It uses the algorithm of Hunt and Szymanski
 // (1977). The cost is O((r+n) log n) for r pairs of equal items, which is linear in practice if items are mostly
 // distinct.
-func common(a, b []int) []pair {
+func Common(a, b []int) []Pair {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
@@ -28,27 +28,27 @@ func common(a, b []int) []pair {
 	for foot < len(a)-head && foot < len(b)-head && a[len(a)-1-foot] == b[len(b)-1-foot] {
 		foot++
 	}
-	out := make([]pair, 0, head+foot)
+	out := make([]Pair, 0, head+foot)
 	for k := range head {
-		out = append(out, pair{k, k})
+		out = append(out, Pair{k, k})
 	}
 	for _, p := range longestChain(a[head:len(a)-foot], b[head:len(b)-foot]) {
-		out = append(out, pair{p.i + head, p.j + head})
+		out = append(out, Pair{p.I + head, p.J + head})
 	}
 	for k := foot; k > 0; k-- {
-		out = append(out, pair{len(a) - k, len(b) - k})
+		out = append(out, Pair{len(a) - k, len(b) - k})
 	}
 	return out
 }
 
 // step is the last pair of a chain of pairs that rise in both lists. before is the index of the previous step, or -1.
 type step struct {
-	pair
+	Pair
 	before int
 }
 
 // longestChain keeps, for every length, the chain whose last j is lowest. It extends the chains item by item of a.
-func longestChain(a, b []int) []pair {
+func longestChain(a, b []int) []Pair {
 	var steps []step
 	var ends []int // ends[k] is the step that ends the best chain of k+1 pairs
 	equal := equals(a, b)
@@ -56,8 +56,8 @@ func longestChain(a, b []int) []pair {
 		js := equal(i)
 		for n := len(js) - 1; n >= 0; n-- { // downwards, so that each i is used once
 			j := js[n]
-			k := sort.Search(len(ends), func(k int) bool { return steps[ends[k]].j >= j })
-			s := step{pair: pair{i, j}, before: -1}
+			k := sort.Search(len(ends), func(k int) bool { return steps[ends[k]].J >= j })
+			s := step{Pair: Pair{i, j}, before: -1}
 			if k > 0 {
 				s.before = ends[k-1]
 			}
@@ -71,9 +71,9 @@ func longestChain(a, b []int) []pair {
 	if len(ends) == 0 {
 		return nil
 	}
-	var out []pair
+	var out []Pair
 	for at := ends[len(ends)-1]; at >= 0; at = steps[at].before {
-		out = append(out, steps[at].pair)
+		out = append(out, steps[at].Pair)
 	}
 	slices.Reverse(out)
 	return out
@@ -116,7 +116,7 @@ func places(list []int) map[int][]int {
 // table, which needs no maps and little memory.
 func commonLength(a, b []int) int {
 	if len(a)*len(b) > 1<<14 {
-		return len(common(a, b))
+		return len(Common(a, b))
 	}
 	row := make([]int, len(b)+1)
 	for _, x := range a {

@@ -1,4 +1,4 @@
-package patch
+package syntax
 
 import "github.com/xstate-engine/xstate/depgraph/javascript/jstree"
 
@@ -39,10 +39,10 @@ func (t *scriptTree) field(i uint32, f jstree.Field) (child uint32, ok bool) {
 func (t *scriptTree) text(i uint32) string { return string(t.code[t.Nodes[i].Start:t.Nodes[i].End]) }
 
 // scriptStmts returns the statements of a text of JavaScript or TypeScript.
-func scriptStmts(code []byte, l jstree.Language) (list []stmt, broken bool) {
+func scriptStmts(code []byte, l jstree.Language) (list []Statement, broken bool) {
 	t := parseScript(code, l)
 	if t == nil {
-		return []stmt{{end: len(code), broken: true}}, true
+		return []Statement{{End: len(code), Broken: true}}, true
 	}
 	defer t.Close()
 	overload := ""
@@ -51,10 +51,10 @@ func scriptStmts(code []byte, l jstree.Language) (list []stmt, broken bool) {
 		if n.Kind == jstree.HashBangLine || n.Start == n.End {
 			continue
 		}
-		s := stmt{start: int(n.Start), end: int(n.End), broken: n.Broken() || n.Kind == jstree.Error ||
-			n.Kind == jstree.Token, defines: t.defines(c)}
-		if last := len(list) - 1; overload != "" && overload == s.defines {
-			list[last].end, list[last].broken = s.end, list[last].broken || s.broken
+		s := Statement{Start: int(n.Start), End: int(n.End), Broken: n.Broken() || n.Kind == jstree.Error ||
+			n.Kind == jstree.Token, Defines: t.defines(c)}
+		if last := len(list) - 1; overload != "" && overload == s.Defines {
+			list[last].End, list[last].Broken = s.End, list[last].Broken || s.Broken
 		} else {
 			list = append(list, s)
 		}
@@ -133,8 +133,8 @@ func (t *scriptTree) overloads(i uint32) string {
 	return ""
 }
 
-// isModule reports whether the top level of a text of JavaScript imports or exports.
-func isModule(code []byte) bool {
+// IsModule reports whether the top level of a text of JavaScript imports or exports.
+func IsModule(code []byte) bool {
 	t := parseScript(code, jstree.JavaScript)
 	if t == nil {
 		return false

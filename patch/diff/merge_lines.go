@@ -1,4 +1,4 @@
-package patch
+package diff
 
 import (
 	"cmp"
@@ -27,12 +27,12 @@ func Merge(base, ours, theirs string) (string, []Clash) {
 	}
 	m := merging{base: textLines(base), sides: [2][]string{textLines(ours), textLines(theirs)}}
 	for side := range m.sides {
-		for _, c := range changesOf(m.base, m.sides[side]) {
+		for _, c := range Changes(m.base, m.sides[side]) {
 			m.changes = append(m.changes, sideChange{c, side})
 		}
 	}
 	slices.SortStableFunc(m.changes, func(a, b sideChange) int {
-		return cmp.Or(cmp.Compare(a.oldStart, b.oldStart), cmp.Compare(a.oldEnd, b.oldEnd))
+		return cmp.Or(cmp.Compare(a.OldStart, b.OldStart), cmp.Compare(a.OldEnd, b.OldEnd))
 	})
 	for len(m.changes) > 0 {
 		m.group()
@@ -48,8 +48,8 @@ func Merge(base, ours, theirs string) (string, []Clash) {
 func Carry(old, new string) []int {
 	b := textLines(new)
 	out := slices.Repeat([]int{-1}, len(b))
-	for _, p := range sameLines(textLines(old), b) {
-		out[p.j] = p.i
+	for _, p := range Same(textLines(old), b) {
+		out[p.J] = p.I
 	}
 	return out
 }
@@ -64,7 +64,7 @@ func textLines(text string) []string {
 }
 
 type sideChange struct {
-	change
+	Change
 	side int // 0: ours, 1: theirs
 }
 
@@ -80,13 +80,13 @@ type merging struct {
 
 // group merges the first change and all changes that overlap with it.
 func (m *merging) group() {
-	from, to, n := m.changes[0].oldStart, m.changes[0].oldEnd, 1
+	from, to, n := m.changes[0].OldStart, m.changes[0].OldEnd, 1
 	for ; n < len(m.changes); n++ {
 		c := m.changes[n]
-		if c.oldStart >= to && (c.oldEnd > to || from < to) { // two insertions at one place overlap
+		if c.OldStart >= to && (c.OldEnd > to || from < to) { // two insertions at one place overlap
 			break
 		}
-		to = max(to, c.oldEnd)
+		to = max(to, c.OldEnd)
 	}
 	var text [2][]string
 	var changed [2]bool
@@ -133,8 +133,8 @@ func (m *merging) side(side int, changes []sideChange, from, to int) (text []str
 		if c.side != side {
 			continue
 		}
-		text = append(append(text, m.base[at:c.oldStart]...), m.sides[side][c.newStart:c.newEnd]...)
-		at, changed = c.oldEnd, true
+		text = append(append(text, m.base[at:c.OldStart]...), m.sides[side][c.NewStart:c.NewEnd]...)
+		at, changed = c.OldEnd, true
 	}
 	return append(text, m.base[at:to]...), changed
 }

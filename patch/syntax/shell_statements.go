@@ -1,4 +1,4 @@
-package patch
+package syntax
 
 import (
 	"bytes"
@@ -24,19 +24,19 @@ func parseShell(code []byte) (list []*shell.Stmt, broken bool) {
 }
 
 // shellStmts returns the statements of a text of Bash. The rest from the first error on is one broken statement.
-func shellStmts(code []byte) (list []stmt, broken bool) {
+func shellStmts(code []byte) (list []Statement, broken bool) {
 	parsed, broken := parseShell(code)
 	at := 0
 	for _, p := range parsed {
-		s := stmt{start: int(p.Pos().Offset()), end: endOfShell(p, code)}
+		s := Statement{Start: int(p.Pos().Offset()), End: endOfShell(p, code)}
 		if f, ok := p.Cmd.(*shell.FuncDecl); ok {
-			s.defines = f.Name.Value
+			s.Defines = f.Name.Value
 		}
 		list = append(list, s)
-		at = s.end
+		at = s.End
 	}
 	if rest := bytes.TrimLeft(code[min(at, len(code)):], " \t\r\n;"); broken && len(rest) > 0 {
-		list = append(list, stmt{start: len(code) - len(rest), end: len(code), broken: true})
+		list = append(list, Statement{Start: len(code) - len(rest), End: len(code), Broken: true})
 	}
 	return list, broken
 }

@@ -1,4 +1,4 @@
-package patch
+package diff
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// splitLines cuts a text after every line end.
-func splitLines(s string) []string {
+// SplitLines cuts a text after every line end. Together, the lines are the text; an empty text has none.
+func SplitLines(s string) []string {
 	lines := strings.SplitAfter(s, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -15,20 +15,21 @@ func splitLines(s string) []string {
 	return lines
 }
 
-// change is a range of lines, from oldStart to before oldEnd, and the range that replaces it in the other text.
-type change struct {
-	oldStart, oldEnd, newStart, newEnd int
+// Change is a range of lines, from OldStart to before OldEnd, and the range that replaces it in the other text. Lines
+// count from 0. A range may be empty, but not both.
+type Change struct {
+	OldStart, OldEnd, NewStart, NewEnd int
 }
 
-// changesOf returns the changes between two lists of lines, in order and without overlap.
-func changesOf(a, b []string) []change {
-	var out []change
-	at := pair{}
-	for _, p := range append(sameLines(a, b), pair{len(a), len(b)}) {
+// Changes returns the changes between two lists of lines, in order and without overlap.
+func Changes(a, b []string) []Change {
+	var out []Change
+	at := Pair{}
+	for _, p := range append(Same(a, b), Pair{len(a), len(b)}) {
 		if p != at {
-			out = append(out, change{at.i, p.i, at.j, p.j})
+			out = append(out, Change{at.I, p.I, at.J, p.J})
 		}
-		at = pair{p.i + 1, p.j + 1}
+		at = Pair{p.I + 1, p.J + 1}
 	}
 	return out
 }
@@ -37,41 +38,42 @@ func changesOf(a, b []string) []change {
 // steps. A longer text is first cut at the lines that occur once on both sides (patience diff).
 const maxLinesPlain = 8_000
 
-func sameLines(a, b []string) []pair {
-	in := interner{}
+// Same returns the lines that two texts share, by a shortest edit script up to 8,000 lines of both together, in order.
+func Same(a, b []string) []Pair {
+	in := Interner{}
 	x, y := make([]int, len(a)), make([]int, len(b))
 	for i, s := range a {
-		x[i] = in.number(s)
+		x[i] = in.Number(s)
 	}
 	for j, s := range b {
-		y[j] = in.number(s)
+		y[j] = in.Number(s)
 	}
 	if len(a)+len(b) <= maxLinesPlain {
 		return compare(x, y)
 	}
-	var out []pair
-	at := pair{}
-	for _, p := range append(anchors(x, y), pair{len(x), len(y)}) {
-		for _, q := range between(x[at.i:p.i], y[at.j:p.j]) {
-			out = append(out, pair{at.i + q.i, at.j + q.j})
+	var out []Pair
+	at := Pair{}
+	for _, p := range append(anchors(x, y), Pair{len(x), len(y)}) {
+		for _, q := range between(x[at.I:p.I], y[at.J:p.J]) {
+			out = append(out, Pair{at.I + q.I, at.J + q.J})
 		}
-		if p.i < len(x) {
+		if p.I < len(x) {
 			out = append(out, p)
 		}
-		at = pair{p.i + 1, p.j + 1}
+		at = Pair{p.I + 1, p.J + 1}
 	}
 	return out
 }
 
-func between(x, y []int) []pair {
+func between(x, y []int) []Pair {
 	if len(x)+len(y) <= maxLinesPlain {
 		return compare(x, y)
 	}
-	return common(x, y)
+	return Common(x, y)
 }
 
 // anchors returns the lines that occur once on both sides, as many as are in the same order.
-func anchors(x, y []int) []pair {
+func anchors(x, y []int) []Pair {
 	inX, inY := places(x), places(y)
 	once := func(list []int) (at, items []int) {
 		for i, v := range list {
@@ -83,22 +85,22 @@ func anchors(x, y []int) []pair {
 	}
 	atX, onceX := once(x)
 	atY, onceY := once(y)
-	var out []pair
-	for _, p := range common(onceX, onceY) {
-		out = append(out, pair{atX[p.i], atY[p.j]})
+	var out []Pair
+	for _, p := range Common(onceX, onceY) {
+		out = append(out, Pair{atX[p.I], atY[p.J]})
 	}
 	return out
 }
 
 // compare returns the equal lines of a shortest edit script (Myers 1986).
-func compare(x, y []int) []pair {
+func compare(x, y []int) []Pair {
 	if len(x) == 0 || len(y) == 0 {
 		return nil
 	}
 	d := diffmatchpatch.New()
 	d.DiffTimeout = 0 // no clock: equal input, equal output
 	local := map[int]rune{}
-	var out []pair
+	var out []Pair
 	i, j := 0, 0
 	for _, e := range d.DiffMainRunes(runes(x, local), runes(y, local), false) {
 		n := len([]rune(e.Text))
@@ -109,7 +111,7 @@ func compare(x, y []int) []pair {
 			j += n
 		case diffmatchpatch.DiffEqual:
 			for range n {
-				out = append(out, pair{i, j})
+				out = append(out, Pair{i, j})
 				i, j = i+1, j+1
 			}
 		}

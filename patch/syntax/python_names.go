@@ -1,4 +1,4 @@
-package patch
+package syntax
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/smacker/go-tree-sitter/python"
 )
 
-func pythonBindings(code string) *bindings {
+func pythonBindings(code string) *Bindings {
 	b := newBindings()
 	text := []byte(code)
 	if stallsParser(text) {
@@ -19,17 +19,17 @@ func pythonBindings(code string) *bindings {
 	parser.SetLanguage(python.GetLanguage())
 	tree, err := parser.ParseCtx(context.Background(), nil, text)
 	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("patch: internal error: " + err.Error())
+		panic("syntax: internal error: " + err.Error())
 	}
 	defer tree.Close()
-	w := &bindingWalk{bindings: b, code: text, bound: map[string]bool{}, used: map[string]bool{},
+	w := &bindingWalk{Bindings: b, code: text, bound: map[string]bool{}, used: map[string]bool{},
 		before: map[string]bool{}}
 	cursor := sitter.NewTreeCursor(tree.RootNode())
 	defer cursor.Close()
 	w.children(cursor, 0)
 	for name := range w.used {
 		if !w.bound[name] {
-			b.free[name] = true
+			b.Free[name] = true
 		}
 	}
 	return b
@@ -37,7 +37,7 @@ func pythonBindings(code string) *bindings {
 
 // bindingWalk walks the tree with a cursor, because asking a node for its children one by one takes quadratic time.
 type bindingWalk struct {
-	*bindings
+	*Bindings
 	code        []byte
 	bound, used map[string]bool
 	recent      []string        // bound by the present statement, or by its head
@@ -70,7 +70,7 @@ func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
 	}
 	if kind == "function_definition" || kind == "class_definition" || kind == "lambda" {
 		if name := n.ChildByFieldName("name"); name != nil && w.inner == 0 {
-			w.defines[name.Content(w.code)] = true
+			w.Defines[name.Content(w.code)] = true
 			w.recent = append(w.recent, name.Content(w.code))
 		}
 		w.inner++
@@ -153,7 +153,7 @@ func (w *bindingWalk) change(n *sitter.Node, kind string) {
 		}
 	}
 	if on != nil && depth > 0 {
-		w.changes[on.Content(w.code)] = true
+		w.Changes[on.Content(w.code)] = true
 	}
 }
 
@@ -163,27 +163,27 @@ func (w *bindingWalk) identifier(n *sitter.Node, field string) {
 	switch parent := n.Parent(); role(n, parent, field) {
 	case binds:
 		if w.inner == 0 && !w.before[name] && parent.Type() == "augmented_assignment" {
-			w.reads[name] = true
+			w.Reads[name] = true
 		}
 		w.bound[name] = true
 		if w.inner == 0 {
 			w.recent = append(w.recent, name)
-			if !w.defines[name] {
-				w.assigns[name] = true
+			if !w.Defines[name] {
+				w.Assigns[name] = true
 			}
 		}
 	case imported:
 		w.bound[name] = true
 		if w.inner == 0 {
 			w.recent = append(w.recent, name)
-			w.imports[name] = true
+			w.Imports[name] = true
 		}
 	case defined:
 		w.bound[name] = true
 	case uses:
 		w.used[name] = true
 		if w.inner == 0 && !w.before[name] {
-			w.reads[name] = true
+			w.Reads[name] = true
 		}
 	}
 }

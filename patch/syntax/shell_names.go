@@ -1,4 +1,4 @@
-package patch
+package syntax
 
 import (
 	"regexp"
@@ -8,9 +8,9 @@ import (
 )
 
 // shellBindings returns the names that a text of Bash binds and uses. The name of a function or command ends in "()".
-func shellBindings(code string) *bindings {
+func shellBindings(code string) *Bindings {
 	w := &shellNames{
-		bindings: newBindings(),
+		Bindings: newBindings(),
 		bound:    map[string]bool{},
 		used:     map[string]bool{},
 		before:   map[string]bool{},
@@ -21,15 +21,15 @@ func shellBindings(code string) *bindings {
 	}
 	for name := range w.used {
 		if !w.bound[name] {
-			w.free[name] = true
+			w.Free[name] = true
 		}
 	}
-	return w.bindings
+	return w.Bindings
 }
 
 // shellNames collects names from the tree of a shell script.
 type shellNames struct {
-	*bindings
+	*Bindings
 	bound, used map[string]bool
 	before      map[string]bool // bound so far
 	path        []shell.Node    // the node and those around it
@@ -49,7 +49,7 @@ func (w *shellNames) visit(n shell.Node) bool {
 	case *shell.FuncDecl:
 		w.bound[n.Name.Value+"()"] = true
 		if w.inner == 0 {
-			w.defines[n.Name.Value+"()"], w.before[n.Name.Value+"()"] = true, true
+			w.Defines[n.Name.Value+"()"], w.before[n.Name.Value+"()"] = true, true
 		}
 		w.inner++
 	case *shell.Subshell, *shell.CmdSubst, *shell.ProcSubst:
@@ -120,7 +120,7 @@ func (w *shellNames) use(name string) {
 	}
 	w.used[name] = true
 	if w.inner == 0 && !w.before[name] {
-		w.reads[name] = true
+		w.Reads[name] = true
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *shellNames) assign(name string) {
 	}
 	w.bound[name] = true
 	if w.inner == 0 {
-		w.assigns[name], w.before[name] = true, true
+		w.Assigns[name], w.before[name] = true, true
 	}
 }
 
@@ -154,7 +154,7 @@ func (w *shellNames) assigned(a *shell.Assign) {
 	if a.Index != nil || a.Append {
 		w.use(name)
 		if a.Index != nil && w.inner == 0 {
-			w.changes[name] = true
+			w.Changes[name] = true
 			return
 		}
 	}
@@ -178,7 +178,7 @@ func (w *shellNames) call(c *shell.CallExpr) {
 		for _, word := range words {
 			w.use(word)
 			if w.inner == 0 && shellName.MatchString(word) {
-				w.changes[word] = true
+				w.Changes[word] = true
 			}
 		}
 	case "printf":
