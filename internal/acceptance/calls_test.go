@@ -124,7 +124,7 @@ func (w *world) take() map[string]int {
 // from scratch in a fresh folder, store and world, whose results must be equal (or are confirmed before, see oracle),
 // and the counts of the calls that happen, which are goldens. The modes are those of TestPrograms.
 func TestCalls(t *testing.T) {
-	files, err := filepath.Glob("testdata/calls/*.txtar")
+	files, err := filepath.Glob("../../testdata/calls/*.txtar")
 	if err != nil || len(files) < 12 {
 		t.Fatalf("%d programs in testdata/calls, %v", len(files), err)
 	}

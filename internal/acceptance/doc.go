@@ -11,6 +11,4 @@
 //
 // After each step, the outputs and values equal those of the judges, and exactly the blocks that the session names were
 // executed. Random tests draw programs and edits, and shrink a session that breaks this.
-//
-// Paths of the tests begin at the root of the repository, whose folders hold the sessions.
 package acceptance

@@ -24,7 +24,7 @@ import (
 // the very file in a new folder: the standard output, the exit code and the files that are left must be equal. Each
 // session is run in one interpreter that lives, and with a new one for each step.
 func TestEnds(t *testing.T) {
-	files, err := filepath.Glob("testdata/ends/*.txt")
+	files, err := filepath.Glob("../../testdata/ends/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts in testdata/ends: %v", err)
 	}

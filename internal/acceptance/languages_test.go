@@ -15,7 +15,7 @@ import (
 // blocks that must run, as TestPrograms does, and the interpreter alone. That one executes all blocks as one program,
 // with a line between any two. What each block prints, and how the first block that fails does so, must be equal.
 func TestLanguages(t *testing.T) {
-	files, err := filepath.Glob("testdata/languages/*.txtar")
+	files, err := filepath.Glob("../../testdata/languages/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no programs in testdata/languages: %v", err)
 	}

@@ -40,7 +40,7 @@ func TestLines(t *testing.T) {
 				copyFile(t, path, filepath.Join(o.Workspace, files[len(files)-1]))
 			}
 			for _, name := range []string{"odd.py", "test_lines.py"} {
-				copyFile(t, filepath.Join("testdata", "lines", name), filepath.Join(o.Workspace, name))
+				copyFile(t, xstatetest.Testdata("lines", name), filepath.Join(o.Workspace, name))
 			}
 			session := xstatetest.OpenSession(
 				t,
@@ -71,11 +71,11 @@ func TestLinesOfBlocks(t *testing.T) {
 				t.Skip("lines are told since Python 3.12")
 			}
 			o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-			odd, err := os.ReadFile("testdata/lines/odd.py")
+			odd, err := os.ReadFile("../../testdata/lines/odd.py")
 			if err != nil {
 				t.Fatal(err)
 			}
-			tests, err := os.ReadFile("testdata/lines/test_lines.py")
+			tests, err := os.ReadFile("../../testdata/lines/test_lines.py")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,7 @@ type judgedLines struct {
 
 func judgeLines(t *testing.T, python, workspace string, files []string) (want judgedLines) {
 	t.Helper()
-	script, err := filepath.Abs("testdata/lines/judge.py")
+	script, err := filepath.Abs("../../testdata/lines/judge.py")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,5 +151,6 @@ func reportSessions(t *testing.T) {
 
 // sessionOf is the name of a session by its file.
 func sessionOf(file string) string {
-	return strings.TrimPrefix(strings.TrimSuffix(filepath.ToSlash(file), filepath.Ext(file)), "testdata/")
+	_, name, _ := strings.Cut(strings.TrimSuffix(filepath.ToSlash(file), filepath.Ext(file)), "testdata/")
+	return name
 }

@@ -28,7 +28,7 @@ import (
 // chooses the mode, and the interpreter among those to test with. With XSTATE_TEST_ALL=1 every interpreter runs every
 // session in both modes.
 func TestPrograms(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/*.txtar")
+	files, err := filepath.Glob("../../testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no programs in testdata: %v", err)
 	}
@@ -151,7 +151,7 @@ func TestLarge(t *testing.T) {
 		"long-nested-list": {"200_000", "1_000_000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			steps := xstatetest.ReadSteps(t, filepath.Join("testdata/hazards", name+".txtar"))
+			steps := xstatetest.ReadSteps(t, filepath.Join("../../testdata/hazards", name+".txtar"))
 			for _, s := range steps {
 				for file, text := range s.Files {
 					s.Files[file] = bytes.ReplaceAll(text, []byte(sizes[0]), []byte(sizes[1]))

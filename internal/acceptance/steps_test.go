@@ -85,7 +85,7 @@ const maxRepeated = 0.02
 
 func TestSessionsDoNotRepeatThemselves(t *testing.T) {
 	lines, repeated := 0, 0
-	for _, pattern := range []string{"testdata/*/*.txtar", "testdata/tests/*.txt"} {
+	for _, pattern := range []string{"../../testdata/*/*.txtar", "../../testdata/tests/*.txt"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no sessions in %s: %v", pattern, err)

@@ -45,7 +45,7 @@ func testers(t *testing.T) []string {
 // of running all tests in a folder and store of their own (or be confirmed before, see oracle), and exactly the tests
 // listed must have run. The package's name chooses the interpreter.
 func TestTests(t *testing.T) {
-	files, err := filepath.Glob("testdata/tests/*.txt")
+	files, err := filepath.Glob("../../testdata/tests/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no packages in testdata/tests: %v", err)
 	}

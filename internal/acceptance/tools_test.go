@@ -56,7 +56,7 @@ type toolRun struct {
 // files on the disk equal those of a plain interpreter in a fresh folder, and nothing is executed that the edit does
 // not affect. TestStrace compares what is observed of the same tools with what strace sees.
 func TestTools(t *testing.T) {
-	names, err := filepath.Glob("runner/sandbox/testdata/programs/*.txtar")
+	names, err := filepath.Glob("../../runner/sandbox/testdata/programs/*.txtar")
 	if err != nil || len(names) < 20 {
 		t.Fatalf("%d programs, want at least 20 (%v)", len(names), err)
 	}

@@ -170,10 +170,13 @@ var impure = []string{"os", "time", "math/rand", "crypto/rand", "net", "syscall"
 // maxLines is where a file is to be split.
 const maxLines = 600
 
+// root is the repository. A test that changed to it would hide from go test which files it reads.
+const root = "../.."
+
 // The test reads the files itself. If it asked "go list", go test would not know what it depends on, and would answer
 // from its cache when it should fail.
 func TestArchitecture(t *testing.T) {
-	for _, v := range violations(t, os.DirFS("."), layers) {
+	for _, v := range violations(t, os.DirFS(root), layers) {
 		t.Error(v)
 	}
 }

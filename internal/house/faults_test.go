@@ -15,7 +15,7 @@ var (
 
 // TestFaultsApply: each fault that make faults plants has a place in the present sources. Else it would plant none.
 func TestFaultsApply(t *testing.T) {
-	names, err := filepath.Glob("testdata/faults/*.patch")
+	names, err := filepath.Glob(filepath.Join(root, "testdata/faults/*.patch"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d faults, %v", len(names), err)
 	}
@@ -29,7 +29,7 @@ func TestFaultsApply(t *testing.T) {
 			t.Errorf("%s changes %d files, want 1", name, len(files))
 			continue
 		}
-		source, err := os.ReadFile(files[0][1])
+		source, err := os.ReadFile(filepath.Join(root, files[0][1]))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

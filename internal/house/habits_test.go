@@ -55,8 +55,8 @@ type commentLine struct{ at, text string }
 // commentLines returns those of all Go files that are neither tests nor generated.
 func commentLines(t *testing.T) (lines []commentLine) {
 	t.Helper()
-	root := os.DirFS(".")
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+	sources := os.DirFS(root)
+	err := fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
 		base := path.Base(name)
 		switch {
 		case err != nil:
@@ -66,7 +66,7 @@ func commentLines(t *testing.T) (lines []commentLine) {
 		case path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
-		source, err := fs.ReadFile(root, name)
+		source, err := fs.ReadFile(sources, name)
 		if err == nil && !isGenerated(source) {
 			lines = append(lines, commentsIn(name, source)...)
 		}

@@ -86,7 +86,7 @@ var _ types.Importer = noImports{}
 
 func measurePackage(t *testing.T, folder string) packageMeasure {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ var byPathAllowed = map[[2]string]string{
 
 // TestOneHand: no other code touches the workspace by path. The table of exceptions is exact.
 func TestOneHand(t *testing.T) {
-	found := pathUses(t, os.DirFS("."), handled)
+	found := pathUses(t, os.DirFS(root), handled)
 	for _, use := range found {
 		if byPathAllowed[use] == "" {
 			t.Errorf("%s uses %s: there may be a link; package runner/beneath follows none", use[0], use[1])

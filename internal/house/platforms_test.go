@@ -91,7 +91,7 @@ func packageName(path string) string {
 
 // check type-checks a package if it uses the system, and returns how many it checked.
 func (p *platform) check(t *testing.T, folder string) int {
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	names, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const maxColumns = 120
 
 // TestWidth reads every Go file and every Markdown file of the repository. No line is wider.
 func TestWidth(t *testing.T) {
-	wide := linesTooWide(t, os.DirFS("."))
+	wide := linesTooWide(t, os.DirFS(root))
 	for _, folder := range slices.Sorted(maps.Keys(wide)) {
 		t.Errorf("%s: lines are wider than %d columns:\n%s", folder, maxColumns, strings.Join(wide[folder], "\n"))
 	}
