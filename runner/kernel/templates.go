@@ -35,7 +35,8 @@ type Templates struct {
 	all    []*Template      // the last used last
 	known  map[string]known // keys that have no template
 	making sync.WaitGroup
-	shut   chan struct{} // closed by Close; nil: nothing was made
+	ctx    context.Context // of the making; Close cancels it by stop
+	stop   context.CancelFunc
 	closed bool
 }
 
@@ -120,7 +121,8 @@ func (ts *Templates) take(ctx context.Context, a *Ahead, next *Template, environ
 		return t
 	}
 	if ts.known == nil {
-		ts.known, ts.shut = map[string]known{}, make(chan struct{})
+		ts.known = map[string]known{}
+		ts.ctx, ts.stop = context.WithCancel(context.Background())
 	}
 	was := ts.known[next.key]
 	if was == 0 && len(a.Modules) == 0 && !a.Wait { // to fork would save little: it may be the only one
@@ -140,10 +142,10 @@ func (ts *Templates) take(ctx context.Context, a *Ahead, next *Template, environ
 			}
 		}
 	}
-	made, shut := make(chan struct{}), ts.shut
+	made := make(chan struct{})
 	ts.making.Go(func() {
 		defer close(made)
-		ts.made(next, next.make(shut, a, back, start))
+		ts.made(next, next.make(ts.ctx, a, back, start))
 	})
 	if !a.Wait {
 		return nil
@@ -260,27 +262,16 @@ func (ts *Templates) Trim() {
 // Close ends the templates.
 func (ts *Templates) Close() {
 	ts.mu.Lock()
-	if ts.closed = true; ts.shut != nil {
-		close(ts.shut)
-		ts.shut = nil
+	if ts.closed = true; ts.stop != nil {
+		ts.stop()
 	}
 	ts.mu.Unlock()
 	ts.making.Wait()
 	ts.Trim()
 }
 
-// make starts the interpreter of a template, and has it import what a says, unless shut is closed before. back are the
-// variables as they were.
-func (t *Template) make(shut <-chan struct{}, a *Ahead, back map[string]*string, start Maker) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		select {
-		case <-shut:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+// make starts the interpreter of a template, and has it import what a says. back are the variables as they were.
+func (t *Template) make(ctx context.Context, a *Ahead, back map[string]*string, start Maker) error {
 	began := time.Now()
 	spool, drop, err := a.Spool()
 	if err != nil {
