@@ -34,26 +34,31 @@ func (e *Engine) spoolPrefix() string {
 }
 
 func (e *Engine) makeSpool() error {
-	path, err := e.newSpool()
+	path, lock, err := e.newSpool()
 	if err != nil {
 		return err
 	}
 	if e.spool, err = beneath.Open(path); err != nil {
+		_ = lock.Release()
 		return err
 	}
-	e.spoolLock, _, err = state.LockFolder(path)
-	return err
+	e.spoolLock = lock
+	return nil
 }
 
-func (e *Engine) newSpool() (string, error) {
+// newSpool makes a folder and locks it.
+func (e *Engine) newSpool() (path string, lock *state.Lock, err error) {
 	dir, err := filepath.EvalSymlinks(e.scratchDir()) // see kernel/spool.go
 	if err == nil {
 		dir, err = filepath.Abs(dir)
 	}
-	if err != nil {
-		return "", err
+	if err == nil {
+		path, err = os.MkdirTemp(dir, e.spoolPrefix())
 	}
-	return os.MkdirTemp(dir, e.spoolPrefix())
+	if err == nil {
+		lock, _, err = state.LockFolder(path)
+	}
+	return path, lock, err
 }
 
 // dropSpool removes the spool, unless recoverFiles is to read its journal.

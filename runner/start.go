@@ -129,10 +129,7 @@ func (w *walk) ahead(p *programState, wait bool) *kernel.Ahead {
 
 // templateSpool makes a spool for a template, which may stay longer than the engine.
 func (e *Engine) templateSpool() (path string, drop func(), err error) {
-	if path, err = e.newSpool(); err != nil {
-		return "", nil, err
-	}
-	lock, _, err := state.LockFolder(path)
+	path, lock, err := e.newSpool()
 	if err != nil {
 		return "", nil, err
 	}
