@@ -120,10 +120,8 @@ func oneByOne(to func([]byte) error) func([]byte) error {
 
 // broken is the failure of a verb that did not answer as it must.
 func broken(exit int, remarks *tail) *failure {
-	f := fail(api.CodeInternal, "this should not happen; please report it with the request",
+	return fail(api.CodeInternal, "this should not happen; please report it with the request",
 		"the verb ended with %d without an answer, and said: %s", exit, bytes.TrimSpace(remarks.text))
-	f.exit = 5
-	return f
 }
 
 // answer carries out a command that prints one document, and returns it. A verb that fails after its document prints a
@@ -146,14 +144,13 @@ func (s *Service) answer(ctx context.Context, c *command) ([]byte, error) {
 // events hands over the events of a command, until done.
 func (s *Service) events(ctx context.Context, c *command, to func(line []byte) error) error {
 	var f *failure
-	exit, err := s.do(ctx, c, "json-lines", func(line []byte) error {
+	_, err := s.do(ctx, c, "json-lines", func(line []byte) error {
 		if f = failureIn(line, 1); f != nil {
 			return nil
 		}
 		return to(line)
 	})
 	if err == nil && f != nil {
-		f.exit = exit
 		err = f
 	}
 	return err

@@ -15,10 +15,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// failure is the document of a verb that failed, and its exit code.
+// failure is the document of a verb that failed.
 type failure struct {
 	what     api.Error
-	exit     int
 	original json.RawMessage // what, as it was printed; nil: it is made here
 }
 
@@ -26,7 +25,7 @@ func (f *failure) Error() string { return f.what.Message }
 
 // fail is a failure of this package.
 func fail(code state.Code, hint, format string, args ...any) *failure {
-	return &failure{what: api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}, exit: 2}
+	return &failure{what: api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}}
 }
 
 // misused is the failure of a request that cannot be understood.
@@ -40,7 +39,7 @@ func failureIn(text []byte, exit int) *failure {
 	var d struct {
 		Error json.RawMessage `json:"error"`
 	}
-	f := &failure{exit: exit}
+	f := &failure{}
 	if exit == 0 || json.Unmarshal(text, &d) != nil || json.Unmarshal(d.Error, &f.what) != nil || f.what.Code == "" {
 		return nil
 	}
@@ -127,7 +126,6 @@ func asFailure(err error) *failure {
 	var f *failure
 	if !errors.As(err, &f) {
 		f = fail(api.CodeInternal, "try it again; if it stays, please report it", "%v", err)
-		f.exit = 5
 	}
 	return f
 }
