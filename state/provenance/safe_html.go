@@ -58,12 +58,12 @@ func safeHTML(text string, image func(src string) string) string {
 	if err != nil {
 		return html.EscapeString(text)
 	}
-	var out strings.Builder
 	for _, n := range nodes {
-		if n.Type == html.ElementNode && slices.Contains(hiddenTags, n.Data) {
-			continue
-		}
-		mend(n, image)
+		body.AppendChild(n)
+	}
+	mend(body, image)
+	var out strings.Builder
+	for n := range body.ChildNodes() {
 		if err := html.Render(&out, n); err != nil {
 			return html.EscapeString(text)
 		}
