@@ -156,10 +156,9 @@ func (a *app) openBy(
 		file, err = fileOf(ctx, store, name)
 	}
 	o := &opened{caller: a.caller, app: a, store: store, file: file}
-	if err == nil {
+	if err == nil && open == nil {
 		o.history, err = query.Open(ctx, store.State(), name)
-	}
-	if err == nil && open != nil {
+	} else if err == nil {
 		so := xstate.SessionOptions{Python: python, Environ: a.environ, Tools: a.call.Tools}
 		if isSource(file) {
 			so.File = file // as a run of it has
