@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -129,7 +130,7 @@ func textOf(o *output.Output) string {
 	if o.Kind == "stdout" || o.Kind == "stderr" {
 		return o.Text
 	}
-	text := or(o.Text, or(o.Data["text/plain"], o.Data["text/markdown"]))
+	text := cmp.Or(o.Text, o.Data["text/plain"], o.Data["text/markdown"])
 	if _, data := pictureOf(o); text == "" || data != "" {
 		return ""
 	}
@@ -195,14 +196,6 @@ func (r *reply) file(session string, step state.StepNumber, f *api.ExecFile) {
 	r.link(at.uri(index), "picture of block "+string(f.Block), f.Media, f.Bytes)
 }
 
-// plural is a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
-}
-
 // duration is a number of seconds for a reader.
 func duration(seconds float64) string {
 	switch {
@@ -212,12 +205,4 @@ func duration(seconds float64) string {
 		return fmt.Sprintf("%.0f ms", seconds*1000)
 	}
 	return fmt.Sprintf("%.2f s", seconds)
-}
-
-// or is the first text that is not empty.
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 )
 
 // historyReply lists steps, newest first.
@@ -37,7 +39,7 @@ func undoReply(d *api.Undo) *reply {
 	}
 	r.line("%s the edits of steps %s", verb, strings.Join(steps, ", "))
 	for _, c := range d.Changes {
-		r.line("%s %s", or(c.Op, "change"), c.ID)
+		r.line("%s %s", cmp.Or(c.Op, "change"), c.ID)
 		r.body(c.Diff, textBudget/4)
 	}
 	if d.File != "" {
@@ -76,7 +78,7 @@ func replayReply(d *api.Replay) *reply {
 		executed, served = executed+d.Runs[i].Executed, served+len(d.Runs[i].Served)
 	}
 	r.line("%s: %s of session %s, %s executed, %d took their recorded result, %s", d.Result,
-		plural(len(d.Runs), "run"), d.Session, plural(executed, "part"), served, duration(d.Seconds))
+		term.Plural(len(d.Runs), "run"), d.Session, term.Plural(executed, "part"), served, duration(d.Seconds))
 	for i := range d.Runs {
 		x := &d.Runs[i]
 		r.line("step %d: %s", x.Step, x.Result)

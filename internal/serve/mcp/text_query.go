@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -20,7 +22,7 @@ func snapshotReply(d *api.Query) *reply {
 	if d.Snapshot == nil {
 		return r
 	}
-	r.line("session %s after step %d: %s", d.Session, d.Step.Number, plural(d.Total, "block"))
+	r.line("session %s after step %d: %s", d.Session, d.Step.Number, term.Plural(d.Total, "block"))
 	if d.NotRun {
 		r.line("nothing ran since the last edit: what it affects is shown as it was before; run brings it up to date")
 	}
@@ -72,7 +74,7 @@ func (r *reply) accesses(verb string, all []query.AccessView) {
 	said, state := map[string]bool{}, map[xstate.Key]bool{}
 	defer func() {
 		if len(state) > 0 {
-			r.line("%s %s of the state of the interpreter and its libraries", verb, plural(len(state), "part"))
+			r.line("%s %s of the state of the interpreter and its libraries", verb, term.Plural(len(state), "part"))
 		}
 	}()
 	for _, a := range all {
@@ -106,7 +108,7 @@ func value(v *state.ValueInfo) string {
 // by says who made an edit and why.
 func by(o state.Origin) string {
 	text := ""
-	if who := or(o.Agent, or(o.Model, string(o.Author))); who != "" {
+	if who := cmp.Or(o.Agent, o.Model, string(o.Author)); who != "" {
 		text += ", by " + who
 	}
 	if o.Reason != "" {
@@ -154,7 +156,8 @@ func (r *reply) nodes(when string, all []xstate.NodeReason) {
 	for _, n := range all {
 		r.line("%s: %s %s, %s (%s)", when, n.Name, n.Action, duration(n.Seconds), reason(n.Reason))
 		if n.WasValue != nil || n.NowValue != nil {
-			r.line("  was%s; now%s", or(value(n.WasValue), " not recorded"), or(value(n.NowValue), " not recorded"))
+			r.line("  was%s; now%s", cmp.Or(value(n.WasValue), " not recorded"),
+				cmp.Or(value(n.NowValue), " not recorded"))
 		}
 	}
 }
@@ -178,12 +181,12 @@ func symbolReply(d *api.QuerySymbol) *reply {
 // dependentsReply lists what depends on something.
 func dependentsReply(d *api.QueryDependents) *reply {
 	r := &reply{}
-	r.line("of %s after step %d: %s, %s by recorded times", d.Of, d.Step, plural(len(d.Blocks), "block"),
+	r.line("of %s after step %d: %s, %s by recorded times", d.Of, d.Step, term.Plural(len(d.Blocks), "block"),
 		duration(d.Seconds))
 	for _, b := range d.Blocks {
 		var through []string
 		for _, v := range b.Through {
-			through = append(through, strings.TrimSpace(string(v.Key)+" from "+or(v.From, "the workspace")))
+			through = append(through, strings.TrimSpace(string(v.Key)+" from "+cmp.Or(v.From, "the workspace")))
 		}
 		line := fmt.Sprintf("[%d] %s (%s), %s", b.Index+1, b.Block, b.Evidence, duration(b.Seconds))
 		if len(through) > 0 {

@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/term"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -13,7 +15,7 @@ import (
 func execReply(d *api.Exec) *reply {
 	r := &reply{}
 	done := map[string]string{"append": "appended", "replace": "replaced", "unchanged": "has this text already"}
-	r.line("block %s %s, %s%s", d.Block, or(done[d.Action], d.Action), d.Status, decided(d))
+	r.line("block %s %s, %s%s", d.Block, cmp.Or(done[d.Action], d.Action), d.Status, decided(d))
 	r.body(d.Text, textBudget) // with the error
 	for i := range d.Others {
 		b := &d.Others[i]
@@ -96,7 +98,7 @@ func (r *reply) run(d *api.Run) {
 		if !v.Equal {
 			verdict = "DIFFERS from a run from scratch"
 		}
-		r.line("verified: %s (%s)", verdict, plural(v.Blocks, "block"))
+		r.line("verified: %s (%s)", verdict, term.Plural(v.Blocks, "block"))
 		for _, x := range v.Differences {
 			r.line("differs: block %s, %s: have %s, want %s", x.Block, x.What, clip(x.Have, 300), clip(x.Want, 300))
 		}
@@ -127,7 +129,7 @@ func (r *reply) failure(e *state.ExecError) {
 func (r *reply) counts(
 	step state.StepNumber, ran, reused, failed, blocked, skipped int, seconds, engine, saved float64,
 ) {
-	parts := []string{"ran " + plural(ran, "block")}
+	parts := []string{"ran " + term.Plural(ran, "block")}
 	for _, x := range []struct {
 		n    int
 		what string
@@ -153,7 +155,7 @@ func (r *reply) calls(d *api.CallsSummary) {
 	if d == nil || d.Made == 0 {
 		return
 	}
-	line := fmt.Sprintf("%s made, %d served", plural(d.Made, "call"), d.Served)
+	line := fmt.Sprintf("%s made, %d served", term.Plural(d.Made, "call"), d.Served)
 	if spent := (query.CallSum{Spent: d.Spent, Saved: d.Saved}).SpentText(); spent != "" {
 		line += ", " + spent
 	}
@@ -204,7 +206,7 @@ func editReply(d *edited) *reply {
 		case p.By != "":
 			r.line("block %s is written again (by %s, similarity %.2f)", p.Block, p.By, p.Score)
 		case p.Match != "exact":
-			r.line("%s: found but for differences of %s", or(p.Block, "the file"), p.Match)
+			r.line("%s: found but for differences of %s", cmp.Or(p.Block, "the file"), p.Match)
 		}
 	}
 	for _, n := range d.Notices {
@@ -219,7 +221,7 @@ func editReply(d *edited) *reply {
 		r.body(x.Diff, textBudget/4)
 	}
 	for _, x := range d.Repeats {
-		r.line("block %s was submitted with this very text %s", x.Block, plural(x.Times, "time"))
+		r.line("block %s was submitted with this very text %s", x.Block, term.Plural(x.Times, "time"))
 	}
 	switch {
 	case d.DryRun:
@@ -227,7 +229,7 @@ func editReply(d *edited) *reply {
 	case len(d.Edits)+len(d.Texts) == 0:
 		r.line("the program has this already: nothing changed")
 	default:
-		r.line("step %d: %s recorded", d.Step, plural(len(d.Edits), "edit"))
+		r.line("step %d: %s recorded", d.Step, term.Plural(len(d.Edits), "edit"))
 	}
 	if d.File != "" {
 		r.line("wrote %s", d.File)
@@ -267,7 +269,8 @@ func (r *reply) plan(d *api.Plan) {
 	for _, f := range d.Edited {
 		r.line("%s was edited after block %s wrote it: run needs restore_files to overwrite it", f.Name, f.By)
 	}
-	r.line("would run %s, maybe %d more, reuse %d; blocked %d; about %s, saves %s", plural(d.Run, "block"), d.Maybe,
+	r.line("would run %s, maybe %d more, reuse %d; blocked %d; about %s, saves %s",
+		term.Plural(d.Run, "block"), d.Maybe,
 		d.Reuse, d.Block, duration(d.Seconds), duration(d.Saved))
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -286,7 +287,7 @@ var tools = []*tool{
 }
 
 // session is the session that a call names.
-func (in input) session() string { return or(in.text("session"), "main") }
+func (in input) session() string { return cmp.Or(in.text("session"), "main") }
 
 // verb begins the arguments of a verb about a session.
 func verb(name string, in input) []string { return []string{name, withValue("session", in.session())} }
