@@ -3,9 +3,7 @@ package house
 import (
 	"go/scanner"
 	"go/token"
-	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,32 +53,16 @@ type commentLine struct{ at, text string }
 // commentLines returns those of all Go files that are neither tests nor generated.
 func commentLines(t *testing.T) (lines []commentLine) {
 	t.Helper()
-	sources := os.DirFS(root)
-	err := fs.WalkDir(sources, ".", func(name string, d fs.DirEntry, err error) error {
-		base := path.Base(name)
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (base[0] == '.' || base == "testdata" || name == "build"):
-			return fs.SkipDir
-		case path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
-			return nil
+	eachSource(t, os.DirFS(root), func(name string, text []byte) error {
+		if !generated.Match(text) {
+			lines = append(lines, commentsIn(name, text)...)
 		}
-		source, err := fs.ReadFile(sources, name)
-		if err == nil && !isGenerated(source) {
-			lines = append(lines, commentsIn(name, source)...)
-		}
-		return err
+		return nil
 	})
-	if err != nil || len(lines) == 0 {
-		t.Fatalf("%d lines of comments, %v", len(lines), err)
+	if len(lines) == 0 {
+		t.Fatal("there are no comments")
 	}
 	return lines
-}
-
-func isGenerated(source []byte) bool {
-	first, _, _ := strings.Cut(string(source), "\n")
-	return strings.HasPrefix(first, "// Code generated")
 }
 
 func commentsIn(name string, source []byte) (lines []commentLine) {

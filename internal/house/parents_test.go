@@ -19,19 +19,9 @@ import (
 // root is its own parent. One did not: a program in the root folder made it take all memory of the machine.
 func climbing(t *testing.T, root fs.FS) (found []string) {
 	t.Helper()
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		base := path.Base(name)
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (base[0] == '.' || base == "testdata" || base == "build"):
-			return fs.SkipDir
-		case path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name == "internal/parents/up.go":
+	eachSource(t, root, func(name string, text []byte) error {
+		if name == "internal/parents/up.go" {
 			return nil
-		}
-		text, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
 		}
 		files := token.NewFileSet()
 		file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
@@ -55,10 +45,31 @@ func climbing(t *testing.T, root fs.FS) (found []string) {
 		})
 		return nil
 	})
+	return found
+}
+
+// eachSource calls visit with each Go file below root that is not a test.
+func eachSource(t *testing.T, root fs.FS, visit func(name string, text []byte) error) {
+	t.Helper()
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (base[0] == '.' || base == "testdata" || base == "build"):
+			return fs.SkipDir
+		case path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		return visit(name, text)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
 }
 
 // above returns a function that reports whether an expression is the folder above a variable that s assigns.
