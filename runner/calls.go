@@ -197,7 +197,7 @@ func (c *calls) end(call *journal.Call, found state.Digest, err error) {
 	c.made = slices.DeleteFunc(c.made, func(other *journal.Call) bool { return other == call })
 }
 
-// settled notes that the node came to its end. A node that ended the program by a failure, or continued without the
+// settled notes that the node has ended. A node that ended the program by a failure, or continued without the
 // result of a call, may make its calls again.
 func (c *calls) settled(ctx context.Context, failed bool) error {
 	c.mu.Lock()

@@ -198,7 +198,7 @@
 //     interpreter that ends with an error may leave something out. A handler that needs a name that the failed node
 //     would have bound finds it unbound.
 //   - A failure that ended the interpreter (kernel.Failures.Ends: a shell under "set -u") has run the handlers.
-//   - A code of 0 is not an ending: the program has come to its end. Another one is, as of any node.
+//   - A code of 0 is not an ending, because the program was complete. Any other code is one, as for other nodes.
 //   - A part of a program (RunOptions.Part) does not come to its end. The planner gives a program with an end to a
 //     walk.
 //

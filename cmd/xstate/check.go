@@ -159,8 +159,8 @@ func (a *app) printCheck(d api.Check, problems []state.Problem) {
 				"the next run executes that again", term.Plural(d.Results.Recorded, "result"), lost, verb)
 		}
 		if d.Results.Foreign > 0 {
-			a.ui.Talk("%s came with archives, and nobody here has executed them: whether they are right, only "+
-				"xstate run FILE --verify finds out", term.Plural(d.Results.Foreign, "foreign result"))
+			a.ui.Talk("%s came with archives and not from an execution here: only xstate run FILE --verify "+
+				"shows whether they are right", term.Plural(d.Results.Foreign, "foreign result"))
 		}
 	} else {
 		a.ui.Say("xstate: the store " + d.Store + " is damaged: " + term.Plural(len(problems), "problem") + "\n")

@@ -321,7 +321,7 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 		u.Talk("one of several possible results: %s", strings.Join(e.Marks, ", "))
 	}
 	if len(e.Foreign) > 0 {
-		u.Talk("foreign: the results of %s came with an archive, and nobody here has executed them",
+		u.Talk("foreign: the results of %s came with an archive and were not executed here",
 			query.Shorten(e.Foreign))
 	}
 	u.Talk("%s after step %d, hash %s", term.Plural(len(e.Nodes), "execution"), e.Step, e.Hash)

@@ -111,7 +111,7 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 		a.ui.Talk("%s is stale: what it was made of has changed, and %s has not run since", v.Name, v.By)
 	}
 	if v.Trust == state.TierForeign {
-		a.ui.Talk("the value is foreign: it came with an archive, and nobody here has computed it")
+		a.ui.Talk("the value is foreign: it came with an archive and was not computed here")
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 func trustText(t state.Trust) string {
 	switch {
 	case t.Tier == state.TierForeign:
-		return "foreign: it came with an archive, and nobody here has executed it"
+		return "foreign: it came with an archive and was not executed here"
 	case t.Signer != "":
 		return "of another store, signed by the key " + term.Short(t.Signer)
 	case t.Tier == state.TierTrusted:

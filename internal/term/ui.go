@@ -21,15 +21,15 @@ type UI struct {
 	OutTerminal bool // Out is a terminal
 	ErrTerminal bool // so is where remarks go
 	colour      bool
-	Pictures    pictureProtocol // that Out takes
-	Door        wording.Door    // by which the caller came
+	Pictures    pictureProtocol // the way in which Out takes pictures
+	Door        wording.Door    // the door of the call; hints have its words
 
 	mu       sync.Mutex // guards both writers and the progress line
 	Out, err io.Writer
 	line     string // the progress line on display, "" when there is none
 }
 
-// New returns what writes for a caller at a door, who has the variables of env.
+// New returns a UI for a caller at a door. env looks up a variable of the caller's environment.
 func New(env func(string) string, door wording.Door, out, errOut io.Writer) *UI {
 	u := &UI{Out: out, err: errOut, OutTerminal: isTerminal(out), ErrTerminal: isTerminal(errOut), Door: door}
 	u.colour = u.OutTerminal && env("NO_COLOR") == "" && env("TERM") != "dumb"

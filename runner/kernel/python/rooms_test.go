@@ -84,7 +84,7 @@ func badRooms(files []driverFile) []string {
 			bad = append(bad, f.path+": no room has this name")
 			continue
 		case from != "adapters" && from != "" && path.Base(f.path) == "__init__.py" && len(f.text) > 0:
-			bad = append(bad, f.path+": is not empty, so whoever imports a module of the room loads more")
+			bad = append(bad, f.path+": is not empty, so an import of a module of the room loads more")
 		}
 		module := strings.TrimSuffix(strings.TrimSuffix(f.path, ".py"), "__init__")
 		for _, imported := range importedBy(f) {
@@ -107,7 +107,7 @@ func badRooms(files []driverFile) []string {
 	return bad
 }
 
-// TestRooms keeps the driver readable from the ground up: whoever changes a room need not look at those after it.
+// TestRooms keeps the driver readable from the ground up: a room is understood without those after it.
 func TestRooms(t *testing.T) {
 	files := driverFiles()
 	arrows := 0
