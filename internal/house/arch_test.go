@@ -154,6 +154,7 @@ var owners = map[string][]string{
 	"github.com/secure-systems-lab":       {"state/provenance"},
 	"golang.org/x/crypto":                 {"state/provenance"},
 	"github.com/modelcontextprotocol":     {"runner/journal/source", "internal/serve/mcp"},
+	"github.com/google/jsonschema-go":     {"internal/serve/mcp"},
 	"github.com/getkin/kin-openapi":       {"runner/journal/source"},
 	"github.com/microcosm-cc/bluemonday":  {"state/provenance"},
 	"github.com/yuin/goldmark":            {"patch", "state/provenance"},

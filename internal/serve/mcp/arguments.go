@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // kind is the type of an argument, as a JSON schema names it.
@@ -35,24 +37,25 @@ func (in input) text(name string) string { s, _ := in[name].(string); return s }
 func (in input) has(name string) bool    { _, ok := in[name]; return ok }
 
 // inputSchema describes arguments to a client.
-func inputSchema(arguments []argument) map[string]any {
-	properties, required := map[string]any{}, []string{}
+func inputSchema(arguments []argument) *jsonschema.Schema {
+	s := &jsonschema.Schema{
+		Type: "object", Properties: map[string]*jsonschema.Schema{},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}, // there are none
+	}
 	for _, a := range arguments {
-		p := map[string]any{"type": string(a.kind), "description": a.about}
-		if a.oneOf != nil {
-			p["enum"] = a.oneOf
+		p := &jsonschema.Schema{Type: string(a.kind), Description: a.about}
+		for _, value := range a.oneOf {
+			p.Enum = append(p.Enum, value)
 		}
 		if a.kind == integer {
-			p["minimum"] = 0
+			p.Minimum = jsonschema.Ptr(0.0)
 		}
-		properties[a.name] = p
+		s.Properties[a.name] = p
 		if a.required {
-			required = append(required, a.name)
+			s.Required = append(s.Required, a.name)
 		}
 	}
-	return map[string]any{
-		"type": "object", "properties": properties, "required": required, "additionalProperties": false,
-	}
+	return s
 }
 
 // value reads one value; ok is false if it is not of the argument's kind.

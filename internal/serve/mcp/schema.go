@@ -3,8 +3,10 @@ package mcp
 import (
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"reflect"
-	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // schemaDepth is how many levels of a document a schema describes, if a tool has one document. A deeper value is any
@@ -12,15 +14,15 @@ import (
 const schemaDepth = 2
 
 // outputSchema describes the documents that a tool answers with. Of several documents it has one level.
-func outputSchema(documents []any) map[string]any {
+func outputSchema(documents []any) *jsonschema.Schema {
 	if len(documents) == 1 {
 		return schemaOf(reflect.TypeOf(documents[0]), schemaDepth)
 	}
-	var all []any
+	s := &jsonschema.Schema{Type: "object"}
 	for _, d := range documents {
-		all = append(all, schemaOf(reflect.TypeOf(d), 1))
+		s.AnyOf = append(s.AnyOf, schemaOf(reflect.TypeOf(d), 1))
 	}
-	return map[string]any{"type": "object", "anyOf": all}
+	return s
 }
 
 var (
@@ -28,112 +30,88 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// schemaOf describes what encoding/json makes of a type, with two differences: a list is never null, which complete
-// sees to, and an object may have more fields, because documents may get more.
-func schemaOf(t reflect.Type, depth int) map[string]any {
+// anything lists all types: some clients refuse the schema true, which jsonschema writes for none.
+var anything = &jsonschema.Schema{Types: []string{"null", "boolean", "number", "string", "array", "object"}}
+
+// schemaOf describes what encoding/json makes of a type. It differs from what jsonschema infers: types may marshal
+// themselves, a list is never null, which complete sees to, and an object may have more fields, because documents may
+// get more.
+func schemaOf(t reflect.Type, depth int) *jsonschema.Schema {
+	kind := t.Kind()
 	switch {
-	case t.Kind() == reflect.Pointer:
-		s := schemaOf(t.Elem(), depth)
-		if of, ok := s["type"].(string); ok {
-			s["type"] = []any{of, "null"}
-		}
-		return s
 	case t.Implements(textMarshaler):
-		return map[string]any{"type": "string"}
-	case t.Implements(jsonMarshaler):
-		return map[string]any{}
+		return &jsonschema.Schema{Type: "string"}
+	case t.Implements(jsonMarshaler), kind == reflect.Interface:
+		return anything
+	case kind == reflect.Map, kind == reflect.Struct && depth == 0:
+		return &jsonschema.Schema{Type: "object"}
+	case kind == reflect.Slice && depth == 0:
+		return &jsonschema.Schema{Type: "array"}
+	case kind == reflect.Slice:
+		return &jsonschema.Schema{Type: "array", Items: schemaOf(t.Elem(), depth)}
+	case kind == reflect.Struct:
+		return inferred(t, fieldSchemas(t, depth))
 	}
-	switch t.Kind() {
-	case reflect.String:
-		return map[string]any{"type": "string"}
-	case reflect.Bool:
-		return map[string]any{"type": "boolean"}
-	case reflect.Float32, reflect.Float64:
-		return map[string]any{"type": "number"}
-	case reflect.Slice, reflect.Array:
-		if depth == 0 {
-			return map[string]any{"type": "array"}
-		}
-		return map[string]any{"type": "array", "items": schemaOf(t.Elem(), depth)}
-	case reflect.Map:
-		return map[string]any{"type": "object"}
-	case reflect.Struct:
-		return objectSchema(t, depth)
-	case reflect.Interface:
-		return map[string]any{}
-	}
-	return map[string]any{"type": "integer"}
+	return inferred(t, nil)
 }
 
-func objectSchema(t reflect.Type, depth int) map[string]any {
-	if depth == 0 {
-		return map[string]any{"type": "object"}
-	}
-	properties, required := map[string]any{}, []string{}
+// fieldSchemas are the schemas of the types of a struct's fields. Those of an embedded pointer are not required: they
+// are missing where it is nil.
+func fieldSchemas(t reflect.Type, depth int) map[reflect.Type]*jsonschema.Schema {
+	schemas := map[reflect.Type]*jsonschema.Schema{}
 	for _, f := range reflect.VisibleFields(t) {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || name == "-" || name == "" || hidden(t, f) {
-			continue
+		of, pointer := f.Type, f.Type.Kind() == reflect.Pointer
+		if pointer {
+			of = of.Elem()
 		}
-		properties[name] = schemaOf(f.Type, depth-1)
-		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") && always(t, f) {
-			required = append(required, name)
+		switch {
+		case !f.Anonymous:
+			schemas[of] = schemaOf(of, depth-1)
+		case pointer:
+			schemas[f.Type] = &jsonschema.Schema{Type: "object", Properties: schemaOf(of, depth).Properties}
 		}
 	}
-	s := map[string]any{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		s["required"] = required
+	return schemas
+}
+
+// inferred is the schema of a type whose parts have these schemas.
+func inferred(t reflect.Type, parts map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: parts})
+	if err != nil {
+		panic(fmt.Sprintf("mcp: internal error: %v has no schema: %v", t, err))
 	}
+	s.AdditionalProperties, s.Minimum, s.Maximum = nil, nil, nil
 	return s
 }
 
-// hidden reports whether a field of an embedded struct gives way to one of the same name further out.
-func hidden(t reflect.Type, f reflect.StructField) bool {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	for _, other := range reflect.VisibleFields(t) {
-		same, _, _ := strings.Cut(other.Tag.Get("json"), ",")
-		if same == name && len(other.Index) < len(f.Index) {
-			return true
-		}
+// encoded is the JSON of a schema, which takes long to encode: clients list the tools often.
+func encoded(s *jsonschema.Schema) json.RawMessage {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("mcp: internal error: a schema has no JSON: %v", err))
 	}
-	return false
-}
-
-// always reports whether a field is there whatever the value: not if it belongs to an embedded pointer, which may be
-// nil.
-func always(t reflect.Type, f reflect.StructField) bool {
-	for _, i := range f.Index[:len(f.Index)-1] {
-		t = t.Field(i).Type
-		if t.Kind() == reflect.Pointer {
-			return false
-		}
-	}
-	return true
+	return data
 }
 
 // complete makes a document conform to the schema where Go's nil is more than the schema allows: a list is empty.
-func complete(schema map[string]any, value any) any {
-	if value == nil && schema["type"] == "array" {
+func complete(schema *jsonschema.Schema, value any) any {
+	if value == nil && schema.Type == "array" {
 		return []any{}
 	}
-	if all, ok := schema["anyOf"].([]any); ok {
-		for _, s := range all {
-			value = complete(s.(map[string]any), value)
-		}
-		return value
+	for _, s := range schema.AnyOf {
+		value = complete(s, value)
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		properties, _ := schema["properties"].(map[string]any)
-		for name, s := range properties {
+		for name, s := range schema.Properties {
 			if inner, ok := v[name]; ok {
-				v[name] = complete(s.(map[string]any), inner)
+				v[name] = complete(s, inner)
 			}
 		}
 	case []any:
-		if items, ok := schema["items"].(map[string]any); ok {
+		if schema.Items != nil {
 			for i := range v {
-				v[i] = complete(items, v[i])
+				v[i] = complete(schema.Items, v[i])
 			}
 		}
 	}

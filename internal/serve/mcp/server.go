@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/api"
@@ -45,7 +46,8 @@ func newServer(base context.Context, d serve.Doer, o Options) *server {
 	})
 	s.AddReceivingMiddleware(contained)
 	for _, t := range tools {
-		s.AddTool(t.describe(), s.handler(t))
+		schema := outputSchema(t.documents)
+		s.AddTool(t.describe(schema), s.handler(t, schema))
 	}
 	s.AddResourceTemplate(outputTemplate, s.readResource)
 	s.AddResourceTemplate(textTemplate, s.readResource)
@@ -66,10 +68,10 @@ func contained(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // describe is a tool as clients see it. All four hints are set, because their defaults say the worst.
-func (t *tool) describe() *sdk.Tool {
+func (t *tool) describe(output *jsonschema.Schema) *sdk.Tool {
 	return &sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.about,
-		InputSchema: inputSchema(t.arguments), OutputSchema: outputSchema(t.documents),
+		InputSchema: encoded(inputSchema(t.arguments)), OutputSchema: encoded(output),
 		Annotations: &sdk.ToolAnnotations{
 			Title: t.title, ReadOnlyHint: t.readOnly, IdempotentHint: t.idempotent,
 			DestructiveHint: &t.destructive, OpenWorldHint: &t.openWorld,
@@ -88,8 +90,7 @@ func span(meta sdk.Meta) []string {
 }
 
 // handler carries out the calls of a tool.
-func (s *server) handler(t *tool) sdk.ToolHandler {
-	schema := outputSchema(t.documents)
+func (s *server) handler(t *tool, schema *jsonschema.Schema) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (result *sdk.CallToolResult, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -170,7 +171,7 @@ func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
 
 // reported makes the result of a document: text, pictures and links, and the document itself, which is shortened if it
 // is long.
-func reported(q *request, document json.RawMessage, schema map[string]any) (*sdk.CallToolResult, error) {
+func reported(q *request, document json.RawMessage, schema *jsonschema.Schema) (*sdk.CallToolResult, error) {
 	if q.inside != "" {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(document, &fields); err != nil {
