@@ -15,20 +15,19 @@ import (
 // forks a keeper for it first; see package python. The interpreter gets files, in their order. It fails with
 // errors.ErrUnsupported where a filter is in the way.
 func Fork(door *os.File, files []*os.File, s Spec) (*Box, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	b := &Box{spec: s, level: LevelCalls, kept: true, forked: true}
+	theirs, err := b.openControl()
 	if err != nil {
-		return nil, &refusal{"keeper", err}
+		return nil, err
 	}
-	_ = unix.SetNonblock(pair[0], true)
-	b := &Box{spec: s, level: LevelCalls, kept: true, forked: true, control: os.NewFile(uintptr(pair[0]), "control")}
-	rights := []int{pair[1]}
+	rights := []int{int(theirs.Fd())}
 	for _, f := range files {
 		rights = append(rights, int(f.Fd()))
 	}
 	// The keeper puts its own number into the filter.
 	program := encode(filter(unix.SECCOMP_RET_USER_NOTIF, keeper.Thread, nil))
 	err = unix.Sendmsg(int(door.Fd()), program, unix.UnixRights(rights...), nil, unix.MSG_NOSIGNAL)
-	unix.Close(pair[1])
+	theirs.Close()
 	listener := -1
 	var keeperPid int
 	if err == nil {
@@ -38,10 +37,8 @@ func Fork(door *os.File, files []*os.File, s Spec) (*Box, error) {
 		b.control.Close()
 		return nil, &refusal{"keeper", err}
 	}
-	b.super = newSupervisor(s, newListener(listener), nil, keeperPid)
-	go b.super.serve()
-	b.followed = make(chan struct{})
-	go b.follow()
+	b.observe(newListener(listener), keeperPid, 0)
+	b.follow()
 	return b, nil
 }
 

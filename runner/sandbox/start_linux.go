@@ -99,13 +99,9 @@ func start(cmd *exec.Cmd, s Spec, level Level) (*Box, error) {
 // startKeeper starts this program again, as the keeper. It passes the files of the command, which the interpreter
 // inherits, and behind them the control socket.
 func (b *Box) startKeeper(cmd *exec.Cmd) (theirs *os.File, err error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, &refusal{"keeper", err}
+	if theirs, err = b.openControl(); err != nil {
+		return nil, err
 	}
-	// Only this side has the runtime's poller: to wait for a message, or for the end of the keeper, takes no thread.
-	_ = unix.SetNonblock(pair[0], true)
-	b.control, theirs = os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	b.cmd = &exec.Cmd{
 		// The program may have been replaced meanwhile: this path leads to the one that runs.
 		Path: "/proc/self/exe", Args: []string{keeper.Name, strconv.Itoa(3 + len(cmd.ExtraFiles))},
@@ -157,9 +153,7 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 		if b.level == LevelCalls {
 			calls = newListener(listener)
 		}
-		b.super = newSupervisor(b.spec, calls, bounds.guard, b.cmd.Process.Pid)
-		b.super.tracer, b.super.recorder = tracer, b.recorder
-		go b.super.serve()
+		b.observe(calls, b.cmd.Process.Pid, tracer)
 	}
 	r, _, err := b.receive()
 	if err != nil {
@@ -175,21 +169,46 @@ func (b *Box) setUp(cmd *exec.Cmd) error {
 		}
 	}
 	bounds.started(b.Kill)
-	b.followed = make(chan struct{})
-	go b.follow()
+	b.follow()
 	return nil
 }
 
-// follow waits for the end of the keeper. If it was killed, it left processes, which may hold the pipes that Wait
-// reads.
-func (b *Box) follow() {
-	defer close(b.followed)
-	said, _ := io.ReadAll(io.LimitReader(b.control, 4))
-	b.ended.Store(true)
-	if b.forked {
-		b.exit = exitOf(said)
+// openControl makes the control socket. The keeper gets theirs.
+func (b *Box) openControl() (theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, &refusal{"keeper", err}
 	}
-	b.endRest()
+	// Only this side has the runtime's poller: to wait for a message, or for the end of the keeper, takes no thread.
+	_ = unix.SetNonblock(pair[0], true)
+	b.control = os.NewFile(uintptr(pair[0]), "control")
+	return os.NewFile(uintptr(pair[1]), "control"), nil
+}
+
+// observe starts the supervisor of what a keeper starts.
+func (b *Box) observe(calls callers, keeperPid, tracer int) {
+	var g *guard
+	if b.bounds != nil {
+		g = b.bounds.guard
+	}
+	b.super = newSupervisor(b.spec, calls, g, keeperPid)
+	b.super.tracer, b.super.recorder = tracer, b.recorder
+	go b.super.serve()
+}
+
+// follow waits for the end of the keeper, beside its caller. If it was killed, it left processes, which may hold the
+// pipes that Wait reads.
+func (b *Box) follow() {
+	b.followed = make(chan struct{})
+	go func() {
+		defer close(b.followed)
+		said, _ := io.ReadAll(io.LimitReader(b.control, 4))
+		b.ended.Store(true)
+		if b.forked {
+			b.exit = exitOf(said)
+		}
+		b.endRest()
+	}()
 }
 
 // endRest ends what a keeper left.
