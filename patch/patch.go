@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch/diff"
@@ -95,6 +96,16 @@ func (s Strictness) String() string {
 
 // MarshalText returns the name of a strictness.
 func (s Strictness) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Strictness) UnmarshalText(text []byte) error {
+	for *s = Exact; *s <= Fuzzy; *s++ {
+		if s.String() == string(text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no strictness %q", text)
+}
 
 // Invert returns the patch that undoes an applied patch (Result.Done), which records all text that was there before.
 func (p *Patch) Invert() *Patch {

@@ -13,6 +13,8 @@ import (
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
@@ -20,9 +22,11 @@ import (
 type app struct {
 	caller
 	call          serve.Call
-	server        *serve.Server // that carries the call out; nil: it is this process's own
-	lease         *serve.Lease  // the lease of a session of the server
-	noticesBefore int           // what the store had noted before
+	asks          verb.Request     // what another door asks; nil: the command line calls
+	tools         []journal.Source // that the caller offers the program
+	server        *serve.Server    // that carries the call out; nil: it is this process's own
+	lease         *serve.Lease     // the lease of a session of the server
+	noticesBefore int              // what the store had noted before
 	// usedServed: the call used the store that the server has open
 	usedServed bool
 	forwarded  atomic.Bool                    // a server has the call
@@ -35,7 +39,6 @@ type app struct {
 	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
 	mayBegin map[string]func(args []string) error
 	ui       *term.UI
-	args     []string
 	parsed   bool                        // a verb was found, and its flags and arguments are in order
 	store    string                      // --store
 	session  string                      // --session, or the argument that names it

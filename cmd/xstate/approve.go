@@ -13,20 +13,13 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/runner/journal"
 	"github.com/xstate-engine/xstate/state"
 )
 
-type approveFlags struct {
-	choice string
-	deny   bool
-	reason string
-	result string
-	by     string
-}
-
 func (a *app) approveVerb() *cobra.Command {
-	var f approveFlags
+	var f verb.Approve
 	cmd := &cobra.Command{
 		Use:   "approve CALL…",
 		Short: "decide about calls that wait",
@@ -41,26 +34,35 @@ run goes on from there: calls that were made are served from their records, and 
   xstate approve 7 --deny --reason "too expensive"
   xstate approve 8 --choice happened --result '{"order": 42}'`,
 		Args: takes(1, 1<<20, "a CALL, by its number"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, text := range args {
+				id, err := parseCall(text)
+				if err != nil {
+					return err
+				}
+				f.Calls = append(f.Calls, id)
+			}
+			return a.approve(cmd.Context(), f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.choice, "choice", "", "the `CHOICE`, one of those that the call offers (default: yes)")
-	flags.BoolVar(&f.deny, "deny", false, "decline the call")
-	flags.StringVar(&f.reason, "reason", "", "`TEXT` that says why; the program gets it if the call is declined")
-	flags.StringVar(&f.result, "result", "", "with --choice happened: what the call returned, as `JSON`")
-	flags.StringVar(&f.by, "by", "", "the `NAME` of who decides (default: $USER)")
+	flags.StringVar(&f.Choice, "choice", "", "the `CHOICE`, one of those that the call offers (default: yes)")
+	flags.BoolVar(&f.Deny, "deny", false, "decline the call")
+	flags.StringVar(&f.Reason, "reason", "", "`TEXT` that says why; the program gets it if the call is declined")
+	flags.StringVar(&f.Result, "result", "", "with --choice happened: what the call returned, as `JSON`")
+	flags.StringVar(&f.By, "by", "", "the `NAME` of who decides (default: $USER)")
 	return cmd
 }
 
-// decision is what the flags say about a call.
-func (f *approveFlags) decision(c *state.Call, by string) journal.Decision {
-	d := journal.Decision{Call: c.ID, Choice: f.choice, Result: json.RawMessage(f.result), By: cmp.Or(f.by, by),
-		Reason: f.reason, At: time.Now().UTC()}
+// decisionOf is what the flags say about a call.
+func decisionOf(f *verb.Approve, c *state.Call, by string) journal.Decision {
+	d := journal.Decision{Call: c.ID, Choice: f.Choice, Result: json.RawMessage(f.Result), By: cmp.Or(f.By, by),
+		Reason: f.Reason, At: time.Now().UTC()}
 	switch w := c.Waits(); {
-	case f.deny && w != nil && slices.Contains(w.Choices, journal.ChoiceFailed):
+	case f.Deny && w != nil && slices.Contains(w.Choices, journal.ChoiceFailed):
 		d.Choice = journal.ChoiceFailed
-	case f.deny:
+	case f.Deny:
 		d.Choice = journal.ChoiceNo
 	case d.Choice == "":
 		d.Choice = journal.ChoiceYes
@@ -68,32 +70,25 @@ func (f *approveFlags) decision(c *state.Call, by string) journal.Decision {
 	return d
 }
 
-func (f *approveFlags) check() error {
+// checkApprove refuses fields that do not go together.
+func checkApprove(f *verb.Approve) error {
 	switch {
-	case f.deny && f.choice != "":
+	case f.Deny && f.Choice != "":
 		return &usageError{err: errors.New("`--deny` and `--choice` exclude each other"), hint: "use one of them"}
-	case f.result != "" && f.choice != journal.ChoiceHappened:
+	case f.Result != "" && f.Choice != journal.ChoiceHappened:
 		return &usageError{err: errors.New("`--result` is for `--choice happened`"),
 			hint: "`xstate approve CALL --choice happened --result JSON`"}
 	}
 	return nil
 }
 
-func (a *app) approve(ctx context.Context, which []string, f approveFlags) error {
-	if err := f.check(); err != nil {
+func (a *app) approve(ctx context.Context, f verb.Approve) error {
+	if err := checkApprove(&f); err != nil {
 		return err
-	}
-	var ids []state.CallID
-	for _, text := range which {
-		id, err := parseCall(text)
-		if err != nil {
-			return err
-		}
-		ids = append(ids, id)
 	}
 	return a.inStore(ctx, state.Options{}, func(store *xstate.Store) error {
 		d := api.Approve{Version: api.Version, Calls: []api.Approved{}, Next: []string{}}
-		for _, id := range ids {
+		for _, id := range f.Calls {
 			done, err := a.decide(ctx, store, id, f)
 			if err != nil {
 				return err
@@ -120,12 +115,12 @@ func (a *app) approve(ctx context.Context, which []string, f approveFlags) error
 }
 
 // decide records what the flags say about one call.
-func (a *app) decide(ctx context.Context, store *xstate.Store, id state.CallID, f approveFlags) (*api.Approved, error) {
+func (a *app) decide(ctx context.Context, store *xstate.Store, id state.CallID, f verb.Approve) (*api.Approved, error) {
 	c, err := store.State().Call(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	c, step, err := journal.Decide(ctx, store.State(), f.decision(c, cmp.Or(a.env("USER"), a.env("LOGNAME"))))
+	c, step, err := journal.Decide(ctx, store.State(), decisionOf(&f, c, cmp.Or(a.env("USER"), a.env("LOGNAME"))))
 	if err != nil {
 		return nil, err
 	}

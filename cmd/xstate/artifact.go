@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 )
@@ -117,7 +118,7 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 }
 
 func (a *app) artifactListVerb() *cobra.Command {
-	var at stepFlags
+	var at verb.Moment
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "list the artifacts, each with its status and the reason",
@@ -132,7 +133,7 @@ func (a *app) artifactListVerb() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	at.flags(cmd)
+	momentFlags(cmd, &at)
 	return a.ofSession(cmd)
 }
 
@@ -185,7 +186,7 @@ func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string,
 }
 
 func (a *app) artifactShowVerb() *cobra.Command {
-	var at stepFlags
+	var at verb.Moment
 	cmd := &cobra.Command{
 		Use:     "show NAME",
 		Short:   "show what an artifact contains, what it depends on, and its status",
@@ -206,7 +207,7 @@ func (a *app) artifactShowVerb() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	at.flags(cmd)
+	momentFlags(cmd, &at)
 	return a.ofSession(cmd)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -44,7 +45,7 @@ func (a *app) executeAsking(
 		if !decided {
 			return d, err
 		}
-		edits, f.fresh = nil, false
+		edits, f.Fresh = nil, false
 	}
 }
 
@@ -81,7 +82,7 @@ func (a *app) askPerson(ctx context.Context, store *xstate.Store, w *state.Waiti
 			return false, err
 		}
 		if len(w.Choices) == 0 || slices.Contains(w.Choices, line) {
-			_, err := a.decide(ctx, store, w.Call, approveFlags{choice: line})
+			_, err := a.decide(ctx, store, w.Call, verb.Approve{Choice: line})
 			return err == nil, err
 		}
 	}

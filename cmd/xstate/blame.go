@@ -9,10 +9,11 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 func (a *app) blameVerb() *cobra.Command {
-	var at stepFlags
+	var at verb.Moment
 	cmd := &cobra.Command{
 		Use:   "blame BLOCK",
 		Short: "show which edit wrote each line of a block",
@@ -26,11 +27,11 @@ undo restored.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.blame(cmd.Context(), args[0], at) },
 	}
 	cmd.Flags().SortFlags = false
-	at.flags(cmd)
+	momentFlags(cmd, &at)
 	return a.ofSession(cmd)
 }
 
-func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
+func (a *app) blame(ctx context.Context, block string, at verb.Moment) error {
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
 		id, err := o.named(ctx, block)
 		if err != nil {

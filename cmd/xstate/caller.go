@@ -27,8 +27,8 @@ type caller struct {
 }
 
 // callerOf returns where a call comes from. A relative path in $XSTATE_PYTHON begins at the caller's folder, too.
-func callerOf(call serve.Call) caller {
-	c := caller{folder: call.Folder, environ: call.Environ, door: call.Door}
+func callerOf(call serve.Call, door wording.Door) caller {
+	c := caller{folder: call.Folder, environ: call.Environ, door: door}
 	const name = "XSTATE_PYTHON"
 	python := ""
 	if _ = c.pythonPath(&python).Set(c.env(name)); python != c.env(name) {

@@ -12,19 +12,13 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-type callsFlags struct {
-	filter query.CallFilter
-	block  string
-	since  optionalStep
-	cost   bool
-}
-
 func (a *app) callsVerb() *cobra.Command {
-	var f callsFlags
+	var f verb.Calls
 	cmd := &cobra.Command{
 		Use:   "calls [CALL]",
 		Short: "list the calls of tools and models, or show one whole",
@@ -40,27 +34,31 @@ A call that is waiting needs a decision: xstate approve CALL.`,
 		Args: takes(0, 1, "one CALL, by its number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return a.showCall(cmd.Context(), args[0])
+				id, err := parseCall(args[0])
+				if err != nil {
+					return err
+				}
+				return a.showCall(cmd.Context(), id)
 			}
-			f.filter.Block, f.filter.Since = xstate.BlockID(f.block), f.since.n
 			return a.listCalls(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&f.filter.Waiting, "waiting", false, "only calls that wait for a decision")
-	flags.StringVar(&f.filter.Tool, "tool", "", "only calls of this `TOOL` or model")
-	flags.StringVar(&f.block, "block", "", "only calls of this `BLOCK`")
-	flags.Var(&f.since, "since", "only calls of runs after this `STEP`")
-	flags.BoolVar(&f.cost, "cost", false, "print what each tool has cost, instead of the calls")
+	flags.BoolVar(&f.Waiting, "waiting", false, "only calls that wait for a decision")
+	flags.StringVar(&f.Tool, "tool", "", "only calls of this `TOOL` or model")
+	flags.StringVar(&f.Block, "block", "", "only calls of this `BLOCK`")
+	flags.Var(stepNumber{&f.Since}, "since", "only calls of runs after this `STEP`")
+	flags.BoolVar(&f.Cost, "cost", false, "print what each tool has cost, instead of the calls")
 	a.completeBlockFlags(cmd, "block")
 	cmd.AddCommand(a.revertVerb(), a.typesVerb())
 	return a.ofSession(cmd)
 }
 
-func (a *app) listCalls(ctx context.Context, f callsFlags) error {
+func (a *app) listCalls(ctx context.Context, f verb.Calls) error {
 	return a.look(ctx, func(o *opened) error {
-		found, err := o.history.Calls(ctx, f.filter)
+		found, err := o.history.Calls(ctx, query.CallFilter{Waiting: f.Waiting, Tool: f.Tool,
+			Block: xstate.BlockID(f.Block), Since: f.Since})
 		if err != nil {
 			return err
 		}
@@ -80,7 +78,7 @@ func (a *app) listCalls(ctx context.Context, f callsFlags) error {
 			byTool[c.Tool].Add(&c.Call)
 			d.Total.Add(&c.Call)
 		}
-		if f.cost {
+		if f.Cost {
 			for tool, t := range byTool {
 				d.Costs = append(d.Costs, api.CallToolCost{Tool: tool, CallTotal: *t})
 			}
@@ -167,11 +165,7 @@ func callPlace(c *api.CallRow) string {
 	return fmt.Sprintf("%s:%d", c.Block, c.Line)
 }
 
-func (a *app) showCall(ctx context.Context, which string) error {
-	id, err := parseCall(which)
-	if err != nil {
-		return err
-	}
+func (a *app) showCall(ctx context.Context, id state.CallID) error {
 	return a.inStore(ctx, state.Options{ReadOnly: true}, func(store *xstate.Store) error {
 		c, err := store.State().Call(ctx, id)
 		if err != nil {

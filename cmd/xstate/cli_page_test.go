@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
 	"github.com/xstate-engine/xstate/internal/term"
 )
 

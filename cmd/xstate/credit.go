@@ -10,11 +10,12 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) creditVerb() *cobra.Command {
-	var at stepFlags
+	var at verb.Moment
 	var by []string
 	cmd := &cobra.Command{
 		Use:   "credit",
@@ -35,7 +36,7 @@ is charged.`,
 	cmd.Flags().
 		StringSliceVar(&by, "by", nil, "a row for each `PART`: agent, model, call, or several with commas "+
 			"(default agent,model)")
-	at.flags(cmd)
+	momentFlags(cmd, &at)
 	_ = cmd.RegisterFlagCompletionFunc(
 		"by",
 		cobra.FixedCompletions([]string{"agent", "model", "call"}, cobra.ShellCompDirectiveNoFileComp),
@@ -60,7 +61,7 @@ func creditOf(r query.CreditRow) api.CreditRow {
 	}
 }
 
-func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
+func (a *app) credit(ctx context.Context, at verb.Moment, parts []string) error {
 	var by query.CreditBy
 	for _, p := range parts {
 		switch p {

@@ -11,13 +11,19 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
+type diffFlags struct {
+	outputs, files bool
+	format         string
+}
+
 func (a *app) diffVerb() *cobra.Command {
-	withOutputs, files, format := false, false, ""
+	var f diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff [SESSION] [STEP|SESSION[@STEP]]...",
 		Short: "show how blocks and outcomes differ between two steps, or two sessions",
@@ -37,16 +43,16 @@ added, changed and removed in the private one. A file that changed in the origin
   xstate diff --files variant-1`,
 		Args: takes(0, 3, "a SESSION and two STEPs, or two SESSIONs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if files {
+			if f.files {
 				return a.diffFiles(cmd, args)
 			}
-			return a.diff(cmd, args, withOutputs, patch.Format(format))
+			return a.diff(cmd.Context(), args, f)
 		},
 	}
-	cmd.Flags().BoolVar(&files, "files", false, "compare the files of a private folder with those of the original")
-	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "also show how the output of blocks changed")
+	cmd.Flags().BoolVar(&f.files, "files", false, "compare the files of a private folder with those of the original")
+	cmd.Flags().BoolVar(&f.outputs, "outputs", false, "also show how the output of blocks changed")
 	cmd.Flags().
-		StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this "+
+		StringVar(&f.format, "format", "", "print a patch, for xstate patch or an agent, in this "+
 			"`FORMAT`:\n"+formatNames())
 	return a.sessionFlag(cmd)
 }
@@ -57,7 +63,7 @@ type side struct {
 	step    xstate.StepNumber
 }
 
-func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format patch.Format) error {
+func (a *app) diff(ctx context.Context, args []string, f diffFlags) error {
 	for i, arg := range args { // 3..7, as undo takes two steps
 		if from, to, ok := strings.Cut(arg, ".."); ok && isNumber(from) && isNumber(to) {
 			args = slices.Concat(args[:i], []string{from, to}, args[i+1:])
@@ -69,14 +75,15 @@ func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format p
 		a.session, args = args[0], args[1:] // the session of both steps
 	}
 	if len(args) > 2 {
-		return takes(0, 2, "at most two STEPs or SESSIONs")(cmd, args)
+		return &usageError{err: fmt.Errorf(
+			"xstate diff takes at most two STEPs or SESSIONs, but was given %q, too", args[2]),
+			hint: "for example: `xstate diff 5..12`"}
 	}
 	for _, arg := range args { // a session that is named there need not be by --session
 		if name, _, _ := strings.Cut(arg, "@"); a.session == "" && !isNumber(arg) {
 			a.session = name
 		}
 	}
-	ctx := cmd.Context()
 	return a.look(ctx, func(o *opened) error {
 		old, now, err := o.sides(ctx, args)
 		if err != nil {
@@ -90,10 +97,10 @@ func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format p
 		if err != nil {
 			return err
 		}
-		if format != "" {
-			return a.printAsPatch(before, after, format)
+		if f.format != "" {
+			return a.printAsPatch(before, after, patch.Format(f.format))
 		}
-		return a.printDiff(before, after, before.Diff(after), withOutputs)
+		return a.printDiff(before, after, before.Diff(after), f.outputs)
 	})
 }
 
@@ -136,9 +143,9 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 			return side{}, err
 		}
 	}
-	m := stepFlags{}
+	m := verb.Moment{}
 	if given {
-		if err := m.step.Set(step); err != nil {
+		if err := (stepFlag{&m.AtStep}).Set(step); err != nil {
 			return side{}, err
 		}
 	}

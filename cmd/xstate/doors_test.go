@@ -7,13 +7,18 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // ofCommandLine finds flags and commands.
@@ -35,80 +40,97 @@ func TestHintsOfDoors(t *testing.T) {
 		for door, want := range map[wording.Door]string{
 			wording.CommandLine: x.line, wording.Tools: x.tools, wording.API: x.api,
 		} {
-			folder := t.TempDir()
-			var d struct {
-				Text  string
-				Error struct{ Hint string }
+			d := execBy(t, door, t.TempDir(), x.code, 500*time.Millisecond)
+			hint := ""
+			if d.Error != nil {
+				hint = d.Error.Hint
 			}
-			printed := doneBy(t, door, folder, x.code, "exec", "--timeout=500ms", "--json", "-")
-			if err := json.Unmarshal(printed, &d); err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(d.Error.Hint, want) ||
-				door != wording.CommandLine && ofCommandLine.MatchString(d.Text) {
-				t.Errorf("door %d: the hint of %q is %q, want %q; the text is %s", door, x.code, d.Error.Hint, want,
-					d.Text)
+			if !strings.Contains(hint, want) || door != wording.CommandLine && ofCommandLine.MatchString(d.Text) {
+				t.Errorf("door %d: the hint of %q is %q, want %q; the text is %s", door, x.code, hint, want, d.Text)
 			}
 		}
 	}
 }
 
-// doneBy carries out a call by a door.
-func doneBy(t *testing.T, door wording.Door, folder, stdin string, args ...string) []byte {
+// execBy executes code by a door, within the bounds of a workspace.
+func execBy(t *testing.T, door wording.Door, folder, code string, timeout time.Duration) *api.Exec {
 	t.Helper()
+	environ := append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0], "XSTATE_SANDBOX=workspace")
+	d := &api.Exec{}
+	if door != wording.CommandLine {
+		answer, failed := commands{}.Operate(t.Context(), verb.Call{Folder: folder, Environ: environ, Door: door,
+			Request: &verb.Exec{Code: code, Timeout: timeout}})
+		if failed != nil {
+			t.Fatalf("exec by door %d: %+v", door, failed)
+		}
+		return verb.As[api.Exec](answer)
+	}
 	var out bytes.Buffer
-	commands{}.Do(t.Context(), serve.Call{
-		Args: args, Folder: folder, Door: door, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: io.Discard,
-		Environ: append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0]),
-	})
-	return out.Bytes()
+	commands{}.Do(t.Context(), serve.Call{Args: []string{"exec", "--timeout", timeout.String(), "--json", "-"},
+		Folder: folder, Environ: environ, Stdin: strings.NewReader(code), Stdout: &out, Stderr: io.Discard})
+	if err := json.Unmarshal(out.Bytes(), d); err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
-// TestRefusalsOfDoors walks over ways to misuse each verb that a tool or a method has, and finds no words of the
-// command line in what is refused.
+// misuses are requests of each operation with values in one field that mean nothing, or not there.
+func misuses(session string) (all []verb.Request) {
+	step, number := state.StepNumber(99), -1
+	values := []any{"none", "none.py", "99", "99..1", "(", "zz", "/none/python", -1, 1, 99, int64(-1), true, &step,
+		&number, time.Duration(-1), []string{"none"}, []state.CallID{9}, state.CallID(9), step}
+	for _, r := range []verb.Request{&verb.Exec{}, &verb.Patch{}, &verb.Plan{}, &verb.Run{}, &verb.Why{},
+		&verb.Query{}, &verb.Log{}, &verb.Show{}, &verb.Undo{}, &verb.Approve{}, &verb.Fork{}, &verb.Replay{},
+		&verb.Rollback{}, &verb.Diff{}, &verb.Calls{}, &verb.WholeCall{}, &verb.Verify{}, &verb.Evidence{}} {
+		kind := reflect.TypeOf(r).Elem()
+		for _, f := range reflect.VisibleFields(kind) {
+			for _, v := range values {
+				if f.Anonymous || reflect.TypeOf(v) != f.Type {
+					continue
+				}
+				made := reflect.New(kind)
+				if about := made.Elem().FieldByName("Session"); about.IsValid() {
+					about.SetString(session)
+				}
+				made.Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(v))
+				all = append(all, made.Interface().(verb.Request))
+			}
+		}
+	}
+	return all
+}
+
+// TestRefusalsOfDoors walks over ways to misuse each operation, and finds no words of the command line in what is
+// refused.
 func TestRefusalsOfDoors(t *testing.T) {
 	folder := t.TempDir()
+	environ := append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0])
 	refused := 0
-	try := func(stdin string, args ...string) {
+	try := func(r verb.Request) {
 		for _, door := range []wording.Door{wording.Tools, wording.API} {
-			var d struct {
-				Error *struct{ Code, Message, Hint string }
-			}
-			printed := doneBy(t, door, folder, stdin, append(args, "--json")...)
-			if err := json.Unmarshal(printed, &d); err != nil || d.Error == nil || d.Error.Code == "" {
+			_, failed := commands{}.Operate(t.Context(), verb.Call{Request: r, Folder: folder, Environ: environ,
+				Door: door})
+			if failed == nil {
 				continue // it was done
 			}
 			refused++
-			if ofCommandLine.MatchString(d.Error.Message) || ofCommandLine.MatchString(d.Error.Hint) {
-				t.Errorf("door %d, %v: %+v", door, args, *d.Error)
+			if ofCommandLine.MatchString(failed.Message) || ofCommandLine.MatchString(failed.Hint) ||
+				failed.Code == api.CodeInternal {
+				t.Errorf("door %d, %T%+v: %+v", door, r, r, *failed)
 			}
 		}
 	}
-	verbs := []string{"exec", "patch", "plan", "run", "why", "query", "log", "show", "undo", "approve", "fork",
-		"replay",
-		"rollback", "diff", "calls", "verify", "evidence"}
-	words := [][]string{
-		nil, {"none"}, {"none", "other"}, {"--session=none"}, {"--session=none.py"}, {"--at-step=99"},
-		{"--timeout=-1s"},
-		{"--expect=9"}, {"--merge"}, {"--by=nobody"}, {"--to-step=99"}, {"--step=99"}, {"--value=none"},
-		{"--symbol=none"},
-		{"--limit=1"}, {"--version=zz"}, {"--patch=99"}, {"--where=("}, {"--times=1"}, {"--format=none"}, {"--nothing"},
-		{"99"}, {"99..1"}, {"--choice=maybe", "9"}, {"--block=none"}, {"--python=/none/python"}, {"--after=x"},
-	}
-	walk := func() {
-		for _, verb := range verbs {
-			for _, w := range words {
-				try("<<<<", append([]string{verb}, w...)...)
-				try("<<<<", append([]string{verb, "--session=main"}, w...)...)
-			}
+	for _, r := range misuses("") { // no store
+		if _, runs := r.(*verb.Exec); !runs {
+			try(r)
 		}
 	}
-	for _, verb := range verbs { // no store
-		try("", verb)
-		try("", verb, "none")
+	execBy(t, wording.Tools, folder, "x = 1", 0)
+	for _, session := range []string{"", "main"} {
+		for _, r := range misuses(session) {
+			try(r)
+		}
 	}
-	doneBy(t, wording.Tools, folder, "x = 1", "exec", "-")
-	walk()
 	if refused < 400 {
 		t.Errorf("only %d calls were refused", refused)
 	}
@@ -143,12 +165,9 @@ func TestLongOutputOfDoors(t *testing.T) {
 		wording.Tools:       "left out here; a link below leads to all of it]",
 		wording.API:         "left out here; query with session main and at_step 2 and block b1 prints it]",
 	} {
-		var d struct{ Text string }
-		code := "for i in range(9999): print('line', i)"
-		printed := doneBy(t, door, t.TempDir(), code, "exec", "--sandbox=workspace", "--json", "-")
-		if err := json.Unmarshal(printed, &d); err != nil || !strings.Contains(d.Text, want) ||
-			door != wording.CommandLine && strings.Contains(d.Text, "/outputs/") {
-			t.Errorf("door %d: the text is %.300q (%v), want %q in it", door, d.Text, err, want)
+		d := execBy(t, door, t.TempDir(), "for i in range(9999): print('line', i)", time.Minute)
+		if !strings.Contains(d.Text, want) || door != wording.CommandLine && strings.Contains(d.Text, "/outputs/") {
+			t.Errorf("door %d: the text is %.300q, want %q in it", door, d.Text, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/runner/beneath"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -23,7 +24,7 @@ import (
 )
 
 type evidenceFlags struct {
-	at               stepFlags
+	verb.Evidence
 	format, key, out string
 	force            bool
 }
@@ -55,12 +56,13 @@ verifies it, offline and without the store.`,
 		Args:              takes(1, 1, "an ARTIFACT, BLOCK, NAME or FILE"),
 		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.evidence(cmd.Context(), args[0], f)
+			f.Of = args[0]
+			return a.evidence(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.at.flags(cmd)
+	momentFlags(cmd, &f.Moment)
 	flags.StringVar(&f.format, "format", "", "tree, prov or in-toto (default: tree; with --key in-toto)")
 	flags.StringVar(&f.key, "key", "", "sign with the private key in `FILE`")
 	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
@@ -99,12 +101,12 @@ func (f *evidenceFlags) check(json bool) error {
 	return nil
 }
 
-func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
+func (a *app) evidence(ctx context.Context, f evidenceFlags) error {
 	if err := f.check(a.ui.JSON); err != nil {
 		return err
 	}
-	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		e, err := provenance.EvidenceOf(ctx, o.history, n, fileOrName(o, of))
+	return a.lookAt(ctx, f.Moment, func(o *opened, n xstate.StepNumber) error {
+		e, err := provenance.EvidenceOf(ctx, o.history, n, fileOrName(o, f.Of))
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -23,15 +24,8 @@ import (
 
 // execFlags are the flags of exec.
 type execFlags struct {
-	code    optionalText
-	replace string
-	append  bool
-	text    byteSize
-	timeout time.Duration
-	python  string
-	origin  xstate.Origin
-
-	language string
+	verb.Exec
+	code optionalText
 }
 
 // optionalText is a flag that may hold an empty text.
@@ -104,61 +98,64 @@ the code failed.`,
 	flags.VarP(&f.code, "code", "c", "the `CODE` itself")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME`, or its file (default: main)")
 	a.completeSessions(cmd)
-	flags.StringVar(&f.replace, "replace", "", "the code replaces this `BLOCK`")
-	flags.BoolVar(&f.append, "append", false, "the code is a new block, whatever it resembles")
+	flags.StringVar(&f.Replace, "replace", "", "the code replaces this `BLOCK`")
+	flags.BoolVar(&f.Append, "append", false, "the code is a new block, whatever it resembles")
 	flags.StringVar(
-		&f.language,
+		&f.Language,
 		"language",
 		"",
 		"the `LANGUAGE` of the code: python, javascript, typescript, bash, or as fences "+
 			"call it\n(default: by the ending of FILE, and as the program)",
 	)
-	flags.Var(&execBudget{&f.text, &a.bounds.budgets}, "budget", "`LIMITS` as for run, such as usd=1.50,calls=50; and "+
-		"the SIZE of text that\nis printed, such as 8kB (default 16kB)")
+	flags.Var(&execBudget{(*byteSize)(&f.Text), &a.bounds.budgets}, "budget",
+		"`LIMITS` as for run, such as usd=1.50,calls=50; and "+
+			"the SIZE of text that\nis printed, such as 8kB (default 16kB)")
 	flags.DurationVar(
-		&f.timeout,
+		&f.Timeout,
 		"timeout",
 		0,
 		"stop a part of a block that runs longer than this `DURATION`, such as 30s",
 	)
-	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
+	flags.Var(a.pythonPath(&f.Python), "python", "the interpreter's `PATH`, as for run")
 	a.sandboxFlag(flags, "exec")
 	a.recordFlag(flags)
-	a.originFlags(cmd, &f.origin)
+	a.originFlags(cmd, &f.Origin)
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.Quiet, "quiet", false, "print results and errors only")
 	a.completeBlockFlags(cmd, "replace")
 	a.mayBegin["exec"] = func(args []string) error {
-		dialect, err := f.dialect(args)
-		if err != nil {
-			return err
-		}
-		folder, err := a.folderOf()
-		return errors.Join(err, a.findLanguage(dialect, f.python, folder))
+		f.File = strings.Join(args, "")
+		f.Session = a.session
+		return a.execMayBegin(&f.Exec)
 	}
 	return cmd
 }
 
-func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags) error {
-	code, err := a.execCode(in, args, f)
-	if err != nil {
+func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags) (err error) {
+	if f.Code, err = a.execCode(in, args, f); err != nil {
 		return err
 	}
-	if strings.TrimSpace(code) == "" {
+	f.File = strings.Join(args, "")
+	return a.execCodeOf(ctx, f.Exec)
+}
+
+// execCodeOf executes code in the session that is meant.
+func (a *app) execCodeOf(ctx context.Context, f verb.Exec) error {
+	if strings.TrimSpace(f.Code) == "" {
 		return &usageError{
 			err:  errors.New("there is no code to execute"),
 			hint: "`xstate exec -c CODE`, or code on stdin",
 		}
 	}
-	if f.timeout < 0 {
+	if f.Timeout < 0 {
 		return &usageError{err: errors.New("`--timeout` must not be negative"),
 			hint: "`xstate exec FILE --timeout 30s`"}
 	}
-	dialect, err := f.dialect(args)
+	dialect, err := execDialect(&f)
 	if err != nil {
 		return err
 	}
-	if f.append && f.replace != "" {
+	if f.Append && f.Replace != "" {
 		return &usageError{
 			err:  errors.New("--append and --replace exclude each other"),
 			hint: "leave out both, and exec decides",
@@ -175,29 +172,35 @@ func (a *app) exec(ctx context.Context, in io.Reader, args []string, f execFlags
 		return err
 	}
 	defer end()
-	x := &execution{app: a, o: o, budget: int(f.text.most()), started: started, origin: f.origin}
+	x := &execution{app: a, o: o, budget: int(byteSize(f.Text).most()), started: started, origin: f.Origin}
 	if x.budget == 0 {
 		x.budget = execText
 	}
-	err = x.execute(ctx, code, dialect, f)
+	err = x.execute(ctx, dialect, f)
 	a.notices(o.store)
 	return err
 }
 
-// dialect returns the dialect of the code; "" if neither a flag nor the name of its file says it.
-func (f *execFlags) dialect(args []string) (string, error) {
-	if f.language == "" {
-		name := ""
-		if len(args) > 0 {
-			name = args[0]
-		}
-		dialect, _ := patch.FileDialect(name, nil)
+// execMayBegin reports whether code that is executed where no store is would make one.
+func (a *app) execMayBegin(f *verb.Exec) error {
+	dialect, err := execDialect(f)
+	if err != nil {
+		return err
+	}
+	folder, err := a.folderFrom(f.Session)
+	return errors.Join(err, a.findLanguage(dialect, f.Python, folder))
+}
+
+// execDialect returns the dialect of the code; "" if neither a language nor the name of its file says it.
+func execDialect(f *verb.Exec) (string, error) {
+	if f.Language == "" {
+		dialect, _ := patch.FileDialect(f.File, nil)
 		return dialect, nil
 	}
-	dialect, ok := patch.DialectNamed(f.language)
+	dialect, ok := patch.DialectNamed(f.Language)
 	if !ok {
 		return "", &usageError{
-			err:  fmt.Errorf("there is no language %q", f.language),
+			err:  fmt.Errorf("there is no language %q", f.Language),
 			hint: "the languages are python, javascript, typescript, tsx and bash",
 		}
 	}
@@ -224,7 +227,7 @@ func (a *app) execCode(in io.Reader, args []string, f execFlags) (string, error)
 
 // openToExec opens the session that is meant, and makes it and its store if there is none. A session keeps the folder
 // that it began in.
-func (a *app) openToExec(ctx context.Context, f execFlags, dialect string) (*opened, error) {
+func (a *app) openToExec(ctx context.Context, f verb.Exec, dialect string) (*opened, error) {
 	folder, err := a.folderOf()
 	if err != nil {
 		return nil, err
@@ -234,7 +237,7 @@ func (a *app) openToExec(ctx context.Context, f execFlags, dialect string) (*ope
 		return nil, err
 	}
 	if !found { // and nothing is to be made where nothing can run
-		if err := a.findLanguage(dialect, f.python, folder); err != nil {
+		if err := a.findLanguage(dialect, f.Python, folder); err != nil {
 			return nil, err
 		}
 	}
@@ -249,7 +252,7 @@ func (a *app) openToExec(ctx context.Context, f execFlags, dialect string) (*ope
 	return o, nil
 }
 
-func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder string, f execFlags) (*opened, error) {
+func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder string, f verb.Exec) (*opened, error) {
 	name, made := execSession, false
 	if a.session != "" {
 		var err error
@@ -265,7 +268,7 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 	if err != nil {
 		return nil, err
 	}
-	so := xstate.SessionOptions{Python: f.python, Environ: a.environ, Tools: a.call.Tools}
+	so := xstate.SessionOptions{Python: f.Python, Environ: a.environ, Tools: a.tools}
 	if isSource(file) {
 		so.File = file // as a run of it has
 	}
@@ -286,9 +289,9 @@ func (a *app) execSessionOf(ctx context.Context, store *xstate.Store, folder str
 
 // target returns the file that a session belongs to, which is kept in step with the session: a later run of the file
 // would otherwise remove what exec added. Without a file the session is the program.
-func (x *execution) target(ctx context.Context, f execFlags) (t xstate.Target, err error) {
-	t.Answers = f.origin.Answers
-	if t.Block, err = x.o.named(ctx, f.replace); err != nil {
+func (x *execution) target(ctx context.Context, f verb.Exec) (t xstate.Target, err error) {
+	t.Answers = f.Origin.Answers
+	if t.Block, err = x.o.named(ctx, f.Replace); err != nil {
 		return t, err
 	}
 	if !slices.Contains(programKinds, filepath.Ext(x.o.file)) {
@@ -305,19 +308,19 @@ func (x *execution) target(ctx context.Context, f execFlags) (t xstate.Target, e
 	return t, nil
 }
 
-func (x *execution) execute(ctx context.Context, code, dialect string, f execFlags) error {
+func (x *execution) execute(ctx context.Context, dialect string, f verb.Exec) error {
 	target, err := x.target(ctx, f)
 	if err != nil {
 		return err
 	}
-	following, run := x.beginRun(ctx, x.o.session, "exec", f.origin)
+	following, run := x.beginRun(ctx, x.o.session, "exec", f.Origin)
 	x.begin(run.id)
 	follow := func(e runner.Event) {
 		x.event(e)
 		run.Event(e)
 	}
-	o := xstate.ExecOptions{Target: target, Dialect: dialect, Append: f.append, Origin: f.origin,
-		Run: runner.RunOptions{Timeout: f.timeout, OnEvent: follow}}
+	o := xstate.ExecOptions{Target: target, Dialect: dialect, Append: f.Append, Origin: f.Origin,
+		Run: runner.RunOptions{Timeout: f.Timeout, OnEvent: follow}}
 	var before []byte // the document of the same submission
 	o.Recall = func(submission string) (known bool) {
 		before, known = x.o.store.State().Memo(submissionMemos, x.o.history.Name()+" "+submission)
@@ -341,7 +344,7 @@ func (x *execution) execute(ctx context.Context, code, dialect string, f execFla
 		}
 		return recordWith(x.path(path), r.Text, record)
 	}
-	done, err := x.o.session.Exec(following, code, o)
+	done, err := x.o.session.Exec(following, f.Code, o)
 	x.ended()
 	if done == nil {
 		run.end(nil, xstate.Step{}, err)

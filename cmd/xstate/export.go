@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/beneath"
@@ -29,7 +30,7 @@ import (
 )
 
 type exportFlags struct {
-	at                       stepFlags
+	at                       verb.Moment
 	format, out, images, key string
 	values, noOutputs, force bool
 	withFailed               bool
@@ -92,7 +93,7 @@ store.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.at.flags(cmd)
+	momentFlags(cmd, &f.at)
 	flags.StringVarP(&f.out, "out", "o", "", "write into `FILE` (default: stdout)")
 	flags.StringVar(
 		&f.format,
@@ -135,7 +136,7 @@ func (f *exportFlags) check(json bool) error {
 		return &usageError{err: errors.New("`xstate export` needs `--out FILE` or `--format`"), hint: hint}
 	case f.format != formatArchive && !slices.Contains(formats(), f.format):
 		return &usageError{err: fmt.Errorf("there is no format %q", f.format), hint: hint}
-	case f.format == formatArchive && (f.at.step.given || f.at.time != "" || f.noOutputs):
+	case f.format == formatArchive && (f.at.AtStep != nil || f.at.At != "" || f.noOutputs):
 		return &usageError{
 			err:  errors.New("an archive holds the whole session"),
 			hint: "leave out `--at-step`, `--at` and `--no-outputs`; `xstate fork` makes a session that ends at a step",

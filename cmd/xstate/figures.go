@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -21,7 +22,7 @@ type showFlags struct {
 // showFigures writes the pictures that blocks put out last into a folder, and prints their paths. With --open it shows
 // them.
 func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) error {
-	return a.lookAt(ctx, stepFlags{}, func(o *opened, head xstate.StepNumber) error {
+	return a.lookAt(ctx, verb.Moment{}, func(o *opened, head xstate.StepNumber) error {
 		snap, err := o.history.At(ctx, head)
 		if err != nil {
 			return err

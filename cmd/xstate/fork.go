@@ -11,13 +11,12 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
 func (a *app) forkVerb() *cobra.Command {
-	var at stepFlags
-	var origin xstate.Origin
-	own := false
+	var f verb.Fork
 	cmd := &cobra.Command{
 		Use:   "fork NEW",
 		Short: "make a session that shares the past of another",
@@ -35,22 +34,25 @@ xstate diff --files NEW shows what changed in it, and xstate apply NEW moves tha
   xstate fork variant-1 --private`,
 		Args: takes(1, 1, "the NEW session's name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if own {
-				return a.forkPrivate(cmd.Context(), args[0], at, origin)
-			}
-			return a.fork(cmd.Context(), args[0], at, origin)
+			f.New = args[0]
+			return a.fork(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVar(&own, "private", false, "in a folder of its own, a copy of the one that the program runs in")
-	at.flags(cmd)
-	a.originFlags(cmd, &origin)
+	cmd.Flags().BoolVar(&f.Private, "private", false,
+		"in a folder of its own, a copy of the one that the program runs in")
+	momentFlags(cmd, &f.Moment)
+	a.originFlags(cmd, &f.Origin)
 	return a.ofSession(cmd)
 }
 
-func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate.Origin) error {
+func (a *app) fork(ctx context.Context, f verb.Fork) error {
+	if f.Private {
+		return a.forkPrivate(ctx, f)
+	}
+	name := f.New
 	return a.change(ctx, func(o *opened) error {
-		n, err := o.step(ctx, at)
+		n, err := o.step(ctx, f.Moment)
 		if err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 			}
 			name = sessionName(o.store.State().Dir(), path)
 		}
-		made, err := o.session.Fork(ctx, name, n, origin)
+		made, err := o.session.Fork(ctx, name, n, f.Origin)
 		if err != nil {
 			return err
 		}

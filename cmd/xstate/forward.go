@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -27,47 +29,111 @@ func (a *app) forward(cmd *cobra.Command, args []string) error {
 	if a.server != nil || a.alone || !a.served(cmd) {
 		return nil
 	}
-	dir, found, err := a.storeDir(a.folderFor(cmd, args))
-	warm := a.wantsWarm(cmd)
-	if err != nil || !found && !(warm && a.begins(cmd, args)) {
-		return nil // the verb reports it
+	ctx, exit := cmd.Context(), 0
+	done, err := a.through(ctx, route{
+		folder: a.folderFor(cmd, args), warm: a.wantsWarm(cmd.Name()),
+		begins: func() bool { return a.begins(cmd, args) },
+		send: func(s *serve.Client) (err error) {
+			exit, err = s.Send(ctx, a.call)
+			return err
+		},
+	})
+	switch {
+	case errors.Is(err, serve.ErrPipe):
+		return outcome(exitPipe)
+	case err == nil && done:
+		return outcome(exit)
+	}
+	return err
+}
+
+// forwardRequest has the server of the store carry a call out, if there is one, and reports whether it did.
+func (a *app) forwardRequest(
+	ctx context.Context, call verb.Call,
+) (answer any, failed *api.Error, done bool, err error) {
+	if a.server != nil || a.debugged() {
+		return nil, nil, false, nil
+	}
+	done, err = a.through(ctx, route{
+		folder: a.folderOfRequest(call.Request), warm: a.wantsWarm(call.Request.Verb()),
+		begins: func() bool { return a.requestBegins(call.Request) },
+		send: func(s *serve.Client) (err error) {
+			answer, failed, err = s.Operate(ctx, call)
+			return err
+		},
+	})
+	return answer, failed, done, err
+}
+
+// folderOfRequest is the folder whose store a request will use.
+func (a *app) folderOfRequest(r verb.Request) string {
+	session := r.About()
+	switch r := r.(type) {
+	case *verb.Run:
+		session = cmp.Or(r.File, session)
+	case *verb.Plan:
+		session = cmp.Or(r.File, session)
+	}
+	folder, _ := a.folderFrom(session)
+	return folder
+}
+
+// requestBegins reports whether a request will make the store: nothing is made where nothing can run.
+func (a *app) requestBegins(r verb.Request) bool {
+	switch r := r.(type) {
+	case *verb.Run:
+		return r.File != "" && a.runMayBegin(r.File, &runFlags{Run: *r}) == nil
+	case *verb.Exec:
+		return a.execMayBegin(r) == nil
+	}
+	return false
+}
+
+// route is how a call reaches the server of its store.
+type route struct {
+	folder string                    // whose store is meant
+	warm   bool                      // the call leaves a warm interpreter behind, so a server is started for it
+	begins func() bool               // it will make the store
+	send   func(*serve.Client) error // with an error of serve.Client.Send
+}
+
+// through has the server of a store carry a call out, if there is one or the call wants one. It reports whether it did:
+// if not, the call is to be carried out alone.
+func (a *app) through(ctx context.Context, r route) (done bool, err error) {
+	dir, found, err := a.storeDir(r.folder)
+	if err != nil || !found && !(r.warm && r.begins()) {
+		return false, nil // the verb reports it
 	}
 	client := serve.Find(dir)
-	ctx := cmd.Context()
 	switch {
 	case client != nil && client.Same(): // if it does not answer, that is known soon enough
-	case warm:
+	case r.warm:
 		client = a.ensureServer(ctx, dir)
 	case client != nil && client.Alive(ctx):
 		a.ui.Talk("the server of the store is another xstate (%s), so this command works alone", client.Info.XState)
-		return nil
+		return false, nil
 	default:
-		return nil
+		return false, nil
 	}
 	if client == nil {
-		return nil
+		return false, nil
 	}
 	a.forwarded.Store(true)
-	exit, err := client.Send(ctx, a.call)
+	err = r.send(client)
 	var refused *serve.RefusedError
-	if errors.As(err, &refused) && refused.Ending && warm && serve.WaitGone(ctx, dir, serverEnd) {
+	if errors.As(err, &refused) && refused.Ending && r.warm && serve.WaitGone(ctx, dir, serverEnd) {
 		if client = a.ensureServer(ctx, dir); client != nil {
-			exit, err = client.Send(ctx, a.call)
+			err = r.send(client)
 		}
 	}
-	switch {
-	case err == nil:
-		return outcome(exit)
-	case errors.As(err, &refused):
+	if errors.As(err, &refused) {
 		a.forwarded.Store(false)
 		if !refused.Ending {
 			a.ui.Talk("the server of the store is not used: %s", refused.Reason)
 		}
-		return nil
-	case errors.Is(err, serve.ErrPipe):
-		return outcome(exitPipe)
+		return false, nil
 	}
-	return err
+	return true, err
 }
 
 // serverEnd is how long a server may take to end that is asked for nothing.
@@ -105,8 +171,8 @@ func (a *app) folderFor(cmd *cobra.Command, args []string) string {
 
 // wantsWarm reports whether a verb leaves a warm interpreter behind: those that run programs do, except on machines
 // that are there for one job.
-func (a *app) wantsWarm(cmd *cobra.Command) bool {
-	if name := cmd.Name(); name != "exec" && name != "run" {
+func (a *app) wantsWarm(verb string) bool {
+	if verb != "exec" && verb != "run" {
 		return false
 	}
 	if says := a.env("XSTATE_WARM"); says != "" {

@@ -11,11 +11,12 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 func (a *app) graphVerb() *cobra.Command {
 	format := ""
-	var at stepFlags
+	var at verb.Moment
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "print the dependency graph",
@@ -28,7 +29,7 @@ from the source, observed in executions, or both. query --path finds a shortest 
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.graph(cmd.Context(), format, at) },
 	}
-	at.flags(cmd)
+	momentFlags(cmd, &at)
 	cmd.Flags().StringVar(&format, "format", "",
 		"text, dot, mermaid, svg or json (default: text on a terminal, else dot)")
 	_ = cmd.RegisterFlagCompletionFunc(
@@ -38,7 +39,7 @@ from the source, observed in executions, or both. query --path finds a shortest 
 	return a.ofSession(cmd)
 }
 
-func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
+func (a *app) graph(ctx context.Context, format string, at verb.Moment) error {
 	if a.ui.JSON {
 		format = "json"
 	}

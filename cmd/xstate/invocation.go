@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -44,19 +45,39 @@ func takesProgramOrSession(cmd *cobra.Command, args []string) error {
 	}
 	for _, name := range []string{"stdin", "workdir", "write", "expect", "merge", "private", "watch"} {
 		if cmd.Flags().Changed(name) {
-			return &usageError{
-				err:  errors.New("--" + name + " needs a FILE"),
-				hint: cmd.CommandPath() + " FILE --" + name,
-			}
+			return fileless(cmd.Name(), "--"+name+" needs", "--"+name)
 		}
 	}
 	if len(program) > 0 {
-		return &usageError{
-			err:  errors.New("arguments of the program need a FILE"),
-			hint: cmd.CommandPath() + " FILE -- ARGUMENT",
-		}
+		return fileless(cmd.Name(), programNeeds, "-- ARGUMENT")
 	}
 	return nil
+}
+
+// needsFile refuses what a run of a recorded program cannot have.
+func needsFile(f *verb.Run) error {
+	for _, x := range []struct {
+		name  string
+		given bool
+	}{
+		{"--workdir", f.Workdir != ""}, {"--write", f.Write}, {"--expect", f.Expect != nil}, {"--merge", f.Merge},
+		{"--private", f.Private},
+	} {
+		if x.given {
+			return fileless(f.Verb(), x.name+" needs", x.name)
+		}
+	}
+	if len(f.Arguments) > 0 {
+		return fileless(f.Verb(), programNeeds, "-- ARGUMENT")
+	}
+	return nil
+}
+
+const programNeeds = "arguments of the program need"
+
+// fileless is the error of what only the program of a file can have.
+func fileless(verb, what, words string) error {
+	return &usageError{err: errors.New(what + " a FILE"), hint: "xstate " + verb + " FILE " + words}
 }
 
 // programArguments separates the arguments of a verb from those of the program.

@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -37,8 +38,9 @@ within recorded steps, with what each branch took, spent and saved.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&f.limit, "limit", 20, "list at most `N` steps; 0 for all")
-	cmd.Flags().Var(&f.after, "after", "continue after step `N` of the list, with the steps before it")
+	cmd.Flags().Var(countFlag{&f.Limit}, "limit",
+		fmt.Sprintf("list at most `N` steps; 0 for all (default %d)", verb.ListedSteps))
+	cmd.Flags().Var(stepNumber{&f.After}, "after", "continue after step `N` of the list, with the steps before it")
 	cmd.Flags().BoolVar(&f.graph, "graph", false, "draw the sessions that share a past")
 	cmd.Flags().BoolVar(&f.tree, "tree", false, "print the calls of runs as trees")
 	return a.ofSession(cmd)
@@ -53,7 +55,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 		return a.look(ctx, func(o *opened) error { return a.logTree(ctx, o, f) })
 	}
 	return a.look(ctx, func(o *opened) error {
-		entries, err := o.history.Log(ctx, f.after.n, max(f.limit, 0))
+		entries, err := o.history.Log(ctx, f.After, countOr(f.Limit, verb.ListedSteps))
 		if err != nil {
 			return err
 		}

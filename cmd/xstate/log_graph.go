@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -30,7 +31,7 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 		if err != nil {
 			return err
 		}
-		entries, err := history.Log(ctx, 0, max(f.limit, 0))
+		entries, err := history.Log(ctx, 0, countOr(f.Limit, verb.ListedSteps))
 		if err != nil {
 			return err
 		}
@@ -49,8 +50,8 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 		)
 	})
 	more := len(steps)
-	if f.limit > 0 && len(steps) > f.limit {
-		steps = steps[:f.limit]
+	if most := countOr(f.Limit, verb.ListedSteps); most > 0 && len(steps) > most {
+		steps = steps[:most]
 	}
 	if a.ui.JSON {
 		return a.ui.Document(graphDocument(o.history.Name(), family, steps))
@@ -150,9 +151,9 @@ func graphDocument(session string, family []state.Session, steps []ownStep) api.
 	return doc
 }
 
+// logFlags are the flags of log.
 type logFlags struct {
-	limit int
-	after optionalStep
+	verb.Log
 	graph bool
 	tree  bool
 	step  optionalStep // the step that tree shows

@@ -7,6 +7,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -49,7 +50,7 @@ func (f *logFlags) treeSteps(ctx context.Context, h *query.History) ([]xstate.St
 		}
 		return []xstate.StepNumber{f.step.n}, err
 	}
-	steps, err := h.StepsBefore(ctx, f.after.n, max(f.limit, 0))
+	steps, err := h.StepsBefore(ctx, f.After, countOr(f.Limit, verb.ListedSteps))
 	var runs []xstate.StepNumber
 	for _, s := range steps {
 		if s.Kind == state.KindRun {

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/telemetry"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -52,18 +53,24 @@ type commands struct {
 	exported *telemetry.Telemetry // nil: none is
 }
 
-// Do implements serve.Doer.
-func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
-	from := callerOf(call)
+// app returns what the verbs share for a call that came by a door.
+func (c commands) app(call serve.Call, door wording.Door) *app {
+	from := callerOf(call, door)
 	a := &app{
-		caller: from, call: call, args: call.Args, ui: term.New(from.env, from.door, call.Stdout, call.Stderr),
+		caller: from, call: call, ui: term.New(from.env, from.door, call.Stdout, call.Stderr),
 		server: c.server, doer: func(s *serve.Server) serve.Doer { return commands{s, c.exported} },
 		exported: c.exported,
 	}
-	defer a.end()
 	if c.server != nil {
 		a.noticesBefore = len(c.server.Pool.Store().State().Notices())
 	}
+	return a
+}
+
+// Do implements serve.Doer.
+func (c commands) Do(ctx context.Context, call serve.Call) (code int) {
+	a := c.app(call, wording.CommandLine)
+	defer a.end()
 	a.ui.Lines = slices.Contains(call.Args, "--json-lines") // also for errors found before the flags are read
 	a.ui.JSON = a.ui.Lines || slices.Contains(call.Args, "--json")
 	defer func() {

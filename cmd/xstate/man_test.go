@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
 	"github.com/xstate-engine/xstate/internal/term"
 )
 

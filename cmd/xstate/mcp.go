@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/serve/mcp"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -76,20 +77,20 @@ type warmCalls struct {
 	served chan struct{}      // closed when it has ended
 }
 
-// Do implements serve.Doer.
-func (w *warmCalls) Do(ctx context.Context, call serve.Call) int {
+// Operate implements verb.Operations.
+func (w *warmCalls) Operate(ctx context.Context, call verb.Call) (any, *api.Error) {
 	w.warm(call)
-	return w.doer(nil).Do(ctx, call)
+	return w.doer(nil).Operate(ctx, call)
 }
 
 // warm sees to it that a server runs where a call finds it. Only exec makes a store. Where no server can run, calls
 // work alone.
-func (w *warmCalls) warm(call serve.Call) {
+func (w *warmCalls) warm(call verb.Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	dir, found, err := w.storeDir(w.folder)
 	if err != nil ||
-		!found && (call.Args[0] != "exec" || w.findLanguage("", "", w.folder) != nil) ||
+		!found && (call.Request.Verb() != "exec" || w.findLanguage("", "", w.folder) != nil) ||
 		w.debugged() {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
@@ -82,7 +83,7 @@ func (a *app) look(ctx context.Context, verb func(*opened) error) error {
 }
 
 // lookAt is look at one step, by default the last.
-func (a *app) lookAt(ctx context.Context, m stepFlags, verb func(*opened, xstate.StepNumber) error) error {
+func (a *app) lookAt(ctx context.Context, m verb.Moment, verb func(*opened, xstate.StepNumber) error) error {
 	return a.look(ctx, func(o *opened) error {
 		n, err := o.step(ctx, m)
 		if err != nil {
@@ -159,7 +160,7 @@ func (a *app) openBy(
 	if err == nil && open == nil {
 		o.history, err = query.Open(ctx, store.State(), name)
 	} else if err == nil {
-		so := xstate.SessionOptions{Python: python, Environ: a.environ, Tools: a.call.Tools}
+		so := xstate.SessionOptions{Python: python, Environ: a.environ, Tools: a.tools}
 		if isSource(file) {
 			so.File = file // as a run of it has
 		}
@@ -342,14 +343,14 @@ func (a *app) storeNames(ctx context.Context) (dir string, names []string) {
 }
 
 // step returns the step that is meant.
-func (o *opened) step(ctx context.Context, m stepFlags) (xstate.StepNumber, error) {
+func (o *opened) step(ctx context.Context, m verb.Moment) (xstate.StepNumber, error) {
 	switch {
-	case m.step.given && m.time != "":
+	case m.AtStep != nil && m.At != "":
 		return 0, &usageError{err: errors.New("`--at-step` and `--at` exclude each other"), hint: "use one of them"}
-	case m.step.given:
-		return m.step.n, nil
-	case m.time != "":
-		t, err := parseTime(m.time, o.zone())
+	case m.AtStep != nil:
+		return *m.AtStep, nil
+	case m.At != "":
+		t, err := parseTime(m.At, o.zone())
 		if err != nil {
 			return 0, err
 		}
@@ -364,7 +365,7 @@ func (a *app) prepare(ctx context.Context, o *opened, made state.Session, path s
 	if a.server == nil || o.store != a.server.Pool.Store() {
 		return
 	}
-	so := xstate.SessionOptions{Environ: a.environ, Tools: a.call.Tools, Workspace: made.Workspace}
+	so := xstate.SessionOptions{Environ: a.environ, Tools: a.tools, Workspace: made.Workspace}
 	err := error(nil)
 	if path != "" {
 		so, err = a.optionsOf(ctx, o.store, path)

@@ -148,7 +148,10 @@ func (f *originFlag) fill() error {
 	return nil
 }
 
-func isWhole(field int) bool { return originFields[field].name == "origin" }
+// wholeOrigin is the field that is the whole origin, the last one.
+var wholeOrigin = len(originFields) - 1
+
+func isWhole(field int) bool { return field == wholeOrigin }
 
 // variable is the environment variable for a flag.
 func variable(flag string) string {

@@ -14,13 +14,14 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) patchVerb() *cobra.Command {
-	var f patchFlags
+	var f verb.Patch
 	cmd := &cobra.Command{
 		Use:   "patch [SESSION] [PATCHFILE|-]",
 		Short: "apply a patch, in any format that agents write, to the program",
@@ -41,26 +42,26 @@ ambiguous is an error.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.format, "format", "", "the `FORMAT` of the patch (default: detected):\n"+formatNames())
-	flags.StringVar(&f.block, "block", "", "the `BLOCK` to patch where the patch names none")
-	flags.StringVar(&f.expect, "expect", "", "fail unless the session is at this `STEP`, or the block has this VERSION")
-	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines since")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "report what would change, and record nothing")
-	flags.BoolVar(&f.run, "run", false, "then run what is affected, like run")
+	flags.StringVar(&f.Format, "format", "", "the `FORMAT` of the patch (default: detected):\n"+formatNames())
+	flags.StringVar(&f.Block, "block", "", "the `BLOCK` to patch where the patch names none")
+	flags.StringVar(&f.Expect, "expect", "", "fail unless the session is at this `STEP`, or the block has this VERSION")
+	flags.BoolVar(&f.Merge, "merge", false, "with --expect: merge if others have edited other lines since")
+	flags.BoolVar(&f.DryRun, "dry-run", false, "report what would change, and record nothing")
+	flags.BoolVar(&f.Run, "run", false, "then run what is affected, like run")
 	flags.DurationVar(
-		&f.timeout,
+		&f.Timeout,
 		"timeout",
 		0,
 		"with --run: stop a part of a block that runs longer than this `DURATION`",
 	)
-	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
-	a.originFlags(cmd, &f.origin)
+	flags.Var(a.pythonPath(&f.Python), "python", "the interpreter's `PATH`, as for run")
+	a.originFlags(cmd, &f.Origin)
 	cmd.ValidArgsFunction = a.completePatch
 	a.completeBlockFlags(cmd, "block")
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFlags) error {
+func (a *app) patch(ctx context.Context, in io.Reader, args []string, f verb.Patch) error {
 	name, from := "", "-"
 	switch {
 	case len(args) == 2:
@@ -71,11 +72,8 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	case len(args) == 1:
 		from = args[0]
 	}
-	if f.timeout < 0 || f.timeout > 0 && !f.run {
-		return &usageError{
-			err:  errors.New("--timeout needs --run, and must not be negative"),
-			hint: "`xstate patch FILE PATCHFILE --run --timeout 30s`",
-		}
+	if err := checkPatch(&f); err != nil { // before the patch is read
+		return err
 	}
 	if name != "" && a.session != "" {
 		return &usageError{
@@ -87,20 +85,39 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	if err != nil {
 		return err
 	}
-	p, err := patch.Read(text, patch.Format(f.format))
+	if f.Text = text; name != "" {
+		a.session = name
+	}
+	return a.applyPatch(ctx, f)
+}
+
+// applyPatch applies a patch to the program of the session that is meant.
+func (a *app) applyPatch(ctx context.Context, f verb.Patch) error {
+	if err := checkPatch(&f); err != nil {
+		return err
+	}
+	p, err := patch.Read(f.Text, patch.Format(f.Format))
 	if err != nil {
 		return err
 	}
-	if name != "" {
-		a.session = name
-	}
-	a.runs = f.run && !f.dryRun
+	a.runs = f.Run && !f.DryRun
 	o, err := a.openToPatch(ctx, p, f)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
 	return a.patchIn(ctx, o, p, f)
+}
+
+// checkPatch refuses fields that do not go together.
+func checkPatch(f *verb.Patch) error {
+	if f.Timeout < 0 || f.Timeout > 0 && !f.Run {
+		return &usageError{
+			err:  errors.New("--timeout needs --run, and must not be negative"),
+			hint: "`xstate patch FILE PATCHFILE --run --timeout 30s`",
+		}
+	}
+	return nil
 }
 
 func (c caller) notAFile(name string) bool {
@@ -121,7 +138,7 @@ func (c caller) readPatch(from string, in io.Reader) (string, error) {
 	return string(src.data), nil
 }
 
-func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFlags) error {
+func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f verb.Patch) error {
 	release, err := o.session.Hold(ctx)
 	if err != nil {
 		return err
@@ -130,14 +147,14 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		_ = a.closeSession(o.session)
 		release()
 	}()
-	target := xstate.Target{Answers: f.origin.Answers}
-	if target.Block, err = o.named(ctx, f.block); err != nil {
+	target := xstate.Target{Answers: f.Origin.Answers}
+	if target.Block, err = o.named(ctx, f.Block); err != nil {
 		return err
 	}
 	if target.Base, err = o.expected(ctx, f); err != nil {
 		return err
 	}
-	if f.merge {
+	if f.Merge {
 		target.Stale = xstate.Merge
 	}
 	if slices.Contains(programKinds, filepath.Ext(o.file)) {
@@ -160,7 +177,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		return err
 	}
 	d := patchDocumentOf(o.history.Name(), p, r)
-	if f.dryRun {
+	if f.DryRun {
 		d.DryRun = true
 		if d.Plan, err = planOf(ctx, o.session, r.Blocks); err != nil {
 			return err
@@ -171,7 +188,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	if err != nil {
 		return err
 	}
-	steps, err := recordWith(path, r.Text, func() ([]xstate.Step, error) { return o.session.Record(ctx, r, f.origin) })
+	steps, err := recordWith(path, r.Text, func() ([]xstate.Step, error) { return o.session.Record(ctx, r, f.Origin) })
 	if err != nil {
 		return err
 	}
@@ -186,7 +203,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	if path != "" {
 		d.File = o.fromHere(path)
 	}
-	if !f.run {
+	if !f.Run {
 		a.repeats(&d)
 		return a.printPatch(&d)
 	}
@@ -196,14 +213,16 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 	}
 	if len(steps) > 0 {
-		f.origin = f.origin.WithoutCost()
+		f.Origin = f.Origin.WithoutCost()
 	}
 	var bad error
 	edits := steps[:len(r.Edits)]
-	d.Run, bad = a.execute(ctx, o.store, o.session, o.file, edits, runFlags{timeout: f.timeout, origin: f.origin,
+	d.Run, bad = a.execute(ctx, o.store, o.session, o.file, edits, runFlags{
+		Run: verb.Run{Timeout: f.Timeout, Origin: f.Origin},
 		retry: func(id xstate.BlockID) bool {
 			return slices.ContainsFunc(edits, func(s xstate.Step) bool { return s.Block == id })
-		}})
+		},
+	})
 	a.repeats(&d)
 	if a.ui.JSON && d.Run != nil {
 		if err := a.printPatch(&d); err != nil {
@@ -228,9 +247,9 @@ func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (p
 }
 
 // expected is the program that a patch was made from; nil if that is not given.
-func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, error) {
-	if f.expect == "" {
-		if f.merge {
+func (o *opened) expected(ctx context.Context, f verb.Patch) ([]patch.Block, error) {
+	if f.Expect == "" {
+		if f.Merge {
 			return nil, &usageError{
 				err:  errors.New("--merge needs --expect, the step or version that the patch was made from"),
 				hint: "`xstate patch FILE PATCHFILE --expect STEP --merge`",
@@ -242,11 +261,11 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 	if err != nil {
 		return nil, err
 	}
-	n, err := parseStep(f.expect)
-	if err != nil || n > head && len(f.expect) > 3 { // a digest may begin with digits only
-		return o.history.Base(ctx, f.expect)
+	n, err := parseStep(f.Expect)
+	if err != nil || n > head && len(f.Expect) > 3 { // a digest may begin with digits only
+		return o.history.Base(ctx, f.Expect)
 	}
-	if !f.merge { // no step at all is refused when it does not follow the one expected
+	if !f.Merge { // no step at all is refused when it does not follow the one expected
 		_, err := o.store.State().Commit(ctx, o.history.Name(), n, nil)
 		return nil, err
 	}

@@ -6,32 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
 
-type patchFlags struct {
-	format string
-	block  string
-	expect string
-	merge  bool
-	dryRun bool
-	run    bool
-
-	timeout time.Duration
-	python  string
-	origin  xstate.Origin
-}
-
 // openToPatch opens the session that is meant. It makes one for a program that has none yet.
-func (a *app) openToPatch(ctx context.Context, p *patch.Patch, f patchFlags) (*opened, error) {
-	o, err := a.openWith(ctx, state.Options{}, f.python)
+func (a *app) openToPatch(ctx context.Context, p *patch.Patch, f verb.Patch) (*opened, error) {
+	o, err := a.openWith(ctx, state.Options{}, f.Python)
 	code := state.CodeOf(err)
 	if code != state.CodeNoStore && code != state.CodeNoSession ||
 		!slices.Contains(programKinds, filepath.Ext(a.session)) {
@@ -41,7 +27,7 @@ func (a *app) openToPatch(ctx context.Context, p *patch.Patch, f patchFlags) (*o
 	if err != nil {
 		return nil, err
 	}
-	if err := a.appliesTo(p, path, f.block); err != nil { // before anything is made
+	if err := a.appliesTo(p, path, f.Block); err != nil { // before anything is made
 		return nil, err
 	}
 	return a.beginAt(ctx, path, f)
@@ -69,24 +55,24 @@ func (c caller) appliesTo(p *patch.Patch, path, block string) error {
 }
 
 // beginAt makes a session for the program at path. One for a dry run is in a separate store, which is then removed.
-func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, error) {
+func (a *app) beginAt(ctx context.Context, path string, f verb.Patch) (*opened, error) {
 	folder := filepath.Dir(path)
 	dir, _, err := a.storeDir(folder)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.findLanguage("", f.python, folder); err != nil {
+	if err := a.findLanguage("", f.Python, folder); err != nil {
 		return nil, err
 	}
 	name, o := sessionName(dir, path), &opened{caller: a.caller, app: a, file: path, begins: true}
-	if f.dryRun {
+	if f.DryRun {
 		if dir, err = os.MkdirTemp(a.tempDir(), "xstate-"); err != nil {
 			return nil, err
 		}
 		o.remove = dir
 	}
 	if o.store, err = a.openStore(ctx, dir, state.Options{}); err == nil {
-		so, bad := a.sessionOptions(ctx, o.store, &source{caller: a.caller, path: path}, f.python, "", nil)
+		so, bad := a.sessionOptions(ctx, o.store, &source{caller: a.caller, path: path}, f.Python, "", nil)
 		if err = bad; err == nil {
 			if o.session, err = o.store.Session(ctx, name, so); err == nil {
 				o.history = o.session.History()

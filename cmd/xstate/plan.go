@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/journal/rule"
@@ -36,14 +37,7 @@ the edits. Without a FILE, --session names a session that has none, as exec make
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if own, _ := programArguments(cmd, args); len(own) == 0 {
-				file, err := a.privateFile(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if file == "" {
-					return a.planRecorded(cmd.Context(), python)
-				}
-				return a.plan(cmd.Context(), file, python, nil)
+				return a.planRequest(cmd.Context(), &verb.Plan{Python: python})
 			}
 			return given.with(a.caller, cmd, args, func(name string, in *runner.Invocation) error {
 				return a.plan(cmd.Context(), name, python, in)

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/patch/diff"
 	"github.com/xstate-engine/xstate/runner/private"
 	"github.com/xstate-engine/xstate/state"
@@ -23,7 +24,8 @@ import (
 // manyBytes is the size of a copy from which fork says how large it is.
 const manyBytes = 1 << 30
 
-func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin xstate.Origin) error {
+func (a *app) forkPrivate(ctx context.Context, f verb.Fork) error {
+	name := f.New
 	if slices.Contains(programKinds, filepath.Ext(name)) {
 		return &usageError{
 			err:  fmt.Errorf("a private session keeps its program in its own folder, so %s would not be used", name),
@@ -31,7 +33,7 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 		}
 	}
 	return a.change(ctx, func(o *opened) error {
-		n, err := o.step(ctx, at)
+		n, err := o.step(ctx, f.Moment)
 		if err != nil {
 			return err
 		}
@@ -41,7 +43,7 @@ func (a *app) forkPrivate(ctx context.Context, name string, at stepFlags, origin
 		}
 		file := ""
 		made, err := private.Fork(ctx, o.store.State(), name,
-			state.ForkPoint{Session: o.history.Name(), Step: n}, origin,
+			state.ForkPoint{Session: o.history.Name(), Step: n}, f.Origin,
 			func(v *private.View) (err error) {
 				if file, err = o.privateText(ctx, v, n, n != head); file == "" {
 					return err

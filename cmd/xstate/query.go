@@ -8,18 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
+// queryFlags are the flags of query.
 type queryFlags struct {
-	at            stepFlags
-	ends          []string // the two nodes of --path
-	limit         int
-	after, python string
-
-	block, symbol, value, version, patch, affectedBy, dependsOn, tool, where string
-	path, failed, volatile, unverified, all                                  bool
+	verb.Query
+	path bool // the arguments are its ends
+	all  bool // of a block
 }
 
 func (a *app) queryVerb() *cobra.Command {
@@ -67,59 +65,54 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 			return takes(0, 0, "")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.ends = args
+			if f.path {
+				f.From, f.To = args[0], args[1]
+			}
 			return a.query(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.at.flags(cmd)
-	flags.StringVar(&f.block, "block", "", "one `BLOCK` with everything recorded about it")
+	momentFlags(cmd, &f.Moment)
+	flags.StringVar(&f.Block, "block", "", "one `BLOCK` with everything recorded about it")
 	flags.BoolVar(&f.all, "all", false, "with --block: all reads and writes, where many of a kind are one line")
-	flags.StringVar(&f.value, "value", "", "the value of the variable `NAME`")
-	flags.StringVar(&f.symbol, "symbol", "", "the nodes that bind and read a `NAME`, and its value")
-	flags.StringVar(&f.affectedBy, "affected-by", "", "everything that must re-run if `X` is regenerated")
-	flags.StringVar(&f.dependsOn, "depends-on", "", "the direct readers of `X`")
-	flags.StringVar(&f.tool, "tool", "", "the blocks whose results depend on a call of the tool or model `NAME`")
+	flags.StringVar(&f.Value, "value", "", "the value of the variable `NAME`")
+	flags.StringVar(&f.Symbol, "symbol", "", "the nodes that bind and read a `NAME`, and its value")
+	flags.StringVar(&f.AffectedBy, "affected-by", "", "everything that must re-run if `X` is regenerated")
+	flags.StringVar(&f.DependsOn, "depends-on", "", "the direct readers of `X`")
+	flags.StringVar(&f.Tool, "tool", "", "the blocks whose results depend on a call of the tool or model `NAME`")
 	flags.BoolVar(&f.path, "path", false, "how the second of two blocks depends on the first, by a shortest chain")
 	flags.StringVar(
-		&f.version,
+		&f.Version,
 		"version",
 		"",
 		"a `VERSION` of a block by its digest: its text, and the steps at which the program had it",
 	)
 	flags.StringVar(
-		&f.patch,
+		&f.Patch,
 		"patch",
 		"",
 		"an `EDIT`, by its step or the id of the call that made it, and what ran because of it",
 	)
-	flags.BoolVar(&f.failed, "failed", false, "the blocks that failed, or were blocked")
+	flags.BoolVar(&f.Failed, "failed", false, "the blocks that failed, or were blocked")
 	flags.BoolVar(
-		&f.unverified,
+		&f.Unverified,
 		"unverified",
 		false,
 		"the blocks that no run from scratch has confirmed, or no check exercised",
 	)
-	flags.BoolVar(&f.volatile, "volatile", false, "the blocks whose result may differ from run to run")
-	flags.StringVar(&f.where, "where", "", "the blocks, traces or steps for which an `EXPRESSION` is true")
-	flags.IntVar(
-		&f.limit,
-		"limit",
-		noLimit,
-		fmt.Sprintf("list at most `N`; 0 for all (default: %d blocks, with --json all)", listed),
-	)
-	flags.Lookup("limit").DefValue = "0" // help does not mention it
-	flags.StringVar(&f.after, "after", "", "with --where: continue after `NEXT`, the end of the page before")
-	flags.Var(a.pythonPath(&f.python), "python", "with --value: the interpreter's `PATH`, as for run")
+	flags.BoolVar(&f.Volatile, "volatile", false, "the blocks whose result may differ from run to run")
+	flags.StringVar(&f.Where, "where", "", "the blocks, traces or steps for which an `EXPRESSION` is true")
+	flags.Var(countFlag{&f.Limit}, "limit",
+		fmt.Sprintf("list at most `N`; 0 for all (default: %d blocks, with --json all)", listed))
+	flags.StringVar(&f.After, "after", "", "with --where: continue after `NEXT`, the end of the page before")
+	flags.Var(a.pythonPath(&f.Python), "python", "with --value: the interpreter's `PATH`, as for run")
 	a.completeBlockFlags(cmd, "block", "affected-by", "depends-on")
 	return a.ofSession(cmd)
 }
 
-const (
-	noLimit = -1 // none was given
-	listed  = 50 // blocks of a program that people are shown
-)
+// listed is how many blocks of a program people are shown.
+const listed = 50
 
 // names are the variables of expressions, for the help: folded, a variable begins a line.
 func names() string {
@@ -147,51 +140,51 @@ type question struct {
 
 func (a *app) questions(f queryFlags) []question {
 	return []question{
-		{"--block", f.block != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
+		{"--block", f.Block != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
 			return a.queryBlock(ctx, o, n, f)
 		}},
-		{"--value", f.value != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-			return a.queryValue(ctx, o, n, f.value)
+		{"--value", f.Value != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
+			return a.queryValue(ctx, o, n, f.Value)
 		}},
 		{
 			"--symbol",
-			f.symbol != "",
-			a.ofGraph(func(d *query.Dependencies) error { return a.querySymbol(d, f.symbol) }),
+			f.Symbol != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.querySymbol(d, f.Symbol) }),
 		},
 		{
 			"--affected-by",
-			f.affectedBy != "",
-			a.ofGraph(func(d *query.Dependencies) error { return a.queryAffected(d, f.affectedBy) }),
+			f.AffectedBy != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryAffected(d, f.AffectedBy) }),
 		},
 		{
 			"--depends-on",
-			f.dependsOn != "",
-			a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, f.dependsOn) }),
+			f.DependsOn != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, f.DependsOn) }),
 		},
 		{
 			"--tool",
-			f.tool != "",
-			a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, "tool:"+f.tool) }),
+			f.Tool != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, "tool:"+f.Tool) }),
 		},
 		{
 			"--path",
-			f.path,
-			a.ofGraph(func(d *query.Dependencies) error { return a.queryPath(d, f.ends[0], f.ends[1]) }),
+			f.From != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryPath(d, f.From, f.To) }),
 		},
-		{"--version", f.version != "", func(ctx context.Context, o *opened, _ xstate.StepNumber) error {
-			return a.queryVersion(ctx, o, f.version)
+		{"--version", f.Version != "", func(ctx context.Context, o *opened, _ xstate.StepNumber) error {
+			return a.queryVersion(ctx, o, f.Version)
 		}},
 		{
 			"--patch",
-			f.patch != "",
-			func(ctx context.Context, o *opened, _ xstate.StepNumber) error { return a.queryPatch(ctx, o, f.patch) },
+			f.Patch != "",
+			func(ctx context.Context, o *opened, _ xstate.StepNumber) error { return a.queryPatch(ctx, o, f.Patch) },
 		},
-		{"--failed", f.failed, a.ofBlocks("failed or were blocked", (*query.BlockView).Failed)},
-		{"--unverified", f.unverified, a.queryUnverified},
-		{"--volatile", f.volatile, a.ofGraph(a.queryVolatile)},
+		{"--failed", f.Failed, a.ofBlocks("failed or were blocked", (*query.BlockView).Failed)},
+		{"--unverified", f.Unverified, a.queryUnverified},
+		{"--volatile", f.Volatile, a.ofGraph(a.queryVolatile)},
 		{
 			"--where",
-			f.where != "",
+			f.Where != "",
 			func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryWhere(ctx, o, n, f) },
 		},
 	}
@@ -210,7 +203,7 @@ func (a *app) ofGraph(ask func(*query.Dependencies) error) func(context.Context,
 
 func (a *app) query(ctx context.Context, f queryFlags) error {
 	ask := question{
-		ask: func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryAll(ctx, o, n, f.limit) },
+		ask: func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryAll(ctx, o, n, f.Limit) },
 	}
 	for _, q := range a.questions(f) {
 		if !q.asked {
@@ -224,16 +217,16 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 		}
 		ask = q
 	}
-	if f.where == "" && f.after != "" || f.where == "" && ask.asked && f.limit > 0 {
+	if f.Where == "" && f.After != "" || f.Where == "" && ask.asked && countOr(f.Limit, 0) > 0 {
 		return &usageError{
 			err:  fmt.Errorf("--limit and --after need --where"),
 			hint: "`xstate query --help` shows an example",
 		}
 	}
 	open := a.open
-	if a.bounds.executes = f.value != ""; a.bounds.executes { // an interpreter may load it
+	if a.bounds.executes = f.Value != ""; a.bounds.executes { // an interpreter may load it
 		open = func(ctx context.Context) (*opened, error) {
-			return a.openWith(ctx, state.Options{ReadOnly: true}, f.python)
+			return a.openWith(ctx, state.Options{ReadOnly: true}, f.Python)
 		}
 	}
 	o, err := open(ctx)
@@ -241,7 +234,7 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 		return err
 	}
 	defer o.Close()
-	n, err := o.step(ctx, f.at)
+	n, err := o.step(ctx, f.Moment)
 	if err != nil {
 		return err
 	}
@@ -249,14 +242,12 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 }
 
 // queryAll lists the program. People are shown the beginning of a long one.
-func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limit int) error {
-	if limit == noLimit {
-		limit = 0
-		if !a.ui.JSON {
-			limit = listed
-		}
+func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limit *int) error {
+	usual := listed
+	if a.ui.JSON {
+		usual = 0
 	}
-	snap, err := o.history.Start(ctx, n, limit)
+	snap, err := o.history.Start(ctx, n, countOr(limit, usual))
 	if err != nil {
 		return err
 	}

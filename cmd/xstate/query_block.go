@@ -18,7 +18,7 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, f 
 	if err != nil {
 		return err
 	}
-	b, err := snap.Block(xstate.BlockID(f.block))
+	b, err := snap.Block(xstate.BlockID(f.Block))
 	if err != nil {
 		return err
 	}

@@ -66,11 +66,11 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 }
 
 func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
-	filter, err := query.NewFilter(f.where)
+	filter, err := query.NewFilter(f.Where)
 	if err != nil {
 		return err
 	}
-	found, err := o.history.Where(ctx, n, filter, query.Page{Limit: max(f.limit, 0), After: f.after})
+	found, err := o.history.Where(ctx, n, filter, query.Page{Limit: countOr(f.Limit, 0), After: f.After})
 	if err != nil {
 		return err
 	}

@@ -12,16 +12,16 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
+// replayFlags are the flags of replay.
 type replayFlags struct {
-	from, to, step optionalStep
-	block, report  string
-	python, calls  string
-	o              replay.Options
+	verb.Replay
+	report, calls string
 }
 
 // Values of --calls: calls are served, or those of tools without effects are also made again.
@@ -59,18 +59,18 @@ recorded one. A tool that cannot be asked is named. Rules and budgets hold.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(&f.from, "from", "replay the runs from this `STEP` on")
-	flags.Var(&f.to, "to", "replay the runs up to this `STEP`")
-	flags.Var(&f.step, "step", "replay the run that is this `STEP`")
-	flags.StringVar(&f.block, "block", "", "replay this `BLOCK` with everything it needs, in the last of the runs")
-	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: verify the digests of the record")
+	flags.Var(stepFlag{&f.From}, "from", "replay the runs from this `STEP` on")
+	flags.Var(stepFlag{&f.To}, "to", "replay the runs up to this `STEP`")
+	flags.Var(stepFlag{&f.Step}, "step", "replay the run that is this `STEP`")
+	flags.StringVar(&f.Block, "block", "", "replay this `BLOCK` with everything it needs, in the last of the runs")
+	flags.BoolVar(&f.Cached, "cached", false, "execute nothing: verify the digests of the record")
 	flags.StringVar(&f.calls, "calls", callsServe, "`HOW` calls are answered: serve, or again, which makes those "+
 		"without effects\nagain and compares the answers")
-	flags.BoolVar(&f.o.UntilDivergence, "until-divergence", false, "stop after the first run that diverged")
-	flags.IntVar(&f.o.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
+	flags.BoolVar(&f.UntilDivergence, "until-divergence", false, "stop after the first run that diverged")
+	flags.IntVar(&f.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html (with code, data and agents) or .md")
-	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
-	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
+	flags.DurationVar(&f.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
+	flags.Var(a.pythonPath(&f.Python), "python", "the interpreter's `PATH`, as for run")
 	a.completeBlockFlags(cmd, "block")
 	_ = cmd.RegisterFlagCompletionFunc("calls",
 		cobra.FixedCompletions([]string{callsServe, callsAgain}, cobra.ShellCompDirectiveNoFileComp))
@@ -79,21 +79,21 @@ recorded one. A tool that cannot be asked is named. Rules and budgets hold.`,
 
 func (f *replayFlags) check() error {
 	switch {
-	case f.step.given && (f.from.given || f.to.given):
+	case f.Step != nil && (f.From != nil || f.To != nil):
 		return &usageError{
 			err:  errors.New("--step is one run, --from and --to are several"),
 			hint: "`xstate replay --step STEP`, or `xstate replay --from STEP --to STEP`",
 		}
-	case f.step.given && f.step.n == 0:
+	case f.Step != nil && *f.Step == 0:
 		return &usageError{err: errors.New("there is no step 0"), hint: "`xstate log` lists the steps"}
-	case f.o.Jobs < 1:
+	case f.Jobs < 1:
 		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate replay --jobs 4`"}
-	case f.o.Timeout < 0:
+	case f.Timeout < 0:
 		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate replay --timeout 30s`"}
 	case f.calls != callsServe && f.calls != callsAgain:
 		return &usageError{err: fmt.Errorf("`--calls` is serve or again, not %q", f.calls),
 			hint: "`xstate replay --calls again`"}
-	case f.calls == callsAgain && f.o.Cached:
+	case f.calls == callsAgain && f.Cached:
 		return &usageError{err: errors.New("`--cached` executes nothing, and `--calls again` makes calls"),
 			hint: "use one of them"}
 	case f.report != "" && reportFormat(f.report) == "":
@@ -120,26 +120,26 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	f.o.CallAgain = f.calls == callsAgain
-	f.o.From, f.o.To, f.o.Step = f.from.n, f.to.n, f.step.n
-	o, err := a.openToPlan(ctx, f.python)
+	ro := replay.Options{From: stepOr0(f.From), To: stepOr0(f.To), Step: stepOr0(f.Step), Cached: f.Cached,
+		UntilDivergence: f.UntilDivergence, CallAgain: f.calls == callsAgain, Jobs: f.Jobs, Timeout: f.Timeout}
+	o, err := a.openToPlan(ctx, f.Python)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	if f.o.Block, err = o.named(ctx, f.block); err != nil {
+	if ro.Block, err = o.named(ctx, f.Block); err != nil {
 		return err
 	}
 	if a.ui.ErrTerminal && !a.ui.Quiet && !a.ui.JSON {
 		n := 0
-		f.o.OnRun = func(run *replay.RunReport, of int) {
+		ro.OnRun = func(run *replay.RunReport, of int) {
 			n++
 			a.ui.Progress(
 				fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, term.Plural(of, "run"), run.Step, run.Result),
 			)
 		}
 	}
-	found, err := replay.Run(ctx, o.session.Subject(), f.o)
+	found, err := replay.Run(ctx, o.session.Subject(), ro)
 	if ctx.Err() != nil {
 		return &state.Error{
 			Code:    api.CodeInterrupted,

@@ -12,19 +12,12 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
-type rollbackFlags struct {
-	to       optionalStep
-	keepFile bool
-	revert   bool
-	file     string
-	origin   xstate.Origin
-}
-
 func (a *app) rollbackVerb() *cobra.Command {
-	var f rollbackFlags
+	var f verb.Rollback
 	cmd := &cobra.Command{
 		Use:   "rollback --to-step N",
 		Short: "go back to the program of an earlier step",
@@ -45,20 +38,20 @@ does not make any more, and --revert takes back what a tool takes back.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(&f.to, "to-step", "restore the program after step `N`")
-	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
-	flags.BoolVar(&f.revert, "revert", false, "then take back the effects of later calls, the newest first")
-	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
-	a.originFlags(cmd, &f.origin)
+	flags.Var(stepFlag{&f.To}, "to-step", "restore the program after step `N`")
+	flags.BoolVar(&f.KeepFile, "keep-file", false, "do not write the file; its next run records how it differs")
+	flags.BoolVar(&f.Revert, "revert", false, "then take back the effects of later calls, the newest first")
+	flags.StringVar(&f.File, "file", "", "the program's `FILE` (default: the one the session is named after)")
+	a.originFlags(cmd, &f.Origin)
 	return a.ofSession(cmd)
 }
 
-func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
-	if !f.to.given {
+func (a *app) rollback(ctx context.Context, f verb.Rollback) error {
+	if f.To == nil {
 		return &usageError{err: errors.New("`xstate rollback` needs `--to-step N`"),
 			hint: "`xstate log` lists the steps"}
 	}
-	a.bounds.executes = f.revert // tools come from the policy
+	a.bounds.executes = f.Revert // tools come from the policy
 	return a.change(ctx, func(o *opened) error {
 		release, err := o.session.Hold(ctx)
 		if err != nil {
@@ -72,7 +65,7 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		step, err := recordWith(
 			path,
 			text,
-			func() (xstate.Step, error) { return o.session.Rollback(ctx, f.to.n, f.origin) },
+			func() (xstate.Step, error) { return o.session.Rollback(ctx, *f.To, f.Origin) },
 		)
 		if err != nil {
 			return err
@@ -83,11 +76,11 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		}
 		var left []state.CallID
 		var failed error
-		if f.revert {
+		if f.Revert {
 			for i := range d.Revertible {
 				left = append(left, d.Revertible[i].Call)
 			}
-			d.Reverted, left, failed = o.revert(ctx, left, f.origin)
+			d.Reverted, left, failed = o.revert(ctx, left, f.Origin)
 		}
 		if a.ui.JSON {
 			if err := a.ui.Document(d); err != nil {
@@ -109,12 +102,12 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 }
 
 // rolledBack returns the file that goes along and what it is to hold; no path when none does.
-func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, text []byte, err error) {
-	if _, err := o.history.ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
+func (o *opened) rolledBack(ctx context.Context, f verb.Rollback) (path string, text []byte, err error) {
+	if _, err := o.history.ProgramAt(ctx, *f.To); err != nil || f.KeepFile {
 		return "", nil, err
 	}
-	return o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
-		return o.history.Text(ctx, f.to.n, path, data)
+	return o.following(ctx, f.File, func(path string, data []byte) ([]byte, error) {
+		return o.history.Text(ctx, *f.To, path, data)
 	})
 }
 

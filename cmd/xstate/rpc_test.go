@@ -26,31 +26,43 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/serve/rpc"
+	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
 
-// printed is a Doer that keeps what the last call printed.
+// printed are operations that keep what the command line prints of the events and the answer of the last call.
 type printed struct {
 	mu  sync.Mutex
 	out bytes.Buffer
 }
 
-func (p *printed) Do(ctx context.Context, call serve.Call) int {
+func (p *printed) Operate(ctx context.Context, call verb.Call) (any, *api.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out.Reset()
-	call.Stdout = io.MultiWriter(call.Stdout, &p.out)
-	return commands{}.Do(ctx, call)
+	u := term.New(func(string) string { return "" }, wording.CommandLine, &p.out, io.Discard)
+	u.JSON, u.Lines = true, call.Event != nil
+	if event := call.Event; event != nil {
+		call.Event = func(e api.Event) { u.Event(e); event(e) }
+	}
+	answer, failed := commands{}.Operate(ctx, call)
+	if failed == nil {
+		_ = u.Document(answer)
+	}
+	return answer, failed
 }
 
-// apiServer serves the verbs over HTTP to calls from a folder.
+// apiServer serves the operations over HTTP to calls from a folder.
 func apiServer(t *testing.T, folder string) (*httptest.Server, *printed) {
 	t.Helper()
 	p := &printed{}
 	s := &rpc.Service{
-		E2B: true, Do: p, Store: filepath.Join(folder, ".xstate"), Folder: folder,
+		E2B: true, Operations: p, Store: filepath.Join(folder, ".xstate"), Folder: folder,
 		Environ: append(os.Environ(), "XSTATE_PYTHON="+xstatetest.Pythons()[0]),
 	}
 	server := httptest.NewServer(rpc.Bounded(s.Handler(), time.Minute))
@@ -79,7 +91,7 @@ func TestAPI(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "p.py"), []byte(apiProgram), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	server, verb := apiServer(t, folder)
+	server, line := apiServer(t, folder)
 	called := map[string]bool{}
 	for _, call := range []struct{ method, request string }{
 		{"RunService/Run", `{"file":"p.py","arguments":["--n","5"],"timeout_seconds":60,
@@ -131,7 +143,7 @@ func TestAPI(t *testing.T) {
 			Methods().ByName(protoreflect.Name(name))
 		for _, text := range answers(t, server, m, call.request) {
 			compareMessage(t, call.method+" "+call.request, m.Output(), text)
-			if want := strings.TrimSpace(verb.out.String()); !bytes.Contains([]byte(want), text) &&
+			if want := strings.TrimSpace(line.out.String()); !bytes.Contains([]byte(want), text) &&
 				!bytes.Contains(text, []byte(want)) && name != "Get" {
 				t.Errorf("%s %s answered\n%s\nand the verb prints\n%s", call.method, call.request, text, want)
 			}

@@ -49,14 +49,7 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if own, _ := programArguments(cmd, args); len(own) == 0 {
-				file, err := a.privateFile(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if file == "" {
-					return a.runRecorded(cmd.Context(), f)
-				}
-				return a.run(cmd.Context(), file, f)
+				return a.runRequest(cmd.Context(), f)
 			}
 			if f.watch {
 				own, _ := programArguments(cmd, args)
@@ -72,64 +65,66 @@ Without a FILE, --session names a session that has none, as exec makes, and its 
 	flags.SortFlags = false
 	flags.BoolVar(&f.all, "all", false, "also print the output of reused blocks")
 	flags.BoolVar(
-		&f.verify,
+		&f.Verify,
 		"verify",
 		false,
 		"then run everything from scratch and compare; repeats effects outside the folder",
 	)
 	flags.BoolVar(&f.watch, "watch", false, "run it again whenever FILE is saved, until Ctrl-C")
-	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
-	flags.StringSliceVar(&f.always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
+	flags.BoolVar(&f.Fresh, "fresh", false, "reuse nothing: execute every block")
+	flags.StringSliceVar(&f.Always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
 	flags.StringSliceVar(
-		&f.never,
+		&f.Never,
 		"never",
 		nil,
 		"keep the result of this `BLOCK` even if its inputs change, like \"# xstate: never\"",
 	)
 	flags.BoolVar(
-		&f.restoreFiles,
+		&f.RestoreFiles,
 		"restore-files",
 		false,
 		"overwrite results that were edited after the program wrote them",
 	)
-	flags.BoolVar(&f.refresh, "refresh", false, "first call again what is stale: tools whose results are older than "+
+	flags.BoolVar(&f.Refresh, "refresh", false, "first call again what is stale: tools whose results are older than "+
 		"their\nlifetime; blocks run only where a result differs")
-	flags.StringVar(&f.tool, "tool", "", "with --refresh: call again all calls of the tool `NAME`")
-	flags.BoolVar(&f.private, "private", false, "run in a private copy of the folder first, and in the folder only "+
+	flags.StringVar(&f.Tool, "tool", "", "with --refresh: call again all calls of the tool `NAME`")
+	flags.BoolVar(&f.Private, "private", false, "run in a private copy of the folder first, and in the folder only "+
 		"if no block\nfails; else the folder stays as it was")
-	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
-	flags.BoolVar(&f.write, "write", false, "then write outputs and execution counts into the notebook FILE")
+	flags.IntVar(&f.Jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
+	flags.BoolVar(&f.Write, "write", false, "then write outputs and execution counts into the notebook FILE")
 	flags.DurationVar(
-		&f.timeout,
+		&f.Timeout,
 		"timeout",
 		0,
 		"stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m",
 	)
 	f.given.add(flags)
 	a.budgetFlag(flags)
-	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
-	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
-	flags.Var(a.pythonPath(&f.python), "python",
+	flags.Var((*byteSize)(&f.Memory), "memory",
+		"keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
+	flags.Var((*byteSize)(&f.MaxBytes), "max-bytes", "then free results beyond this `SIZE`, like gc")
+	flags.Var(a.pythonPath(&f.Python), "python",
 		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
 	a.sandboxFlag(flags, "run")
 	a.recordFlag(flags)
 	a.completeBlockFlags(cmd, "always", "never")
-	flags.StringVar(&f.workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
+	flags.StringVar(&f.Workdir, "workdir", "", "run in the folder `DIR`, which the session keeps\n"+
 		"(default: the file's; for a module with relative imports, the one that holds its package;\n"+
 		"this one, if an argument names a file that is found only from here)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	a.completeSessions(cmd)
-	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")
+	flags.Var(stepFlag{&f.Expect}, "expect",
+		"fail if the session is not at this `STEP`, because others have edited or run it")
 	flags.BoolVar(
-		&f.merge,
+		&f.Merge,
 		"merge",
 		false,
 		"with --expect: merge if others have edited other lines, and write the file",
 	)
 	a.mayBegin["run"] = func(args []string) error { return a.runMayBegin(args[0], &f) }
-	a.originFlags(cmd, &f.origin)
+	a.originFlags(cmd, &f.Origin)
 	a.linesFlag(cmd)
 	flags.BoolVar(&a.ui.Quiet, "quiet", false, "print results and errors only")
 	return cmd
@@ -150,7 +145,7 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.write {
+	if f.Write {
 		if err := src.forResults(); err != nil {
 			return err
 		}
@@ -169,13 +164,14 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.private {
+	if f.Private {
 		err = a.runPrivate(ctx, store, src, f)
 	} else {
 		err = a.runIn(ctx, store, src, f)
 	}
-	if f.budget != 0 {
-		if _, bad := store.State().Collect(ctx, state.CollectOptions{MaxBytes: f.budget.most()}); err == nil {
+	if f.MaxBytes != 0 {
+		most := state.CollectOptions{MaxBytes: byteSize(f.MaxBytes).most()}
+		if _, bad := store.State().Collect(ctx, most); err == nil {
 			err = bad
 		}
 	}
@@ -188,24 +184,24 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 
 // check refuses flags that do not go together.
 func (f *runFlags) check() error {
-	if f.merge && !f.expect.given {
+	if f.Merge && f.Expect == nil {
 		return &usageError{
 			err:  errors.New("--merge needs --expect STEP, the step that the file was made from"),
 			hint: "`xstate run FILE --expect STEP --merge`",
 		}
 	}
-	if f.private && f.expect.given {
+	if f.Private && f.Expect != nil {
 		return &usageError{err: errors.New("--private and --expect exclude each other"),
 			hint: "`xstate fork --private NEW` makes a private session for longer work"}
 	}
-	if f.tool != "" && !f.refresh {
+	if f.Tool != "" && !f.Refresh {
 		return &usageError{err: errors.New("`--tool` needs `--refresh`"),
 			hint: "`xstate run FILE --refresh --tool NAME`"}
 	}
-	if f.jobs < 1 {
+	if f.Jobs < 1 {
 		return &usageError{err: errors.New("`--jobs` must be 1 or more"), hint: "`xstate run FILE --jobs 2`"}
 	}
-	if f.timeout < 0 {
+	if f.Timeout < 0 {
 		return &usageError{err: errors.New("`--timeout` must not be negative"), hint: "`xstate run FILE --timeout 30s`"}
 	}
 	return nil
@@ -226,7 +222,7 @@ func (a *app) canRun(ctx context.Context, src *source, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.findLanguage(blocks[0].Dialect, f.python, src.workdir(f.workdir, nil))
+	return a.findLanguage(blocks[0].Dialect, f.Python, src.workdir(f.Workdir, nil))
 }
 
 // runSession opens the session of a run; it makes one only for a file that is a program.
@@ -235,7 +231,7 @@ func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, 
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.sessionOptions(ctx, store, src, f.python, f.workdir, f.invocation)
+	o, err := a.sessionOptions(ctx, store, src, f.Python, f.Workdir, f.invocation)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +273,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	}
 	defer end()
 	if f.usual() && !a.ui.JSON {
-		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
+		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.Origin); ok || err != nil {
 			if err == nil {
 				a.printSettled(done)
 				var stale []query.StaleCall
@@ -309,7 +305,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 
 // runRecorded runs what is affected in a session of no file.
 func (a *app) runRecorded(ctx context.Context, f runFlags) error {
-	o, err := a.recorded(ctx, f.python, "run")
+	o, err := a.recorded(ctx, f.Python, "run")
 	if err != nil {
 		return err
 	}
@@ -330,8 +326,8 @@ func (a *app) runRecorded(ctx context.Context, f runFlags) error {
 
 // usual reports whether a run that has nothing to do needs to print only that.
 func (f *runFlags) usual() bool {
-	return !f.verify && !f.fresh && !f.refresh && !f.all && !f.merge && !f.expect.given &&
-		len(f.always)+len(f.never) == 0
+	return !f.Verify && !f.Fresh && !f.Refresh && !f.all && !f.Merge && f.Expect == nil &&
+		len(f.Always)+len(f.Never) == 0
 }
 
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
@@ -344,7 +340,7 @@ func (a *app) execute(
 	f runFlags,
 ) (*api.Run, error) {
 	if len(edits) > 0 {
-		f.origin = f.origin.WithoutCost()
+		f.Origin = f.Origin.WithoutCost()
 	}
 	program, _, err := session.History().Program(ctx)
 	if err != nil {
@@ -358,12 +354,12 @@ func (a *app) execute(
 		return nil, err
 	}
 	o := runner.RunOptions{
-		Fresh:        f.fresh,
-		Jobs:         f.jobs,
-		Timeout:      f.timeout,
-		Memory:       int64(f.memory),
+		Fresh:        f.Fresh,
+		Jobs:         f.Jobs,
+		Timeout:      f.Timeout,
+		Memory:       f.Memory,
 		Pins:         pins,
-		RestoreFiles: f.restoreFiles,
+		RestoreFiles: f.RestoreFiles,
 		Refresh:      f.refreshing(),
 		Retry:        f.retry,
 	}
@@ -373,14 +369,14 @@ func (a *app) execute(
 		}
 	}
 	p.start()
-	following, run := a.beginRun(ctx, session, "run", f.origin)
+	following, run := a.beginRun(ctx, session, "run", f.Origin)
 	o.OnEvent = func(e runner.Event) {
 		a.ui.Event(runEvent(e))
 		p.event(e)
 		run.Event(e)
 	}
 	a.ui.Event(api.Event{Event: "started", Run: run.id})
-	out, step, err := session.Run(following, o, f.origin)
+	out, step, err := session.Run(following, o, f.Origin)
 	run.end(out, step, err)
 	a.places.python = session.Python()
 	p.stop()
@@ -403,7 +399,7 @@ func (a *app) execute(
 		a.printCallsSummary(calls)
 	}
 	var verified *api.Verified
-	if f.verify && out.Stopped == nil {
+	if f.Verify && out.Stopped == nil {
 		if verified, err = a.verify(ctx, session, step.Number, out, f); err != nil {
 			return nil, err
 		}
@@ -417,27 +413,27 @@ func (a *app) execute(
 
 // load records how the file differs from the session.
 func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f runFlags) ([]xstate.Step, error) {
-	if !f.expect.given {
-		return session.LoadFile(ctx, src.name, src.data, f.origin)
+	if f.Expect == nil {
+		return session.LoadFile(ctx, src.name, src.data, f.Origin)
 	}
 	store := session.Store().State()
 	_, err := store.Commit(
 		ctx,
 		session.Name(),
-		f.expect.n,
+		*f.Expect,
 		nil,
 	) // no step at all is refused when it does not follow the one expected
 	if err == nil {
-		return session.LoadFile(ctx, src.name, src.data, f.origin)
+		return session.LoadFile(ctx, src.name, src.data, f.Origin)
 	}
-	if !f.merge || state.CodeOf(err) != state.CodeConflict {
+	if !f.Merge || state.CodeOf(err) != state.CodeConflict {
 		return nil, err
 	}
-	edits, text, err := session.MergeFile(ctx, f.expect.n, src.name, src.data, f.origin)
+	edits, text, err := session.MergeFile(ctx, *f.Expect, src.name, src.data, f.Origin)
 	if err != nil || bytes.Equal(text, src.data) {
 		return edits, err
 	}
-	a.ui.Talk("%s also contains what others have edited since step %d", src.name, f.expect.n)
+	a.ui.Talk("%s also contains what others have edited since step %d", src.name, *f.Expect)
 	src.data, src.program = text, nil
 	return edits, writeFile(src.path, text)
 }
@@ -458,7 +454,7 @@ func (a *app) unrecorded(err error, edits, ran int) error {
 	if edits+ran > 0 {
 		a.ui.Talk("%s; %s", kept, did)
 	}
-	if bad := (*state.Error)(nil); a.call.Door != wording.CommandLine && edits > 0 &&
+	if bad := (*state.Error)(nil); a.door != wording.CommandLine && edits > 0 &&
 		errors.As(err, &bad) { // the answer alone is read there
 		told := *bad
 		told.Message += "; " + kept

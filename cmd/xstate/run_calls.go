@@ -98,18 +98,18 @@ func staleCalls(ctx context.Context, s *xstate.Session) ([]query.StaleCall, erro
 
 // refreshing is what --refresh and --tool say; nil: nothing.
 func (f *runFlags) refreshing() *journal.Refreshing {
-	if !f.refresh {
+	if !f.Refresh {
 		return nil
 	}
-	return &journal.Refreshing{Tool: f.tool}
+	return &journal.Refreshing{Tool: f.Tool}
 }
 
 // noneRefreshed says that a run refreshed nothing, though it was asked to.
 func (a *app) noneRefreshed(f *runFlags, d *api.CallsSummary) {
 	switch {
-	case !f.refresh || d != nil && len(d.Refreshed) > 0:
-	case f.tool != "":
-		a.ui.Talk("no result depends on a call of %s", f.tool)
+	case !f.Refresh || d != nil && len(d.Refreshed) > 0:
+	case f.Tool != "":
+		a.ui.Talk("no result depends on a call of %s", f.Tool)
 	default:
 		a.ui.Talk("no result is stale")
 	}

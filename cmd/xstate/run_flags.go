@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -17,20 +17,20 @@ import (
 
 // pins returns what the flags --always and --never say of the blocks of a session.
 func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.BlockID]runner.Pin, error) {
-	if len(f.always)+len(f.never) == 0 {
+	if len(f.Always)+len(f.Never) == 0 {
 		return nil, nil
 	}
 	blocks, _, err := s.History().Program(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, list := range [][]string{f.always, f.never} {
+	for _, list := range [][]string{f.Always, f.Never} {
 		for i, id := range list {
 			list[i] = string(query.Shown(xstate.BlockID(id), query.PatchBlocks(blocks)))
 		}
 	}
 	pins := map[xstate.BlockID]runner.Pin{}
-	for _, id := range slices.Concat(f.always, f.never) {
+	for _, id := range slices.Concat(f.Always, f.Never) {
 		if !slices.ContainsFunc(blocks, func(b state.ProgramBlock) bool { return string(b.ID) == id }) {
 			return nil, &state.Error{
 				Code:    query.CodeNoBlock,
@@ -39,10 +39,10 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 			}
 		}
 	}
-	for _, id := range f.always {
+	for _, id := range f.Always {
 		pins[xstate.BlockID(id)] = runner.PinAlways
 	}
-	for _, id := range f.never {
+	for _, id := range f.Never {
 		if pins[xstate.BlockID(id)] != "" {
 			return nil, &usageError{
 				err:  fmt.Errorf("block %q is pinned to always and to never", id),
@@ -56,22 +56,11 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 
 // runFlags are the flags of run.
 type runFlags struct {
-	verify, fresh, all bool
-	merge, write       bool
-	restoreFiles       bool
-	private, refresh   bool
-	watch              bool
-	tool               string // to refresh
-	retry              func(xstate.BlockID) bool
-	always, never      []string
-	timeout            time.Duration
-	jobs               int
-	memory, budget     byteSize
-	python, workdir    string
-	expect             optionalStep
-	origin             xstate.Origin
-	given              invocationFlags
-	invocation         *runner.Invocation // as given; nil means that of the last run
+	verb.Run
+	all, watch bool
+	retry      func(xstate.BlockID) bool
+	given      invocationFlags
+	invocation *runner.Invocation // as given; nil means that of the last run
 }
 
 // byteSize is a number of bytes as people write it. No bytes at all is -1, because 0 means the usual number.

@@ -74,7 +74,7 @@ func (a *app) trial(
 			return nil, err
 		}
 		made, err := private.Fork(ctx, store.State(), name+trialSuffix, state.ForkPoint{Session: name, Step: head},
-			f.origin.WithoutCost(), nil)
+			f.Origin.WithoutCost(), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (a *app) runTrial(
 	ctx context.Context, store *xstate.Store, v *private.View, src *source, f runFlags,
 ) (*api.Run, error) {
 	was := a.session
-	a.session, f.workdir, f.write = v.Session, "", false
+	a.session, f.Workdir, f.Write = v.Session, "", false
 	defer func() { a.session = was }()
 	session, err := a.runSession(ctx, store, src, f)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *app) runTrial(
 func (a *app) runTried(
 	ctx context.Context, store *xstate.Store, name string, src *source, f runFlags, tried *api.PrivateRun,
 ) error {
-	f.fresh, f.refresh, f.always, f.verify, f.origin = false, false, nil, false, f.origin.WithoutCost()
+	f.Fresh, f.Refresh, f.Always, f.Verify, f.Origin = false, false, nil, false, f.Origin.WithoutCost()
 	session, err := a.runSession(ctx, store, src, f)
 	if err != nil {
 		return err
@@ -139,11 +139,11 @@ func (a *app) runTried(
 	if err != nil {
 		return err
 	}
-	following, run := a.beginRun(ctx, session, "run", f.origin)
+	following, run := a.beginRun(ctx, session, "run", f.Origin)
 	out, step, err := session.Run(following, runner.RunOptions{
-		Jobs: f.jobs, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins, RestoreFiles: f.restoreFiles,
+		Jobs: f.Jobs, Timeout: f.Timeout, Memory: f.Memory, Pins: pins, RestoreFiles: f.RestoreFiles,
 		OnEvent: run.Event,
-	}, f.origin)
+	}, f.Origin)
 	run.end(out, step, err)
 	if err != nil {
 		return a.unrecorded(err, len(edits), 0)

@@ -24,7 +24,7 @@ func (a *app) verify(
 	if a.ui.ErrTerminal && !a.ui.Quiet && !a.ui.JSON {
 		a.ui.Progress("xstate: runs everything from scratch, to verify")
 	}
-	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.timeout})
+	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.Timeout})
 	if ctx.Err() != nil {
 		return nil, &state.Error{
 			Code:    api.CodeInterrupted,
@@ -55,7 +55,7 @@ func (a *app) verify(
 		}
 	}
 	v.Equal = len(v.Differences) == 0
-	said, err := replay.Confirm(ctx, s.Subject(), step, found, f.origin.WithoutCost())
+	said, err := replay.Confirm(ctx, s.Subject(), step, found, f.Origin.WithoutCost())
 	if err != nil {
 		return nil, err
 	}

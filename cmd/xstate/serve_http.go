@@ -20,13 +20,13 @@ const stalled = 30 * time.Second
 func (a *app) answerHTTP(ctx context.Context, server *serve.Server, environ []string, e2b bool) {
 	dir := server.Pool.Store().State().Dir()
 	service := &rpc.Service{
-		Do: server.Contain(a.doer(server)), Store: dir, Folder: filepath.Dir(dir), Environ: environ,
+		Operations: server.Contain(a.doer(server)), Store: dir, Folder: filepath.Dir(dir), Environ: environ,
 		Runs: server.Pool, Life: ctx, E2B: e2b,
 	}
 	handler := sync.OnceValue(func() http.Handler {
 		mux := http.NewServeMux()
 		mux.Handle("/", service.Handler())
-		mux.Handle("/mcp", mcp.Handler(service.Do, mcp.Options{
+		mux.Handle("/mcp", mcp.Handler(service.Operations, mcp.Options{
 			Folder: service.Folder, Store: dir, Environ: environ, Version: buildVersion(),
 		}))
 		return rpc.Bounded(mux, stalled)

@@ -46,8 +46,8 @@ var questions = []string{"plan", "preflight", "why", "query", "log", "show", "di
 const questionTime = 10 * time.Minute
 
 // timeFor is how long a call in a server may take; 0: as long as it wants.
-func timeFor(args []string) time.Duration {
-	if len(args) > 0 && slices.Contains(questions, args[0]) {
+func timeFor(verb string) time.Duration {
+	if slices.Contains(questions, verb) {
 		return questionTime
 	}
 	return 0
@@ -99,7 +99,10 @@ func (a *app) runnable(
 
 // calledBy names the call for those who wait for it.
 func (a *app) calledBy() string {
-	command := "xstate " + strings.Join(a.args, " ")
+	command := "xstate " + strings.Join(a.call.Args, " ")
+	if a.asks != nil {
+		command = a.asks.Verb()
+	}
 	if a.call.PID == 0 {
 		return "another call (" + command + ")"
 	}

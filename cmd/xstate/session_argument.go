@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
 	"github.com/xstate-engine/xstate/internal/term"
 )
 
@@ -76,11 +77,11 @@ func (a *app) named(cmd *cobra.Command, flag string) {
 	before := func(*cobra.Command, []string) {
 		a.naming = func(session string) string {
 			words := []string{cmd.Root().Name()}
-			for i, arg := range a.args {
+			for i, arg := range a.call.Args {
 				words = append(words, term.Quoted(arg))
 				if arg == cmd.Name() {
 					words = append(words, strings.Fields(flag+" "+term.Quoted(session))...)
-					words = append(words, quotedAll(a.args[i+1:])...)
+					words = append(words, quotedAll(a.call.Args[i+1:])...)
 					break
 				}
 			}

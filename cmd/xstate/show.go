@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -48,13 +49,13 @@ func (a *app) show(ctx context.Context, args []string, f showFlags) error {
 		return a.showFigures(ctx, args, f)
 	}
 	if len(args) > 0 {
-		err := a.query(ctx, queryFlags{block: args[0], all: f.all})
+		err := a.query(ctx, queryFlags{Query: verb.Query{Block: args[0]}, all: f.all})
 		if state.CodeOf(err) == query.CodeNoBlock && isNumber(args[0]) {
-			return a.query(ctx, queryFlags{patch: args[0]})
+			return a.query(ctx, queryFlags{Query: verb.Query{Patch: args[0]}})
 		}
 		return err
 	}
-	return a.lookAt(ctx, stepFlags{}, func(o *opened, head xstate.StepNumber) error {
+	return a.lookAt(ctx, verb.Moment{}, func(o *opened, head xstate.StepNumber) error {
 		snap, err := o.history.At(ctx, head)
 		if err != nil {
 			return err

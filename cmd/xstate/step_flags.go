@@ -2,18 +2,14 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
-
-// stepFlags is a place in the history of a session; the zero value is its last step.
-type stepFlags struct {
-	step optionalStep
-	time string
-}
 
 // optionalStep is the number of a step, which may be 0, or none.
 type optionalStep struct {
@@ -41,9 +37,57 @@ func parseStep(text string) (xstate.StepNumber, error) {
 	return n, nil
 }
 
-func (m *stepFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().Var(&m.step, "at-step", "the program after step `N` (default: the last)")
-	cmd.Flags().StringVar(&m.time, "at", "", "the program at a `TIME`, such as 2026-11-20T10:00")
+// stepFlag is a flag that is a step, which may be 0.
+type stepFlag struct{ step **xstate.StepNumber }
+
+func (s stepFlag) Set(text string) error {
+	n, err := parseStep(text)
+	*s.step = &n
+	return err
+}
+
+func (s stepFlag) String() string { return "" }
+func (s stepFlag) Type() string   { return "step" }
+
+// stepOr0 is a step, or 0 where none is given.
+func stepOr0(step *xstate.StepNumber) xstate.StepNumber {
+	if step == nil {
+		return 0
+	}
+	return *step
+}
+
+// stepNumber is a flag that is a step; 0 is none.
+type stepNumber struct{ step *xstate.StepNumber }
+
+func (s stepNumber) Set(text string) (err error) { *s.step, err = parseStep(text); return err }
+func (s stepNumber) String() string              { return "" }
+func (s stepNumber) Type() string                { return "step" }
+
+// countFlag is a flag that is a number, which may be 0.
+type countFlag struct{ n **int }
+
+func (c countFlag) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	*c.n = &n
+	return err
+}
+
+func (c countFlag) String() string { return "" }
+func (c countFlag) Type() string   { return "int" }
+
+// countOr is a number that may be missing, at least 0.
+func countOr(n *int, usual int) int {
+	if n == nil {
+		return usual
+	}
+	return max(*n, 0)
+}
+
+// momentFlags adds the flags for a place in the history of a session.
+func momentFlags(cmd *cobra.Command, m *verb.Moment) {
+	cmd.Flags().Var(stepFlag{&m.AtStep}, "at-step", "the program after step `N` (default: the last)")
+	cmd.Flags().StringVar(&m.At, "at", "", "the program at a `TIME`, such as 2026-11-20T10:00")
 }
 
 // timeForms are how a time may be written, with the unit of its last digit.

@@ -10,19 +10,11 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
-type undoFlags struct {
-	steps    string
-	by       string
-	keepFile bool
-	dryRun   bool
-	file     string
-	origin   xstate.Origin
-}
-
 func (a *app) undoVerb() *cobra.Command {
-	var f undoFlags
+	var f verb.Undo
 	cmd := &cobra.Command{
 		Use:   "undo [STEP|STEP..STEP]",
 		Short: "take back edits, and keep later ones",
@@ -39,28 +31,28 @@ of restored code by content. Undo writes the session's file, like rollback.`,
   xstate undo --by coder --reason "another way"`,
 		Args: takes(0, 1, "one STEP or a range STEP..STEP"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.steps = strings.Join(args, "")
+			f.Steps = strings.Join(args, "")
 			return a.undo(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.by, "by", "", "the edits of this `AGENT` only; without a STEP all of them")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
-	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
-	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
-	a.originFlags(cmd, &f.origin)
+	flags.StringVar(&f.By, "by", "", "the edits of this `AGENT` only; without a STEP all of them")
+	flags.BoolVar(&f.DryRun, "dry-run", false, "show what would change, and change nothing")
+	flags.BoolVar(&f.KeepFile, "keep-file", false, "do not write the file; its next run records how it differs")
+	flags.StringVar(&f.File, "file", "", "the program's `FILE` (default: the one the session is named after)")
+	a.originFlags(cmd, &f.Origin)
 	return a.ofSession(cmd)
 }
 
-// which reads what is to be undone.
-func (f *undoFlags) which() (w xstate.Which, err error) {
-	w.Agent = f.by
-	if f.steps == "" {
-		w.Newest = f.by == ""
+// whichEdits reads what is to be undone.
+func whichEdits(f *verb.Undo) (w xstate.Which, err error) {
+	w.Agent = f.By
+	if f.Steps == "" {
+		w.Newest = f.By == ""
 		return w, nil
 	}
-	first, last, isRange := strings.Cut(f.steps, "..")
+	first, last, isRange := strings.Cut(f.Steps, "..")
 	if w.First, err = parseStep(first); err != nil {
 		return w, err
 	}
@@ -69,15 +61,15 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 	}
 	if err == nil && (w.First == 0 || w.Last < w.First) {
 		err = &usageError{
-			err:  fmt.Errorf("%q is no range of steps", f.steps),
+			err:  fmt.Errorf("%q is no range of steps", f.Steps),
 			hint: "write it as 5..9; steps count from 1",
 		}
 	}
 	return w, err
 }
 
-func (a *app) undo(ctx context.Context, f undoFlags) error {
-	w, err := f.which()
+func (a *app) undo(ctx context.Context, f verb.Undo) error {
+	w, err := whichEdits(&f)
 	if err != nil {
 		return err
 	}
@@ -94,12 +86,12 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 		d := api.Undo{
 			Version: api.Version,
 			Session: o.history.Name(),
-			DryRun:  f.dryRun,
+			DryRun:  f.DryRun,
 			Undone:  u.Steps,
 			Steps:   []api.UndoStep{},
 			Changes: u.Changes(),
 		}
-		if !f.dryRun {
+		if !f.DryRun {
 			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
 				return err
 			}
@@ -125,18 +117,18 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 	})
 }
 
-func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *api.Undo) error {
+func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f verb.Undo, d *api.Undo) error {
 	var text []byte
-	if !f.keepFile {
+	if !f.KeepFile {
 		var err error
-		d.File, text, err = o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
+		d.File, text, err = o.following(ctx, f.File, func(path string, data []byte) ([]byte, error) {
 			return o.history.TextOf(ctx, u.Blocks, path, data)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	steps, err := recordWith(d.File, text, func() ([]xstate.Step, error) { return o.session.Undo(ctx, u, f.origin) })
+	steps, err := recordWith(d.File, text, func() ([]xstate.Step, error) { return o.session.Undo(ctx, u, f.Origin) })
 	if err != nil {
 		return err
 	}

@@ -5,26 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
-type verifyFlags struct {
-	times   int
-	timeout time.Duration
-	python  string
-	origin  xstate.Origin
-}
-
 func (a *app) verifyVerb() *cobra.Command {
-	var f verifyFlags
+	var f verb.Verify
 	cmd := &cobra.Command{
 		Use:   "verify BLOCK",
 		Short: "execute a block several times from the same state, and report what differs",
@@ -39,40 +31,42 @@ happen each time. To compare the whole program with a run from scratch: xstate r
 		Args:              takes(1, 1, "a BLOCK"),
 		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.verifyBlock(cmd.Context(), xstate.BlockID(args[0]), f)
+			f.Block = args[0]
+			return a.verifyBlock(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.IntVar(&f.times, "times", 3, "execute the block this `NUMBER` of times")
-	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
-	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
-	a.originFlags(cmd, &f.origin)
+	flags.IntVar(&f.Times, "times", verb.VerifyTimes, "execute the block this `NUMBER` of times")
+	flags.DurationVar(&f.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
+	flags.Var(a.pythonPath(&f.Python), "python", "the interpreter's `PATH`, as for run")
+	a.originFlags(cmd, &f.Origin)
 	return a.ofSession(cmd)
 }
 
-func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags) error {
-	if f.times < 2 {
+func (a *app) verifyBlock(ctx context.Context, f verb.Verify) error {
+	if f.Times < 2 {
 		return &usageError{
 			err:  errors.New("--times must be 2 or more: one execution cannot differ"),
 			hint: "`xstate verify BLOCK --times 3`",
 		}
 	}
 	a.bounds.executes = true
-	o, err := a.openWith(ctx, state.Options{}, f.python)
+	o, err := a.openWith(ctx, state.Options{}, f.Python)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	if id, err = o.named(ctx, string(id)); err != nil {
+	id, err := o.named(ctx, f.Block)
+	if err != nil {
 		return err
 	}
 	found, err := replay.VerifyBlock(
 		ctx,
 		o.session.Subject(),
 		id,
-		replay.VerifyOptions{Times: f.times, Timeout: f.timeout},
-		f.origin,
+		replay.VerifyOptions{Times: f.Times, Timeout: f.Timeout},
+		f.Origin,
 	)
 	if err != nil {
 		return err

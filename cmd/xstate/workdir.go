@@ -55,7 +55,7 @@ func (a *app) sessionOptions(
 	}
 	o := xstate.SessionOptions{
 		Workspace: src.workdir(asked, arguments), Python: python, Invocation: in, Environ: a.environ,
-		Tools: a.call.Tools,
+		Tools: a.tools,
 	}
 	if isSource(src.path) {
 		o.File = src.path

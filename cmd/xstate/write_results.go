@@ -34,7 +34,7 @@ func (s *source) forResults() error {
 // notebook that says the same already is not touched. A run that was interrupted writes nothing, because the blocks
 // that it did not reach have no results.
 func (a *app) writeResults(ctx context.Context, s *xstate.Session, src *source, f runFlags, d *api.Run) error {
-	if !f.write || d != nil && d.Stopped != "" {
+	if !f.Write || d != nil && d.Stopped != "" {
 		return nil
 	}
 	head, _, err := s.Store().State().Head(ctx, s.Name())

@@ -101,3 +101,19 @@ type Event struct {
 	Args           json.RawMessage `json:"args,omitempty"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 }
+
+// LastEvent returns the document of a verb as the last event of its stream. A document of other verbs stays as it is.
+func LastEvent(doc any) any {
+	e := Event{Version: Version, Event: "done"}
+	switch doc := doc.(type) {
+	case *Exec:
+		e.Exec = doc
+	case *Run:
+		e.Result = doc
+	case Failure:
+		e.Event, e.Error = "error", &doc.Error
+	default:
+		return doc
+	}
+	return e
+}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 
-	"github.com/xstate-engine/xstate/internal/wording"
-	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
-// Call is one call of a verb.
+// Call is one call of the command line. Its arguments mean something to the command line alone, in the process of the
+// caller and in that of the server.
 type Call struct {
 	Args    []string // without the name of the program
 	Folder  string   // the caller's working directory; absolute
@@ -17,13 +17,13 @@ type Call struct {
 	Stdin   io.Reader
 	Stdout  io.Writer // results: text, one JSON document, or one JSON event a line
 	Stderr  io.Writer // remarks for people
-
-	Tools []journal.Source // that the caller offers the program
-	Door  wording.Door     // by which the caller came; hints have its words
 }
 
-// Doer carries out calls. The calls of several goroutines do not disturb each other.
+// Doer carries out calls: those of the command line, and operations of the other doors. The calls of several goroutines
+// do not disturb each other.
 type Doer interface {
-	// Do carries out a call and returns its exit code. Cancelling ctx interrupts what the call runs.
+	// Do carries out a call of the command line and returns its exit code. Cancelling ctx interrupts what the call
+	// runs.
 	Do(ctx context.Context, c Call) (exit int)
+	verb.Operations
 }

@@ -8,14 +8,16 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Client carries calls out through the server of a store. It is a Doer.
+// Client carries calls out through the server of a store.
 type Client struct {
 	dir  string
 	Info Info
@@ -70,20 +72,27 @@ func (c *Client) Alive(ctx context.Context) bool {
 	return err == nil
 }
 
-// Do implements Doer. Cancelling ctx interrupts the call, and waits for it to end.
-func (c *Client) Do(ctx context.Context, call Call) int {
-	exit, err := c.Send(ctx, call)
-	if err != nil {
-		fmt.Fprintf(call.Stderr, "xstate: %v\n", err)
-		return 5
-	}
-	return exit
-}
-
-// Send carries out a call. Its error is a *RefusedError if the server did nothing, is ErrPipe, or has
-// api.CodeServerGone or api.CodeServerSilent.
+// Send carries out a call. Cancelling ctx interrupts it, and waits for it to end. Its error is a *RefusedError if the
+// server did nothing, is ErrPipe, or has api.CodeServerGone or api.CodeServerSilent.
 func (c *Client) Send(ctx context.Context, call Call) (exit int, err error) {
 	return c.send(ctx, call, surroundings())
+}
+
+// Operate carries out an operation, whose answer comes back as lines. Its error is one of Send.
+func (c *Client) Operate(ctx context.Context, call verb.Call) (answer any, failed *api.Error, err error) {
+	wire, err := verb.Pack(call)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &verb.Reader{Event: call.Event}
+	_, err = c.exchange(ctx, Call{Stdin: strings.NewReader(""), Stdout: out, Stderr: io.Discard}, command{
+		Operation: &wire, Folder: call.Folder, Environ: call.Environ, Surroundings: surroundings(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, failed = out.End()
+	return answer, failed, nil
 }
 
 // Control is Send for a call that runs no program, so that the server carries it out whatever it would pass on to one.
@@ -92,19 +101,24 @@ func (c *Client) Control(ctx context.Context, call Call) (exit int, err error) {
 }
 
 func (c *Client) send(ctx context.Context, call Call, around string) (exit int, err error) {
+	return c.exchange(ctx, call, command{
+		Args: call.Args, Folder: call.Folder, Environ: call.Environ, Surroundings: around,
+	})
+}
+
+// exchange sends a command with the streams of a call.
+func (c *Client) exchange(ctx context.Context, streams Call, cmd command) (exit int, err error) {
 	conn, err := c.connect(ctx)
 	if err != nil {
 		return 0, &RefusedError{Reason: "it does not answer", Ending: true}
 	}
 	defer conn.Close()
-	files, finish, err := filesOf(call)
+	files, finish, err := filesOf(streams)
 	if err != nil {
 		return 0, err
 	}
-	exit, err = c.converse(ctx, conn, command{
-		Args: call.Args, Folder: call.Folder, Environ: call.Environ, Version: Build(), Surroundings: around,
-		Door: call.Door,
-	}, files)
+	cmd.Version = Build()
+	exit, err = c.converse(ctx, conn, cmd, files)
 	finish()
 	return exit, err
 }

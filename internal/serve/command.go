@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/xstate-engine/xstate/internal/wording"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 // The command protocol. A client sends 0x00 and a command. The server replies that it is ready, or refuses. The client
@@ -23,13 +23,13 @@ import (
 
 // command is a call that a client asks for.
 type command struct {
-	Args         []string     `json:"args"`
-	Folder       string       `json:"folder"`
-	Environ      []string     `json:"environ"`
-	Version      string       `json:"version"`      // the client's build
-	Surroundings string       `json:"surroundings"` // see surroundings; "" is not compared
-	Door         wording.Door `json:"door,omitempty"`
-	Retire       bool         `json:"retire,omitempty"` // no call: the server is to end if nothing runs
+	Args         []string   `json:"args,omitempty"`      // of the command line
+	Operation    *verb.Wire `json:"operation,omitempty"` // in their place: what another door asks
+	Folder       string     `json:"folder"`
+	Environ      []string   `json:"environ"`
+	Version      string     `json:"version"`          // the client's build
+	Surroundings string     `json:"surroundings"`     // see surroundings; "" is not compared
+	Retire       bool       `json:"retire,omitempty"` // no call: the server is to end if nothing runs
 }
 
 // reply says that the server is ready, how a call ended, or why it was not begun.

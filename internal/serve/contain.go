@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 const exitRefused, exitInternal = 3, 5 // as the command line has them
@@ -27,8 +29,8 @@ func (s *Server) Contain(d Doer) *Containment {
 // and reaches neither the client nor what the client sent.
 type Containment struct {
 	Doer
-	// Limit is how long a call with these arguments may take; 0: as long as it wants. A nil one limits nothing.
-	Limit func(args []string) time.Duration
+	// Limit is how long a call of a verb may take; 0: as long as it wants. A nil one limits nothing.
+	Limit func(verb string) time.Duration
 	Log   io.Writer // remarks for people
 }
 
@@ -47,33 +49,97 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 		exit := exitInternal
 		defer func() {
 			if p := recover(); p != nil {
-				fmt.Fprintf(c.Log, "panic in %q: %v\n%s", call.Args, p, debug.Stack())
-				g.fail(call, asJSON, api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("internal error: %v", p),
-					Hint: "this should not happen; please report it with the command and the program"})
+				g.fail(call, asJSON, c.panicked(call.Args, p))
 			}
 			done <- exit
 		}()
 		exit = c.Doer.Do(ctx, inner)
 	}()
-	var late <-chan time.Time
-	limit := time.Duration(0)
-	if c.Limit != nil {
-		limit = c.Limit(call.Args)
-	}
-	if limit > 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		late = timer.C
-	}
+	late := c.timer(strings.Join(call.Args[:min(1, len(call.Args))], ""))
+	defer late.stop()
 	select {
 	case exit := <-done:
 		return exit
-	case <-late:
+	case <-late.C:
 	}
-	fmt.Fprintf(c.Log, "gave up %q after %s\n", call.Args, limit)
-	g.fail(call, asJSON, api.Error{Code: api.CodeTooSlow, Message: fmt.Sprintf("no answer was found within %s", limit),
-		Hint: "ask for less: one block, an earlier step, or with a limit"})
+	g.fail(call, asJSON, c.gaveUp(call.Args, late))
 	return exitRefused
+}
+
+// Operate implements verb.Operations.
+func (c *Containment) Operate(ctx context.Context, call verb.Call) (any, *api.Error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g := &gate{open: true}
+	defer g.close() // no event follows the answer
+	inner := call
+	if call.Event != nil {
+		inner.Event = func(e api.Event) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if g.open {
+				call.Event(e)
+			}
+		}
+	}
+	type outcome struct {
+		answer any
+		failed *api.Error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		o := outcome{}
+		defer func() {
+			if p := recover(); p != nil {
+				e := c.panicked(call.Request, p)
+				o = outcome{failed: &e}
+			}
+			done <- o
+		}()
+		o.answer, o.failed = c.Doer.Operate(ctx, inner)
+	}()
+	late := c.timer(call.Request.Verb())
+	defer late.stop()
+	select {
+	case o := <-done:
+		return o.answer, o.failed
+	case <-late.C:
+	}
+	e := c.gaveUp(call.Request, late)
+	return nil, &e
+}
+
+// panicked notes a panic in a call and returns the error of the call.
+func (c *Containment) panicked(call, why any) api.Error {
+	fmt.Fprintf(c.Log, "panic in %.200q: %v\n%s", fmt.Sprint(call), why, debug.Stack())
+	return api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("internal error: %v", why),
+		Hint: "this should not happen; please report it with the command and the program"}
+}
+
+// gaveUp notes that a call took too long and returns its error.
+func (c *Containment) gaveUp(call any, late patience) api.Error {
+	fmt.Fprintf(c.Log, "gave up %.200q after %s\n", fmt.Sprint(call), late.limit)
+	return api.Error{Code: api.CodeTooSlow, Message: fmt.Sprintf("no answer was found within %s", late.limit),
+		Hint: "ask for less: one block, an earlier step, or with a limit"}
+}
+
+// patience is how long a call is waited for. Without a limit C is nil.
+type patience struct {
+	C     <-chan time.Time
+	limit time.Duration
+	stop  func() bool
+}
+
+func (c *Containment) timer(verb string) patience {
+	p := patience{stop: func() bool { return true }}
+	if c.Limit != nil {
+		p.limit = c.Limit(verb)
+	}
+	if p.limit > 0 {
+		t := time.NewTimer(p.limit)
+		p.C, p.stop = t.C, t.Stop
+	}
+	return p
 }
 
 // gate separates a call from its streams. Once it is closed the call neither reads nor writes.
@@ -81,6 +147,12 @@ type gate struct {
 	mu    sync.Mutex
 	open  bool
 	wrote bool // the beginning of an answer
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = false
 }
 
 var errGivenUp = errors.New("the call was given up")

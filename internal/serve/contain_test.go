@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 // safe is a buffer for several goroutines.
@@ -50,8 +53,8 @@ func TestContainment(t *testing.T) {
 			_, _ = io.Copy(c.Stdout, c.Stdin)
 			return 7
 		}),
-		Limit: func(args []string) time.Duration {
-			if args[0] == "endless" {
+		Limit: func(verb string) time.Duration {
+			if verb == "endless" {
 				return time.Nanosecond
 			}
 			return 0
@@ -89,6 +92,58 @@ func TestContainment(t *testing.T) {
 		if out.String() != before {
 			t.Errorf("a call that was given up wrote %q", out.String())
 		}
+	}
+	for _, want := range []string{"as it was told", "contain_test.go", "gave up"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log has no %q:\n%s", want, log.String())
+		}
+	}
+}
+
+// TestContainedOperation: an operation that panics fails, and one that is given up reaches its caller no more.
+func TestContainedOperation(t *testing.T) {
+	var log safe
+	goOn, ended := make(chan struct{}), make(chan bool)
+	c := &Containment{
+		Doer: operations(func(_ context.Context, c verb.Call) (any, *api.Error) {
+			switch r := c.Request.(type) {
+			case *verb.Why:
+				panic("as it was told")
+			case *verb.Query:
+				<-goOn
+				c.Event(api.Event{Event: "late"})
+				close(ended)
+			case *verb.Exec:
+				c.Event(api.Event{Event: r.Code})
+			}
+			return "answer", nil
+		}),
+		Limit: func(verb string) time.Duration {
+			if verb == "query" {
+				return time.Nanosecond
+			}
+			return 0
+		},
+		Log: &log,
+	}
+	var events []string
+	ask := func(r verb.Request) (any, *api.Error) {
+		return c.Operate(t.Context(), verb.Call{Request: r,
+			Event: func(e api.Event) { events = append(events, e.Event) }})
+	}
+	if answer, failed := ask(&verb.Exec{Code: "began"}); answer != "answer" || failed != nil {
+		t.Errorf("Operate = %v, %v, want the answer", answer, failed)
+	}
+	if answer, failed := ask(&verb.Why{}); answer != nil || failed == nil || failed.Code != api.CodeInternal {
+		t.Errorf("Operate of what panics = %v, %v, want %s", answer, failed, api.CodeInternal)
+	}
+	if answer, failed := ask(&verb.Query{}); answer != nil || failed == nil || failed.Code != api.CodeTooSlow {
+		t.Errorf("Operate of what does not end = %v, %v, want %s", answer, failed, api.CodeTooSlow)
+	}
+	close(goOn)
+	<-ended
+	if len(events) != 1 || events[0] != "began" {
+		t.Errorf("the events are %q, want the first alone", events)
 	}
 	for _, want := range []string{"as it was told", "contain_test.go", "gave up"} {
 		if !strings.Contains(log.String(), want) {

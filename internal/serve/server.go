@@ -25,8 +25,8 @@ type Options struct {
 	Memory  int64         // bytes that idle interpreters may take; half of the machine's
 	Listen  string        // 127.0.0.1:PORT to serve HTTP there, too; PORT 0 is any
 	Log     io.Writer     // remarks for people; none
-	// Limit is how long a call with these arguments may take; see Containment.
-	Limit func(args []string) time.Duration
+	// Limit is how long a call of a verb may take; see Containment.
+	Limit func(verb string) time.Duration
 }
 
 const (

@@ -16,7 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -26,6 +30,25 @@ type doer func(ctx context.Context, c Call) int
 
 // Do implements Doer.
 func (d doer) Do(ctx context.Context, c Call) int { return d(ctx, c) }
+
+// Operate implements Doer. It answers with what it was asked.
+func (d doer) Operate(_ context.Context, c verb.Call) (any, *api.Error) {
+	r, ok := c.Request.(*verb.Exec)
+	if !ok {
+		return nil, &api.Error{Code: api.CodeUsage, Message: c.Request.Verb(), Hint: c.Folder}
+	}
+	if c.Event != nil {
+		c.Event(api.Event{Event: "begin", Run: fmt.Sprint(c.PID)})
+	}
+	return &api.Exec{Session: r.Session, Text: r.Code + c.Environ[0] + c.Store + fmt.Sprint(c.Door)}, nil
+}
+
+// operations is a Doer for other doors than the command line.
+type operations func(ctx context.Context, c verb.Call) (any, *api.Error)
+
+func (f operations) Do(context.Context, Call) int { panic("the command line was not called") }
+
+func (f operations) Operate(ctx context.Context, c verb.Call) (any, *api.Error) { return f(ctx, c) }
 
 // serving starts a server of a new store. Its end is waited for.
 func serving(t *testing.T, o Options, d doer) (*Server, *Client) {
@@ -83,6 +106,29 @@ func TestCall(t *testing.T) {
 	}
 	if errOut.String() != "remark" {
 		t.Errorf("stderr = %q", errOut.String())
+	}
+}
+
+// TestOperation: an operation is carried out by the server with all that its call has, and its events come first.
+func TestOperation(t *testing.T) {
+	_, c := serving(t, Options{}, echo)
+	var events []api.Event
+	call := verb.Call{Request: &verb.Exec{InSession: verb.In("s"), Code: "x = 1 "}, Store: "/store ",
+		Folder: "/somewhere", Environ: []string{"A=1 "}, Door: wording.API,
+		Event: func(e api.Event) { events = append(events, e) }}
+	answer, failed, err := c.Operate(t.Context(), call)
+	want := &api.Exec{Session: "s", Text: "x = 1 A=1 /store " + fmt.Sprint(wording.API)}
+	if d := cmp.Diff(any(want), answer); err != nil || failed != nil || d != "" {
+		t.Errorf("Operate = %v, %v, (-want +got):\n%s", failed, err, d)
+	}
+	if len(events) != 1 || events[0].Event != "begin" || events[0].Run != fmt.Sprint(os.Getpid()) {
+		t.Errorf("the events are %+v, want the beginning, of this process", events)
+	}
+	call.Request, call.Event = &verb.Why{Block: "b"}, nil
+	answer, failed, err = c.Operate(t.Context(), call)
+	if d := cmp.Diff(&api.Error{Code: api.CodeUsage, Message: "why", Hint: "/somewhere"}, failed); answer != nil ||
+		err != nil || d != "" {
+		t.Errorf("Operate = %v, %v, (-want +got):\n%s", answer, err, d)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"net"
 	"runtime/debug"
 	"time"
+
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 // Serve carries out calls until the server has had nothing to do for its idle time, the store is gone, Stop is called,
@@ -152,12 +154,33 @@ func (s *Server) do(d Doer, c *net.UnixConn, cmd command, fds []int, pid int) (r
 	}()
 	pipe := func(err error) { cancel(err) }
 	call := Call{
-		Args: cmd.Args, Folder: cmd.Folder, Environ: cmd.Environ, PID: pid, Door: cmd.Door,
+		Args: cmd.Args, Folder: cmd.Folder, Environ: cmd.Environ, PID: pid,
 		Stdin:  newDescriptor(there, fds[0], pipe),
 		Stdout: newDescriptor(there, fds[1], pipe),
 		Stderr: newDescriptor(there, fds[2], pipe),
 	}
-	r.Exit = d.Do(ctx, call)
+	if cmd.Operation != nil {
+		s.operate(ctx, d, call, cmd.Operation)
+	} else {
+		r.Exit = d.Do(ctx, call)
+	}
 	r.Pipe = errors.Is(context.Cause(ctx), errPipe)
 	return r
+}
+
+// operate carries out the operation that a client asks for, and writes what comes of it.
+func (s *Server) operate(ctx context.Context, d Doer, from Call, wire *verb.Wire) {
+	out := verb.Writer{To: from.Stdout}
+	request, err := wire.Unpack()
+	if err != nil {
+		_ = out.End(nil, verb.Unanswered(err)) // who does not read it is gone
+		return
+	}
+	call := verb.Call{Request: request, Store: wire.Store, Folder: from.Folder, Environ: from.Environ, PID: from.PID,
+		Door: wire.Door}
+	if wire.Events {
+		call.Event = out.Event
+	}
+	answer, failed := d.Operate(ctx, call)
+	_ = out.End(answer, failed)
 }

@@ -24,6 +24,10 @@ type UI struct {
 	Pictures    pictureProtocol // the way in which Out takes pictures
 	Door        wording.Door    // the door of the call; hints have its words
 
+	// Answer and Follow take the document and the events as values, in place of Out; nil: they are printed.
+	Answer func(doc any)
+	Follow func(e api.Event)
+
 	mu       sync.Mutex // guards both writers and the progress line
 	Out, err io.Writer
 	line     string // the progress line on display, "" when there is none
@@ -87,8 +91,12 @@ func (u *UI) File(text string) {
 
 // Document prints the one document.
 func (u *UI) Document(doc any) error {
+	if u.Answer != nil {
+		u.Answer(doc)
+		return nil
+	}
 	if u.Lines {
-		doc = lastEvent(doc)
+		doc = api.LastEvent(doc)
 	}
 	return u.encode(doc)
 }
@@ -108,24 +116,14 @@ func (u *UI) encode(doc any) error {
 func (u *UI) Event(e api.Event) {
 	if u.Lines && e.Event != "failed" { // the last document has the errors
 		e.Version = api.Version
+		if u.Follow != nil {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			u.Follow(e)
+			return
+		}
 		_ = u.encode(e) // the last document reports a reader that is gone
 	}
-}
-
-// lastEvent returns a verb's document as the last event.
-func lastEvent(doc any) any {
-	e := api.Event{Version: api.Version, Event: "done"}
-	switch doc := doc.(type) {
-	case *api.Exec:
-		e.Exec = doc
-	case *api.Run:
-		e.Result = doc
-	case api.Failure:
-		e.Event, e.Error = "error", &doc.Error
-	default:
-		return doc
-	}
-	return e
 }
 
 // Progress replaces the progress line; "" takes it away.

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -61,22 +62,22 @@ func (s *server) sum(text []byte) []byte {
 func question(id state.CallID) string { return fmt.Sprintf("call-%d", id) }
 
 // waitingIn returns the calls that wait, of a document of exec, run or edit.
-func waitingIn(document json.RawMessage) []state.WaitingCall {
-	var d struct {
-		Waiting []state.WaitingCall
-		Run     *struct{ Waiting []state.WaitingCall }
+func waitingIn(document any) []state.WaitingCall {
+	if d := verb.As[api.Exec](document); d != nil {
+		return d.Waiting
 	}
-	if json.Unmarshal(document, &d) != nil { // it has other fields of these names
+	run := verb.As[api.Run](document)
+	if d := verb.As[api.Patch](document); d != nil {
+		run = d.Run
+	}
+	if run == nil {
 		return nil
 	}
-	if d.Run != nil {
-		return append(d.Waiting, d.Run.Waiting...)
-	}
-	return d.Waiting
+	return run.Waiting
 }
 
 // ask asks the user of a client about calls that wait. It returns nil where that cannot be, or was done before.
-func (s *server) ask(r *sdk.CallToolRequest, tool string, before asked, document json.RawMessage) *sdk.CallToolResult {
+func (s *server) ask(r *sdk.CallToolRequest, tool string, before asked, document any) *sdk.CallToolResult {
 	c := r.ClientCapabilities()
 	if c == nil || c.Elicitation == nil || len(before.Calls) > 0 && r.ProtocolVersion() < newest {
 		return nil // the library asks clients of the older protocol once
@@ -133,20 +134,18 @@ func (s *server) decide(ctx context.Context, r *sdk.CallToolRequest, a asked) *a
 		if !ok {
 			continue
 		}
-		args := []string{"approve", withValue("by", by)}
+		ask := &verb.Approve{Calls: []state.CallID{id}, By: by}
 		switch answer.Action {
 		case "accept":
-			for _, name := range []string{"choice", "reason", "result"} {
-				if value, _ := answer.Content[name].(string); value != "" {
-					args = append(args, withValue(name, value))
-				}
-			}
+			ask.Choice, _ = answer.Content["choice"].(string)
+			ask.Reason, _ = answer.Content["reason"].(string)
+			ask.Result, _ = answer.Content["result"].(string)
 		case "decline":
-			args = append(args, "--deny")
+			ask.Deny = true
 		default:
 			continue
 		}
-		_, bad := s.answer(ctx, &request{args: append(args, "--json", "--", fmt.Sprint(id))}, nil)
+		_, bad := s.answer(ctx, ask, nil, nil)
 		if bad != nil && bad.Code != "not-waiting" { // another client has decided
 			return bad
 		}

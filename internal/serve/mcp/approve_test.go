@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -45,10 +48,10 @@ func TestSeal(t *testing.T) {
 
 // TestForgedAnswer: an answer without a question of this server decides nothing, and one to a question does.
 func TestForgedAnswer(t *testing.T) {
-	const yes = "approve --by=the user --choice=yes --json -- 7"
-	for forged, want := range map[bool][]string{true: nil, false: {yes}} {
-		var calls [][]string
-		s := newServer(context.Background(), printing(`{"version":1,"calls":[],"next":[]}`, &calls), Options{})
+	yes := &verb.Approve{Calls: []state.CallID{7}, By: "the user", Choice: "yes"}
+	for forged, want := range map[bool][]verb.Request{true: nil, false: {yes}} {
+		var got []verb.Request
+		s := newServer(context.Background(), answering(api.Approve{}, &got), Options{})
 		r := &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{Name: "run", Arguments: json.RawMessage(`{}`)}}
 		r.Params.InputResponses = sdk.InputResponseMap{"call-7": &sdk.ElicitResult{Action: "accept",
 			Content: map[string]any{"choice": "yes"}}}
@@ -63,12 +66,8 @@ func TestForgedAnswer(t *testing.T) {
 		}
 		before, _ := s.unseal(sealed, "run", r.Params.Arguments)
 		bad := s.decide(t.Context(), r, before)
-		var got []string
-		for _, c := range calls {
-			got = append(got, strings.Join(c, " "))
-		}
-		if bad != nil || !slices.Equal(got, want) {
-			t.Errorf("forged %v: decide = %v, with the calls %q, want %q", forged, bad, got, want)
+		if d := cmp.Diff(want, got); bad != nil || d != "" {
+			t.Errorf("forged %v: decide = %v, and asks (-want +got):\n%s", forged, bad, d)
 		}
 	}
 }

@@ -2,13 +2,17 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // kind is the type of an argument, as a JSON schema names it.
@@ -30,11 +34,53 @@ type argument struct {
 	oneOf    []string // the values that it may have; nil: all
 }
 
-// input are the arguments of a call that were given: string, int, float64 or bool.
-type input map[string]any
+// input is a call of a tool.
+type input struct {
+	given  map[string]any // the arguments that it has: string, int, float64 or bool
+	client string         // the name of the program that calls
+}
 
-func (in input) text(name string) string { s, _ := in[name].(string); return s }
-func (in input) has(name string) bool    { _, ok := in[name]; return ok }
+func (in *input) text(name string) string { s, _ := in.given[name].(string); return s }
+func (in *input) is(name string) bool     { b, _ := in.given[name].(bool); return b }
+func (in *input) has(name string) bool    { _, ok := in.given[name]; return ok }
+
+// number is a whole number; nil if it is not given.
+func (in *input) number(name string) *int {
+	if n, ok := in.given[name].(int); ok {
+		return &n
+	}
+	return nil
+}
+
+// step is the number of a step; nil if it is not given.
+func (in *input) step(name string) *state.StepNumber {
+	if n := in.number(name); n != nil {
+		step := state.StepNumber(*n)
+		return &step
+	}
+	return nil
+}
+
+// timeout is the longest time that a part of a block may take; 0 if it is not given.
+func (in *input) timeout() time.Duration {
+	seconds, _ := in.given["timeout"].(float64)
+	return time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2))
+}
+
+// origin is who makes a step, and why.
+func (in *input) origin() state.Origin {
+	return state.Origin{Agent: in.text("agent"), Reason: in.text("reason"), CallID: in.text("call_id"),
+		Client: in.client}
+}
+
+// session is the name of the session that a call is about.
+func (in *input) session() string { return cmp.Or(in.text("session"), "main") }
+
+// about is the session that a call is about.
+func (in *input) about() verb.InSession { return verb.In(in.session()) }
+
+// moment is the step that a call names.
+func (in *input) moment() verb.Moment { return verb.Moment{AtStep: in.step("at_step")} }
 
 // inputSchema describes arguments to a client.
 func inputSchema(arguments []argument) *jsonschema.Schema {
@@ -91,28 +137,4 @@ func (a *argument) want() string {
 		return "true or false"
 	}
 	return "a string"
-}
-
-// withValue is a flag of a verb with its value. Both are one word, so no value is taken for a flag.
-func withValue(name, value string) string { return "--" + name + "=" + value }
-
-// flags are those of the named arguments that were given. An argument's name has an underscore where its flag has a
-// hyphen.
-func (in input) flags(names ...string) (args []string) {
-	for _, name := range names {
-		long := strings.ReplaceAll(name, "_", "-")
-		switch v := in[name].(type) {
-		case string:
-			args = append(args, withValue(long, v))
-		case int:
-			args = append(args, withValue(long, strconv.Itoa(v)))
-		case float64: // seconds
-			args = append(args, withValue(long, strconv.FormatFloat(v, 'f', -1, 64)+"s"))
-		case bool:
-			if v {
-				args = append(args, "--"+long)
-			}
-		}
-	}
-	return args
 }

@@ -1,13 +1,10 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,15 +12,16 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
 )
 
-// as reads a document of one type.
-func as[D any](text func(*D) *reply) func([]byte) (*reply, error) {
-	return func(data []byte) (*reply, error) {
-		d := new(D)
-		if err := json.Unmarshal(data, d); err != nil {
-			return nil, err
+// as words a document of one type.
+func as[D any](text func(*D) *reply) func(any) (*reply, error) {
+	return func(document any) (*reply, error) {
+		d := verb.As[D](document)
+		if d == nil {
+			return nil, fmt.Errorf("the operation answered with %T", document)
 		}
 		return text(d), nil
 	}
@@ -37,10 +35,10 @@ type Options struct {
 	Version string   // the version of xstate
 }
 
-// server has the tools over a Doer.
+// server has the tools over operations.
 type server struct {
-	doer    serve.Doer
-	options Options
+	operations verb.Operations
+	options    Options
 	*sdk.Server
 	base   context.Context // its end interrupts all calls
 	calls  sync.WaitGroup
@@ -62,130 +60,22 @@ func (s *server) foreign(session string) *api.Error {
 		Message: fmt.Sprintf("the session %q is outside of the folder that is served, %s", session, s.options.Folder)}
 }
 
-// answer carries a request out and returns the verb's document.
-func (s *server) answer(ctx context.Context, q *request, tell func(*event)) (json.RawMessage, *api.Error) {
-	var remarks, document bounded
-	stream := &lines{line: func(line []byte) {
-		var e event
-		if json.Unmarshal(line, &e) == nil && e.Event != "" {
-			tell(&e)
-		}
-		document.Reset()
-		document.Write(line) // the last one counts
-	}}
-	args := q.args
-	if s.options.Store != "" {
-		args = slices.Concat(args[:1], []string{withValue("store", s.options.Store)}, args[1:])
+// answer carries a request out and returns the document. span has variables of the environment.
+func (s *server) answer(
+	ctx context.Context, ask verb.Request, span []string, event func(api.Event),
+) (document any, failed *api.Error) {
+	document, failed = s.operations.Operate(ctx, verb.Call{
+		Request: ask, Store: s.options.Store, Folder: s.options.Folder,
+		Environ: slices.Concat(s.options.Environ, span), Door: wording.Tools, Event: event,
+	})
+	if ctx.Err() != nil && document == nil {
+		return nil, cancelled()
 	}
-	c := serve.Call{
-		Args:    args,
-		Folder:  s.options.Folder,
-		Environ: slices.Concat(s.options.Environ, q.span),
-		Stdin:   strings.NewReader(q.stdin),
-		Stdout:  &document,
-		Stderr:  &remarks,
-		Door:    wording.Tools,
-	}
-	if q.events {
-		c.Stdout = stream
-	}
-	exit := s.doer.Do(ctx, c)
-	stream.end()
-	if ctx.Err() != nil && document.Len() == 0 {
-		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
-	}
-	if document.over {
-		return nil, &api.Error{Code: api.CodeTooLarge, Hint: "ask for less: one block, or with a limit",
-			Message: fmt.Sprintf("the answer has more than %d bytes", maxAnswer)}
-	}
-	return result(document.Bytes(), exit, remarks.String())
+	return document, failed
 }
 
-// maxAnswer is the largest document that a tool reads, and the longest event, in bytes.
-const maxAnswer = 64 << 20
-
-// bounded keeps what is written to it, up to maxAnswer bytes.
-type bounded struct {
-	bytes.Buffer
-	over bool // more was written
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.over = b.over || b.Len()+len(p) > maxAnswer; !b.over {
-		b.Buffer.Write(p)
-	}
-	return len(p), nil
-}
-
-// result takes the answer out of what a verb printed: a document, the last event of a stream, or a failure.
-func result(printed []byte, exit int, remarks string) (json.RawMessage, *api.Error) {
-	var d struct {
-		Event   string          `json:"event"`
-		Session *string         `json:"session"`
-		Exec    json.RawMessage `json:"exec"`
-		Result  json.RawMessage `json:"result"`
-		Error   *api.Error      `json:"error"`
-	}
-	if err := json.Unmarshal(printed, &d); err != nil {
-		return nil, &api.Error{
-			Code:    api.CodeInternal,
-			Message: fmt.Sprintf("the verb printed no document (exit code %d): %s", exit, clip(remarks, 500)),
-		}
-	}
-	switch {
-	case d.Event == "done" && len(d.Exec) > 0:
-		return d.Exec, nil
-	case d.Event == "done" && len(d.Result) > 0:
-		return d.Result, nil
-	case d.Error != nil && d.Session == nil:
-		return nil, d.Error
-	case d.Event != "":
-		return nil, &api.Error{Code: api.CodeInternal,
-			Message: "the events of the verb ended early: " + clip(remarks, 500)}
-	}
-	return printed, nil
-}
-
-// event is what this package reads of an api.Event.
-type event struct {
-	Event   string  `json:"event"`
-	Block   string  `json:"block"`
-	Seconds float64 `json:"seconds"`
-}
-
-// lines calls line for each line that is written to it.
-type lines struct {
-	line func([]byte)
-	rest []byte
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	n := len(p)
-	for {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			l.keep(p)
-			return n, nil
-		}
-		l.keep(p[:i])
-		if len(l.rest) > 0 {
-			l.line(l.rest)
-		}
-		l.rest, p = l.rest[:0], p[i+1:]
-	}
-}
-
-// keep adds to the line that is being written. The part beyond the bound is dropped, so the line is not JSON any more.
-func (l *lines) keep(p []byte) {
-	l.rest = append(l.rest, p[:min(len(p), maxAnswer+1-len(l.rest))]...)
-}
-
-// end ends a last line that has no line end.
-func (l *lines) end() {
-	if len(l.rest) > 0 {
-		l.line(l.rest)
-		l.rest = nil
-	}
+func cancelled() *api.Error {
+	return &api.Error{Code: api.CodeInterrupted, Message: "the call was cancelled"}
 }
 
 // beat is how often a client hears of a block that takes long: clients give up on silent calls.
@@ -243,16 +133,13 @@ func (p *progress) tell(message string) {
 }
 
 // event reports the begin and the end of a block.
-func (p *progress) event(e *event) {
-	if p == nil {
-		return
-	}
+func (p *progress) event(e api.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e.Event {
 	case "begin":
-		p.running, p.since = e.Block, time.Now()
-		p.tell("block " + e.Block + " runs")
+		p.running, p.since = string(e.Block), time.Now()
+		p.tell("block " + p.running + " runs")
 	case "end":
 		p.running = ""
 		p.tell(fmt.Sprintf("block %s ended, %s", e.Block, duration(e.Seconds)))

@@ -12,31 +12,35 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
 )
 
-// doerFunc is a Doer that a test writes.
-type doerFunc func(ctx context.Context, c serve.Call) int
+// operations are those that a test writes.
+type operations func(ctx context.Context, c verb.Call) (any, *api.Error)
 
-func (f doerFunc) Do(ctx context.Context, c serve.Call) int { return f(ctx, c) }
+func (f operations) Operate(ctx context.Context, c verb.Call) (any, *api.Error) { return f(ctx, c) }
 
-// printing is a Doer that prints a text for each call, and records the calls.
-func printing(text string, calls *[][]string) doerFunc {
-	return func(_ context.Context, c serve.Call) int {
-		if calls != nil {
-			*calls = append(*calls, c.Args)
+// answering answers each call with a document, and records what is asked.
+func answering(document any, asked *[]verb.Request) operations {
+	return func(_ context.Context, c verb.Call) (any, *api.Error) {
+		if asked != nil {
+			*asked = append(*asked, c.Request)
 		}
-		_, _ = io.WriteString(c.Stdout, text)
-		return 0
+		return document, nil
 	}
 }
 
 // connect returns the SDK's own client, connected over pipes with a server that Serve runs.
-func connect(t *testing.T, d serve.Doer, o *sdk.ClientOptions) *sdk.ClientSession {
+func connect(t *testing.T, d verb.Operations, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -72,7 +76,7 @@ func call(t *testing.T, s *sdk.ClientSession, name string, arguments any) (*sdk.
 }
 
 func TestToolsAreDescribed(t *testing.T) {
-	s := connect(t, printing("", nil), nil)
+	s := connect(t, answering(nil, nil), nil)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -104,8 +108,8 @@ func TestToolsAreDescribed(t *testing.T) {
 
 // TestArguments: a call that is not what a tool takes says what it takes, and the verb is not called.
 func TestArguments(t *testing.T) {
-	var calls [][]string
-	s := connect(t, printing(`{"version":1,"session":"main","steps":[]}`, &calls), nil)
+	var calls []verb.Request
+	s := connect(t, answering(api.Log{Session: "main"}, &calls), nil)
 	for _, x := range []struct {
 		tool, arguments, want string
 	}{
@@ -132,73 +136,91 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	if len(calls) > 0 {
-		t.Errorf("verbs were called: %q", calls)
+		t.Errorf("operations were asked: %+v", calls)
 	}
 	call(t, s, "history", map[string]any{"session": nil, "limit": 3.0, "after": 12})
-	want := []string{"log", "--session=main", "--limit=3", "--after=12", "--json"}
-	if len(calls) != 1 || !slices.Equal(calls[0], want) {
-		t.Errorf("history called %q, want %q", calls, want)
+	three := 3
+	want := []verb.Request{&verb.Log{InSession: verb.In("main"), Limit: &three, After: 12}}
+	if d := cmp.Diff(want, calls); d != "" {
+		t.Errorf("what history asks (-want +got):\n%s", d)
 	}
 }
 
-// TestCommands: what each tool makes of its arguments. No value can be taken for a flag.
-func TestCommands(t *testing.T) {
-	var calls [][]string
-	s := connect(t, printing(`{"version":1,"session":"main","plan":{}}`, &calls), nil)
-	for _, x := range []struct{ tool, arguments, want string }{
+// TestRequests: what each tool asks for its arguments.
+func TestRequests(t *testing.T) {
+	two, three, five, limit := state.StepNumber(2), state.StepNumber(3), state.StepNumber(5), 7
+	in, by := verb.In("main"), state.Origin{Client: "tester"}
+	for _, x := range []struct {
+		tool, arguments string
+		want            verb.Request
+	}{
 		{"exec", `{"code":"1","session":"s","replace":"-b","timeout":1.5,"agent":"a b"}`,
-			"exec --client=tester --session=s --replace=-b --timeout=1.5s --agent=a b --budget=12kB --json-lines -"},
+			&verb.Exec{InSession: verb.In("s"), Code: "1", Replace: "-b", Text: 12000,
+				Timeout: 1500 * time.Millisecond, Origin: state.Origin{Agent: "a b", Client: "tester"}}},
+		{"exec", `{"code":"1","append":true,"language":"bash","call_id":"c","reason":"r"}`,
+			&verb.Exec{InSession: in, Code: "1", Append: true, Language: "bash", Text: 12000,
+				Origin: state.Origin{CallID: "c", Reason: "r", Client: "tester"}}},
 		{"edit", `{"patch":"p","run":true,"merge":false,"expect":"12"}`,
-			"patch --client=tester --session=main --run --expect=12 --json -"},
-		{"plan", `{"patch":"p","block":"b"}`, "patch --session=main --block=b --dry-run --json -"},
-		{"plan", `{"session":"a.py"}`, "plan a.py --json"},
-		{"plan", `{}`, "plan --session=main --json"},
-		{"run", `{"session":"-a.py","restore_files":true}`, "run --client=tester ./-a.py --restore-files --json-lines"},
-		{"why", `{"block":"--json"}`, "why --session=main --json -- --json"},
-		{"query", `{"at_step":5,"affected_by":"x"}`, "query --session=main --at-step=5 --affected-by=x --json"},
-		{"query", `{"list":"failed"}`, "query --session=main --failed --json"},
-		{"show", `{"block":"b"}`, "query --session=main --block=b --json"},
-		{"show", `{"step":4}`, "query --session=main --patch=4 --json"},
-		{"value", `{"name":"df","at_step":3}`, "query --session=main --at-step=3 --value=df --json"},
-		{"undo", `{"step":5,"through":9,"by":"a"}`, "undo --client=tester --session=main --by=a --json 5..9"},
-		{"fork", `{"new":"-n","at_step":2}`, "fork --client=tester --session=main --at-step=2 --json -- -n"},
-		{"replay", `{"from":2,"cached":true}`, "replay --session=main --from=2 --cached --json"},
+			&verb.Patch{InSession: in, Text: "p", Run: true, Expect: "12", Origin: by}},
+		{"plan", `{"patch":"p","block":"b"}`, &verb.Patch{InSession: in, Text: "p", Block: "b", DryRun: true}},
+		{"plan", `{"session":"a.py"}`, &verb.Plan{File: "a.py"}},
+		{"plan", `{}`, &verb.Plan{InSession: in}},
+		{"run", `{"session":"-a.py","restore_files":true}`,
+			&verb.Run{File: "-a.py", RestoreFiles: true, Origin: by}},
+		{"why", `{"block":"--json"}`, &verb.Why{InSession: in, Block: "--json"}},
+		{"query", `{"at_step":5,"affected_by":"x"}`,
+			&verb.Query{InSession: in, Moment: verb.Moment{AtStep: &five}, AffectedBy: "x"}},
+		{"query", `{"list":"failed"}`, &verb.Query{InSession: in, Failed: true}},
+		{"query", `{"where":"true","limit":7,"after":"n"}`,
+			&verb.Query{InSession: in, Where: "true", Limit: &limit, After: "n"}},
+		{"show", `{}`, &verb.Show{InSession: in}},
+		{"show", `{"block":"b"}`, &verb.Query{InSession: in, Block: "b"}},
+		{"show", `{"step":4}`, &verb.Query{InSession: in, Patch: "4"}},
+		{"value", `{"name":"df","at_step":3}`,
+			&verb.Query{InSession: in, Moment: verb.Moment{AtStep: &three}, Value: "df"}},
+		{"undo", `{"step":5,"through":9,"by":"a"}`,
+			&verb.Undo{InSession: in, Steps: "5..9", By: "a", Origin: by}},
+		{"undo", `{"step":5,"dry_run":true}`, &verb.Undo{InSession: in, Steps: "5", DryRun: true, Origin: by}},
+		{"approve", `{"call":3,"deny":true,"reason":"r"}`,
+			&verb.Approve{Calls: []state.CallID{3}, Deny: true, Reason: "r", By: "tester"}},
+		{"fork", `{"new":"-n","at_step":2}`,
+			&verb.Fork{InSession: in, Moment: verb.Moment{AtStep: &two}, New: "-n", Origin: by}},
+		{"replay", `{"from":2,"cached":true}`, &verb.Replay{InSession: in, From: &two, Cached: true}},
 	} {
-		calls = nil
-		call(t, s, x.tool, json.RawMessage(x.arguments))
-		args := slices.DeleteFunc(calls[0], func(a string) bool { return strings.HasPrefix(a, "--call-id=") })
-		if got := strings.Join(args, " "); got != x.want {
-			t.Errorf("%s(%s) called %q, want %q", x.tool, x.arguments, got, x.want)
+		var asked []verb.Request
+		s := connect(t, answering(nil, &asked), nil)
+		_, _ = s.CallTool(t.Context(), &sdk.CallToolParams{Name: x.tool, Arguments: json.RawMessage(x.arguments)})
+		if d := cmp.Diff([]verb.Request{x.want}, asked); d != "" {
+			t.Errorf("what %s(%s) asks (-want +got):\n%s", x.tool, x.arguments, d)
 		}
 	}
 }
 
-// TestErrors: an error of the engine is a result with its code, its sentence, and the hint of the verb, which has the
-// words of the tools.
+// TestErrors: an error of the engine is a result with its code, its sentence, and the hint, which has the words of the
+// tools.
 func TestErrors(t *testing.T) {
-	for _, x := range []struct{ printed, want string }{
-		{`{"version":1,"error":{"code":"no-step","message":"there is no step 9","hint":"history lists them"}}`,
+	for _, x := range []struct {
+		failed api.Error
+		want   string
+	}{
+		{api.Error{Code: "no-step", Message: "there is no step 9", Hint: "history lists them"},
 			"no-step: there is no step 9\nhint: history lists them"},
-		{`{"version":1,"error":{"code":"patch-absent","message":"absent","hint":"show it","candidates":` +
-			`[{"line":3,"score":0.9,"text":"x = 1"}]}}`,
+		{api.Error{Code: "patch-absent", Message: "absent", Hint: "show it",
+			Candidates: []patch.Candidate{{Line: 3, Score: 0.9, Text: "x = 1"}}},
 			"patch-absent: absent\nhint: show it\nnear: line 3 (similarity 0.90)\nx = 1"},
-		{`{"version":1,"event":"started","run":"1"}` + "\n" +
-			`{"version":1,"event":"error","error":{"code":"conflict","message":"edited","hint":""}}`,
-			"conflict: edited"},
-		{`{"version":1,"event":"started","run":"1"}`, "internal: the events of the verb ended early: "},
-		{`no JSON`, "internal: the verb printed no document (exit code 0): "},
+		{api.Error{Code: "conflict", Message: "edited"}, "conflict: edited"},
 	} {
-		s := connect(t, printing(x.printed, nil), nil)
+		s := connect(t, operations(func(context.Context, verb.Call) (any, *api.Error) { return nil, &x.failed }), nil)
 		r, got := call(t, s, "exec", map[string]any{"code": "1"})
 		if !r.IsError || got != x.want || r.StructuredContent != nil {
-			t.Errorf("result of %s = %q, error %v, structured %v; want the error %q", x.printed, got, r.IsError,
+			t.Errorf("result of %+v = %q, error %v, structured %v; want the error %q", x.failed, got, r.IsError,
 				r.StructuredContent, x.want)
 		}
 		if e, _ := r.Meta["error"].(map[string]any); e["code"] == nil {
-			t.Errorf("_meta of %s = %v, want the error in it", x.printed, r.Meta)
+			t.Errorf("_meta of %+v = %v, want the error in it", x.failed, r.Meta)
 		}
 	}
-	s := connect(t, printing("", nil), nil)
+	s := connect(t, answering(nil, nil), nil)
 	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "dance"}); err == nil {
 		t.Error("an unknown tool is no error")
 	}
@@ -207,13 +229,12 @@ func TestErrors(t *testing.T) {
 // TestProgressAndCancellation: events become notifications, and a cancelled call interrupts the verb.
 func TestProgressAndCancellation(t *testing.T) {
 	interrupted := make(chan struct{})
-	d := doerFunc(func(ctx context.Context, c serve.Call) int {
-		fmt.Fprintln(c.Stdout, `{"version":1,"event":"begin","block":"fit"}`)
-		fmt.Fprint(c.Stdout, `{"version":1,"event":"end","block":"fit",`)
-		fmt.Fprintln(c.Stdout, `"seconds":1.5}`)
+	d := operations(func(ctx context.Context, c verb.Call) (any, *api.Error) {
+		c.Event(api.Event{Event: "begin", Block: "fit"})
+		c.Event(api.Event{Event: "end", Block: "fit", Seconds: 1.5})
 		<-ctx.Done()
 		close(interrupted)
-		return 1
+		return nil, nil
 	})
 	said := make(chan string, 10)
 	s := connect(t, d, &sdk.ClientOptions{
@@ -244,11 +265,11 @@ func TestProgressAndCancellation(t *testing.T) {
 // TestEndOfInput: at the end of its input Serve interrupts what runs, and waits for its end.
 func TestEndOfInput(t *testing.T) {
 	began, ended := make(chan struct{}), false
-	d := doerFunc(func(ctx context.Context, _ serve.Call) int {
+	d := operations(func(ctx context.Context, _ verb.Call) (any, *api.Error) {
 		close(began)
 		<-ctx.Done()
 		ended = true
-		return 1
+		return nil, nil
 	})
 	in, w := io.Pipe()
 	go func() {
@@ -270,11 +291,11 @@ func TestEndOfInput(t *testing.T) {
 // TestCancelledUnanswered: a cancelled request gets no answer, and others do.
 func TestCancelledUnanswered(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
-	d := doerFunc(func(ctx context.Context, _ serve.Call) int {
+	d := operations(func(ctx context.Context, _ verb.Call) (any, *api.Error) {
 		close(began)
 		<-ctx.Done()
 		close(ended)
-		return 1
+		return nil, nil
 	})
 	in, w := io.Pipe()
 	out, answers := io.Pipe()
@@ -311,7 +332,7 @@ func TestGarbage(t *testing.T) {
 	in, w := io.Pipe()
 	out, answers := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- Serve(t.Context(), printing("", nil), Options{}, in, answers); answers.Close() }()
+	go func() { served <- Serve(t.Context(), answering(nil, nil), Options{}, in, answers); answers.Close() }()
 	go fmt.Fprint(w, strings.Join(lines, "\n")+"\n")
 	var refused, invalid, answered int
 	d := json.NewDecoder(out)
@@ -344,7 +365,7 @@ func TestGarbage(t *testing.T) {
 
 // TestHTTP: both generations of the protocol are served, and requests of other hosts and sites are refused.
 func TestHTTP(t *testing.T) {
-	server := httptest.NewServer(Handler(printing(`{"version":1,"session":"main","steps":[]}`, nil), Options{}))
+	server := httptest.NewServer(Handler(answering(api.Log{Session: "main"}, nil), Options{}))
 	defer server.Close()
 	for _, version := range []string{"2025-06-18", newest} {
 		client := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "1"}, nil)
@@ -397,11 +418,11 @@ func TestHTTP(t *testing.T) {
 // TestHTTPCancellation: a client of the newer protocol that goes away interrupts what it started.
 func TestHTTPCancellation(t *testing.T) {
 	began, interrupted := make(chan struct{}), make(chan struct{})
-	server := httptest.NewServer(Handler(doerFunc(func(ctx context.Context, _ serve.Call) int {
+	server := httptest.NewServer(Handler(operations(func(ctx context.Context, _ verb.Call) (any, *api.Error) {
 		close(began)
 		<-ctx.Done()
 		close(interrupted)
-		return 1
+		return nil, nil
 	}), Options{}))
 	defer server.Close()
 	client := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "1"}, nil)
@@ -468,10 +489,9 @@ func TestPage(t *testing.T) {
 // A call belongs to the span that its _meta names.
 func TestSpanOfCall(t *testing.T) {
 	var environ []string
-	s := connect(t, doerFunc(func(_ context.Context, c serve.Call) int {
+	s := connect(t, operations(func(_ context.Context, c verb.Call) (any, *api.Error) {
 		environ = c.Environ
-		_, _ = io.WriteString(c.Stdout, `{"version":1}`)
-		return 0
+		return api.Plan{}, nil
 	}), nil)
 	const span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	_, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "plan", Arguments: map[string]any{},

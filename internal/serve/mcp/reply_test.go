@@ -145,7 +145,7 @@ func validate(t *testing.T, schema any, document []byte) error {
 
 func TestURI(t *testing.T) {
 	p := place{session: "sub/a b.py", step: 12, block: "fit#2/ä"}
-	want := address{session: p.session, step: "12", block: string(p.block), index: 3}
+	want := address{session: p.session, step: 12, block: string(p.block), index: 3}
 	if got, ok := parseURI(p.uri(3)); !ok || got != want {
 		t.Errorf("parseURI(%s) = %+v, %v", p.uri(3), got, ok)
 	}

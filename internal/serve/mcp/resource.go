@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/url"
@@ -14,6 +13,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -44,9 +45,9 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 	if !ok || s.foreign(at.session) != nil {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	args := []string{"query", withValue("session", at.session), withValue("at-step", at.step),
-		withValue("block", at.block), "--json"}
-	document, bad := s.answer(ctx, &request{args: args}, nil)
+	document, bad := s.answer(ctx, &verb.Query{
+		InSession: verb.In(at.session), Moment: verb.Moment{AtStep: &at.step}, Block: at.block,
+	}, nil, nil)
 	if bad != nil {
 		switch bad.Code {
 		case "no-store", "no-session", "no-step", "no-block", api.CodeUsage:
@@ -54,11 +55,8 @@ func (s *server) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (
 		}
 		return nil, errors.New(string(bad.Code) + ": " + bad.Message)
 	}
-	var d api.QueryBlock
-	if err := json.Unmarshal(document, &d); err != nil {
-		return nil, err
-	}
-	if d.Block == nil || at.index >= len(d.Block.Outputs) {
+	d := verb.As[api.QueryBlock](document)
+	if d == nil || d.Block == nil || at.index >= len(d.Block.Outputs) {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	if at.index == allText {
@@ -115,8 +113,9 @@ const allText = -1
 
 // address is what a URI names.
 type address struct {
-	session, step, block string
-	index                int
+	session, block string
+	step           state.StepNumber
+	index          int
 }
 
 // parseURI takes a URI apart that a place made.
@@ -128,8 +127,8 @@ func parseURI(uri string) (a address, ok bool) {
 	}
 	session, bad1 := url.PathUnescape(parts[1])
 	block, bad2 := url.PathUnescape(parts[5])
-	_, bad3 := strconv.ParseUint(parts[3], 10, 31)
-	a = address{session, parts[3], block, allText}
+	step, bad3 := strconv.ParseUint(parts[3], 10, 31)
+	a = address{session, block, state.StepNumber(step), allText}
 	if len(parts) == 7 && parts[6] == "text" {
 		return a, errors.Join(bad1, bad2, bad3) == nil
 	}

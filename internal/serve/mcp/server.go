@@ -17,7 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 // instructions explain the tools to an agent. Hosts put them into the model's context.
@@ -36,8 +36,8 @@ const instructions = `xstate runs a Python program block by block and keeps its 
 - A call of a tool by the program may wait for a decision: its block is waiting. Ask your user; approve decides.
 - A session is one program. "main" is the default; a program's file (analysis.py) names the session of that file.`
 
-func newServer(base context.Context, d serve.Doer, o Options) *server {
-	s := &server{doer: d, options: o, base: base, secret: make([]byte, 32)}
+func newServer(base context.Context, d verb.Operations, o Options) *server {
+	s := &server{operations: d, options: o, base: base, secret: make([]byte, 32)}
 	_, _ = rand.Read(s.secret) // it does not fail
 	xstate := &sdk.Implementation{Name: "xstate", Title: "xstate", Version: o.Version}
 	s.Server = sdk.NewServer(xstate, &sdk.ServerOptions{
@@ -104,7 +104,11 @@ func (s *server) handler(t *tool, schema *jsonschema.Schema) sdk.ToolHandler {
 		defer cancel()
 		defer context.AfterFunc(s.base, cancel)()
 
-		in, bad := t.read(r.Params.Arguments)
+		client := ""
+		if c := r.ClientInfo(); c != nil {
+			client = c.Name
+		}
+		in, bad := t.read(r.Params.Arguments, client)
 		if bad != nil {
 			return failed(bad), nil
 		}
@@ -115,17 +119,17 @@ func (s *server) handler(t *tool, schema *jsonschema.Schema) sdk.ToolHandler {
 		if bad != nil {
 			return failed(bad), nil
 		}
-		if c := r.ClientInfo(); c != nil && c.Name != "" && !t.readOnly {
-			q.args = append([]string{q.args[0], withValue(t.caller(), c.Name)}, q.args[1:]...)
-		}
-		q.span = span(r.Params.Meta)
 		p := newProgress(ctx, r)
 		defer p.end()
+		var follow func(api.Event)
+		if p != nil && q.events {
+			follow = p.event
+		}
 		before, _ := s.unseal(r.Params.RequestState, t.name, r.Params.Arguments)
 		if bad := s.decide(ctx, r, before); bad != nil {
 			return failed(s.told(ctx, bad)), nil
 		}
-		document, bad := s.carryOut(ctx, t, in, &q, p)
+		document, bad := s.carryOut(ctx, in, q.ask, span(r.Params.Meta), follow)
 		if bad != nil {
 			return failed(s.told(ctx, bad)), nil
 		}
@@ -138,17 +142,16 @@ func (s *server) handler(t *tool, schema *jsonschema.Schema) sdk.ToolHandler {
 
 // carryOut carries out a call. Calls of exec of one session take turns.
 func (s *server) carryOut(
-	ctx context.Context, t *tool, in input, q *request, p *progress,
-) (document json.RawMessage, bad *api.Error) {
-	if t.name != "exec" {
-		return s.answer(ctx, q, p.event)
+	ctx context.Context, in *input, ask verb.Request, span []string, follow func(api.Event),
+) (document any, bad *api.Error) {
+	if _, ok := ask.(*verb.Exec); ok {
+		end := s.turns.take(ctx, in.session())
+		if end == nil {
+			return nil, cancelled()
+		}
+		defer end()
 	}
-	end := s.turns.take(ctx, in.session())
-	if end == nil {
-		return nil, &api.Error{Code: "interrupted", Message: "the call was cancelled"}
-	}
-	defer end()
-	return s.answer(ctx, q, p.event)
+	return s.answer(ctx, ask, span, follow)
 }
 
 // told adds the sessions that exist to the error for one that does not.
@@ -156,9 +159,9 @@ func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
 	if e.Code != "no-session" {
 		return e
 	}
-	document, bad := s.answer(ctx, &request{args: []string{"--json"}}, nil)
-	var status api.Status
-	if bad != nil || json.Unmarshal(document, &status) != nil || len(status.Sessions) == 0 {
+	document, _ := s.answer(ctx, &verb.Status{}, nil, nil)
+	status := verb.As[api.Status](document)
+	if status == nil || len(status.Sessions) == 0 {
 		return e
 	}
 	var names []string
@@ -171,22 +174,24 @@ func (s *server) told(ctx context.Context, e *api.Error) *api.Error {
 
 // reported makes the result of a document: text, pictures and links, and the document itself, which is shortened if it
 // is long.
-func reported(q *request, document json.RawMessage, schema *jsonschema.Schema) (*sdk.CallToolResult, error) {
-	if q.inside != "" {
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(document, &fields); err != nil {
-			return nil, err
-		}
-		if document = fields[q.inside]; document == nil {
-			return nil, fmt.Errorf("the document of %s has no %s", q.args[0], q.inside)
-		}
+func reported(q *request, document any, schema *jsonschema.Schema) (*sdk.CallToolResult, error) {
+	if q.answer != nil {
+		document = q.answer(document)
+	}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxAnswer {
+		return failed(&api.Error{Code: api.CodeTooLarge, Hint: "ask for less: one block, or with a limit",
+			Message: fmt.Sprintf("the answer has more than %d bytes", maxAnswer)}), nil
 	}
 	r, err := q.read(document)
 	if err != nil {
 		return nil, err
 	}
 	result := &sdk.CallToolResult{Content: r.contents()}
-	value, cut, err := fit(document, func(media, _ string) string { return "[" + media + " left out]" })
+	value, cut, err := fit(text, func(media, _ string) string { return "[" + media + " left out]" })
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +202,9 @@ func reported(q *request, document json.RawMessage, schema *jsonschema.Schema) (
 	return result, nil
 }
 
+// maxAnswer is the largest document that a tool answers with, in bytes.
+const maxAnswer = 64 << 20
+
 // newest is the first version of the protocol without sessions.
 const newest = "2026-07-28"
 
@@ -205,7 +213,7 @@ const idle = time.Hour
 
 // Handler serves streamable HTTP. The version in a request's header decides between the two generations of the
 // protocol. It refuses requests that a page of another site makes, and on a loopback address those for another host.
-func Handler(d serve.Doer, o Options) http.Handler {
+func Handler(d verb.Operations, o Options) http.Handler {
 	s := newServer(context.Background(), d, o)
 	of := func(*http.Request) *sdk.Server { return s.Server }
 	older := sdk.NewStreamableHTTPHandler(of, &sdk.StreamableHTTPOptions{SessionTimeout: idle})
@@ -237,7 +245,7 @@ func crossing(r *http.Request) bool {
 
 // Serve speaks the protocol with one client, over its standard input and output, until in ends. Then it interrupts what
 // still runs, and returns when that has ended.
-func Serve(ctx context.Context, d serve.Doer, o Options, in io.Reader, out io.Writer) error {
+func Serve(ctx context.Context, d verb.Operations, o Options, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := newServer(ctx, d, o)

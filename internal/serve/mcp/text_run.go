@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -182,30 +183,18 @@ func (r *reply) loops(found []query.Loop) {
 	}
 }
 
-// edited is the document of patch as this package reads it: the way in which a place was found is its name.
-type edited struct {
-	api.Patch
-	Places []struct {
-		Block     string  `json:"block"`
-		Match     string  `json:"match"`
-		Unchanged bool    `json:"unchanged"`
-		By        string  `json:"by"`
-		Score     float64 `json:"score"`
-	} `json:"placements"`
-}
-
 // editReply says what a patch changed, and what ran because of it.
-func editReply(d *edited) *reply {
+func editReply(d *api.Patch) *reply {
 	r := &reply{}
 	for _, p := range d.Places {
 		switch {
 		case p.Unchanged:
 			r.line("block %s has this text already", p.Block)
-		case p.By == "new":
+		case p.Decision != nil && p.By == patch.ByNothing:
 			r.line("block %s is new", p.Block)
-		case p.By != "":
+		case p.Decision != nil && p.By != "":
 			r.line("block %s is written again (by %s, similarity %.2f)", p.Block, p.By, p.Score)
-		case p.Match != "exact":
+		case p.Match != patch.Exact:
 			r.line("%s: found but for differences of %s", cmp.Or(p.Block, "the file"), p.Match)
 		}
 	}

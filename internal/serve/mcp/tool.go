@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 // tool is a verb for agents.
@@ -18,27 +19,19 @@ type tool struct {
 	// The tool's possible effects, which hosts read before they call it.
 	readOnly, destructive, idempotent, openWorld bool
 
-	documents []any                             // one value of each type that it may answer with
-	request   func(input) (request, *api.Error) // makes the request of valid arguments
-}
-
-// caller is the flag that names the client.
-func (t *tool) caller() string {
-	if t.name == "approve" {
-		return "by"
-	}
-	return "client"
+	documents []any                              // one value of each type that it may answer with
+	request   func(*input) (request, *api.Error) // makes the request of valid arguments
 }
 
 // read reads the arguments of a call. A nil error means that they are what the tool takes.
-func (t *tool) read(raw json.RawMessage) (input, *api.Error) {
+func (t *tool) read(raw json.RawMessage, client string) (*input, *api.Error) {
 	given := map[string]json.RawMessage{}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &given); err != nil {
 			return nil, t.misused("the arguments of %s must be a JSON object", t.name)
 		}
 	}
-	in := input{}
+	in := &input{given: map[string]any{}, client: client}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.IndexFunc(t.arguments, func(a argument) bool { return a.name == name })
 		if i < 0 {
@@ -51,7 +44,7 @@ func (t *tool) read(raw json.RawMessage) (input, *api.Error) {
 		if !ok {
 			return nil, t.misused("%s must be %s, and is %s", name, t.arguments[i].want(), shown(given[name]))
 		}
-		in[name] = value
+		in.given[name] = value
 	}
 	for _, a := range t.arguments {
 		if a.required && !in.has(a.name) {
@@ -88,12 +81,10 @@ func (t *tool) misused(format string, values ...any) *api.Error {
 	}
 }
 
-// request is a call of a verb.
+// request is what a tool asks, and how its answer is worded.
 type request struct {
-	args   []string
-	stdin  string
-	span   []string                          // the caller's span, as variables of the environment
-	events bool                              // the verb reports events while it runs
-	inside string                            // the field of the document that is the answer; "": the document
-	read   func(data []byte) (*reply, error) // makes the reply of the answer
+	ask    verb.Request
+	events bool                               // progress is reported while it goes on
+	answer func(document any) any             // the part of the document that is the answer; nil: all of it
+	read   func(document any) (*reply, error) // makes the reply of the answer
 }

@@ -1,12 +1,14 @@
 package mcp
 
 import (
-	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // Arguments that several tools have.
@@ -51,13 +53,12 @@ var tools = []*tool{
 		},
 		destructive: true, openWorld: true,
 		documents: []any{api.Exec{}},
-		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(
-				verb("exec", in),
-				in.flags("replace", "append", "language", "call_id", "timeout", "agent", "reason"),
-			)
-			args = append(args, "--budget=12kB", "--json-lines", "-")
-			return request{args: args, stdin: in.text("code"), events: true, read: as(execReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			return request{events: true, read: as(execReply), ask: &verb.Exec{
+				InSession: in.about(), Code: in.text("code"), Language: in.text("language"),
+				Replace: in.text("replace"), Append: in.is("append"), Text: execText, Timeout: in.timeout(),
+				Origin: in.origin(),
+			}}, nil
 		},
 	},
 	{
@@ -86,10 +87,12 @@ var tools = []*tool{
 		},
 		destructive: true, openWorld: true,
 		documents: []any{api.Patch{}},
-		request: func(in input) (request, *api.Error) {
-			names := []string{"block", "run", "format", "expect", "merge", "timeout", "agent", "reason"}
-			args := slices.Concat(verb("patch", in), in.flags(names...), []string{"--json", "-"})
-			return request{args: args, stdin: in.text("patch"), read: as(editReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			return request{read: as(editReply), ask: &verb.Patch{
+				InSession: in.about(), Text: in.text("patch"), Format: in.text("format"), Block: in.text("block"),
+				Expect: in.text("expect"), Merge: in.is("merge"), Run: in.is("run"), Timeout: in.timeout(),
+				Origin: in.origin(),
+			}}, nil
 		},
 	},
 	{
@@ -103,12 +106,14 @@ var tools = []*tool{
 		},
 		readOnly: true, idempotent: true,
 		documents: []any{api.Plan{}},
-		request: func(in input) (request, *api.Error) {
+		request: func(in *input) (request, *api.Error) {
 			if in.has("patch") {
-				args := slices.Concat(verb("patch", in), in.flags("block"), []string{"--dry-run", "--json", "-"})
-				return request{args: args, stdin: in.text("patch"), inside: "plan", read: as(planReply)}, nil
+				return request{read: as(planReply), answer: planIn, ask: &verb.Patch{
+					InSession: in.about(), Text: in.text("patch"), Block: in.text("block"), DryRun: true,
+				}}, nil
 			}
-			return request{args: append(ofProgram("plan", in), "--json"), read: as(planReply)}, nil
+			session, file := in.program()
+			return request{read: as(planReply), ask: &verb.Plan{InSession: session, File: file}}, nil
 		},
 	},
 	{
@@ -128,10 +133,12 @@ var tools = []*tool{
 		},
 		destructive: true, openWorld: true,
 		documents: []any{api.Run{}},
-		request: func(in input) (request, *api.Error) {
-			names := []string{"fresh", "verify", "restore_files", "timeout", "agent", "reason"}
-			args := slices.Concat(ofProgram("run", in), in.flags(names...), []string{"--json-lines"})
-			return request{args: args, events: true, read: as(runReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			session, file := in.program()
+			return request{events: true, read: as(runReply), ask: &verb.Run{
+				InSession: session, File: file, Fresh: in.is("fresh"), Verify: in.is("verify"),
+				RestoreFiles: in.is("restore_files"), Timeout: in.timeout(), Origin: in.origin(),
+			}}, nil
 		},
 	},
 	{
@@ -141,8 +148,8 @@ var tools = []*tool{
 		arguments: []argument{{name: "block", kind: text, required: true, about: "the block"}, ofSession},
 		readOnly:  true, idempotent: true,
 		documents: []any{api.Why{}},
-		request: func(in input) (request, *api.Error) {
-			return request{args: append(verb("why", in), "--json", "--", in.text("block")), read: as(whyReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			return request{read: as(whyReply), ask: &verb.Why{InSession: in.about(), Block: in.text("block")}}, nil
 		},
 	},
 	{
@@ -181,9 +188,10 @@ var tools = []*tool{
 		},
 		readOnly: true, idempotent: true,
 		documents: []any{api.QueryValue{}},
-		request: func(in input) (request, *api.Error) {
-			args := append(verb("query", in), in.flags("at_step")...)
-			return request{args: append(args, withValue("value", in.text("name")), "--json"), read: as(valueReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			return request{read: as(valueReply), ask: &verb.Query{
+				InSession: in.about(), Moment: in.moment(), Value: in.text("name"),
+			}}, nil
 		},
 	},
 	{
@@ -197,9 +205,12 @@ var tools = []*tool{
 		},
 		readOnly: true, idempotent: true,
 		documents: []any{api.Log{}},
-		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(verb("log", in), in.flags("limit", "after"), []string{"--json"})
-			return request{args: args, read: as(historyReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			ask := &verb.Log{InSession: in.about(), Limit: in.number("limit")}
+			if after := in.step("after"); after != nil {
+				ask.After = *after
+			}
+			return request{read: as(historyReply), ask: ask}, nil
 		},
 	},
 	{
@@ -234,10 +245,11 @@ var tools = []*tool{
 		},
 		destructive: true, openWorld: true,
 		documents: []any{api.Approve{}},
-		request: func(in input) (request, *api.Error) {
-			args := append([]string{"approve"}, in.flags("choice", "deny", "result", "reason")...)
-			return request{args: append(args, "--json", "--", strconv.Itoa(in["call"].(int))), read: as(approveReply)},
-				nil
+		request: func(in *input) (request, *api.Error) {
+			return request{read: as(approveReply), ask: &verb.Approve{
+				Calls: []state.CallID{state.CallID(*in.number("call"))}, Choice: in.text("choice"), Deny: in.is("deny"),
+				Result: in.text("result"), Reason: in.text("reason"), By: in.client,
+			}}, nil
 		},
 	},
 	{
@@ -258,9 +270,11 @@ var tools = []*tool{
 		},
 		idempotent: true,
 		documents:  []any{api.Fork{}},
-		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(verb("fork", in), in.flags("private", "at_step", "agent", "reason"))
-			return request{args: append(args, "--json", "--", in.text("new")), read: as(forkReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			return request{read: as(forkReply), ask: &verb.Fork{
+				InSession: in.about(), Moment: in.moment(), New: in.text("new"), Private: in.is("private"),
+				Origin: in.origin(),
+			}}, nil
 		},
 	},
 	{
@@ -279,31 +293,32 @@ var tools = []*tool{
 		},
 		readOnly: true, idempotent: true,
 		documents: []any{api.Replay{}},
-		request: func(in input) (request, *api.Error) {
-			args := slices.Concat(verb("replay", in), in.flags("step", "from", "to", "block", "cached", "timeout"))
-			return request{args: append(args, "--json"), read: as(replayReply)}, nil
+		request: func(in *input) (request, *api.Error) {
+			return request{read: as(replayReply), ask: &verb.Replay{
+				InSession: in.about(), From: in.step("from"), To: in.step("to"), Step: in.step("step"),
+				Block: in.text("block"), Cached: in.is("cached"), Timeout: in.timeout(),
+			}}, nil
 		},
 	},
 }
 
-// session is the session that a call names.
-func (in input) session() string { return cmp.Or(in.text("session"), "main") }
+// execText is how many bytes of text exec answers with.
+const execText = 12_000
 
-// verb begins the arguments of a verb about a session.
-func verb(name string, in input) []string { return []string{name, withValue("session", in.session())} }
-
-// programKinds are the endings of files that are programs.
-var programKinds = api.ProgramKinds
-
-// ofProgram begins the arguments of run and plan, which take a program's file, or a session that has none.
-func ofProgram(name string, in input) []string {
-	if s := in.session(); slices.Contains(programKinds, filepath.Ext(s)) {
-		if s[0] == '-' {
-			s = "./" + s
-		}
-		return []string{name, s}
+// program is the file or the session that run and plan take: a program's file, or a session that has none.
+func (in *input) program() (session verb.InSession, file string) {
+	if s := in.session(); slices.Contains(api.ProgramKinds, filepath.Ext(s)) {
+		return verb.InSession{}, s
 	}
-	return verb(name, in)
+	return in.about(), ""
+}
+
+// planIn is the plan of a patch that was not applied.
+func planIn(document any) any {
+	if d := verb.As[api.Patch](document); d != nil && d.Plan != nil {
+		return d.Plan
+	}
+	return nil
 }
 
 var queryArguments = []argument{
@@ -323,60 +338,59 @@ var queryArguments = []argument{
 	{name: "after", kind: text, about: "with where: continue a list"},
 }
 
-func queryRequest(in input) (request, *api.Error) {
-	args := slices.Concat(verb("query", in),
-		in.flags("at_step", "block", "symbol", "affected_by", "depends_on", "where", "limit", "after"))
+func queryRequest(in *input) (request, *api.Error) {
+	ask := &verb.Query{
+		InSession: in.about(), Moment: in.moment(), Block: in.text("block"), Symbol: in.text("symbol"),
+		AffectedBy: in.text("affected_by"), DependsOn: in.text("depends_on"), Where: in.text("where"),
+		Limit: in.number("limit"), After: in.text("after"),
+	}
 	read := as(snapshotReply)
 	switch {
-	case in.has("block"):
+	case ask.Block != "":
 		read = as(blockReply)
-	case in.has("symbol"):
+	case ask.Symbol != "":
 		read = as(symbolReply)
-	case in.has("affected_by"), in.has("depends_on"):
+	case ask.AffectedBy != "", ask.DependsOn != "":
 		read = as(dependentsReply)
-	case in.has("where"):
+	case ask.Where != "":
 		read = as(foundReply)
 	}
-	switch list := in.text("list"); list {
+	switch in.text("list") {
 	case "failed":
-		args, read = append(args, "--failed"), as(listReply("failed or blocked"))
+		ask.Failed, read = true, as(listReply("failed or blocked"))
 	case "unverified":
-		args, read = append(args, "--unverified"), as(unverifiedReply)
+		ask.Unverified, read = true, as(unverifiedReply)
 	case "volatile":
-		args, read = append(args, "--volatile"), as(volatileReply)
+		ask.Volatile, read = true, as(volatileReply)
 	}
-	return request{args: append(args, "--json"), read: read}, nil
+	return request{ask: ask, read: read}, nil
 }
 
-func showRequest(in input) (request, *api.Error) {
-	args := append(verb("show", in), "--json")
+func showRequest(in *input) (request, *api.Error) {
+	block, step := in.text("block"), in.number("step")
 	switch {
-	case in.has("block") && in.has("step"):
+	case block != "" && step != nil:
 		return request{}, &api.Error{Code: api.CodeUsage, Message: "block and step exclude each other",
 			Hint: "query takes a block with at_step"}
-	case in.has("block"):
-		args := append(verb("query", in), withValue("block", in.text("block")), "--json")
-		return request{args: args, read: as(blockReply)}, nil
-	case in.has("step"):
-		step, _ := in["step"].(int)
-		args := append(verb("query", in), withValue("patch", strconv.Itoa(step)), "--json")
-		return request{args: args, read: as(patchReply)}, nil
+	case block != "":
+		return request{read: as(blockReply), ask: &verb.Query{InSession: in.about(), Block: block}}, nil
+	case step != nil:
+		return request{read: as(patchReply), ask: &verb.Query{InSession: in.about(), Patch: strconv.Itoa(*step)}}, nil
 	}
-	return request{args: args, read: as(snapshotReply)}, nil
+	return request{read: as(snapshotReply), ask: &verb.Show{InSession: in.about()}}, nil
 }
 
-func undoRequest(in input) (request, *api.Error) {
-	args := slices.Concat(verb("undo", in), in.flags("by", "dry_run", "agent", "reason"), []string{"--json"})
-	first, given := in["step"].(int)
-	last, ranged := in["through"].(int)
+func undoRequest(in *input) (request, *api.Error) {
+	ask := &verb.Undo{InSession: in.about(), By: in.text("by"), DryRun: in.is("dry_run"), Origin: in.origin()}
+	first, last := in.number("step"), in.number("through")
 	switch {
-	case ranged && !given:
+	case last != nil && first == nil:
 		return request{}, &api.Error{Code: api.CodeUsage, Message: "through needs step, the first of the range",
 			Hint: "undo takes step 5 with through 9 for the edits of the steps 5 to 9"}
-	case ranged:
-		args = append(args, strconv.Itoa(first)+".."+strconv.Itoa(last))
-	case given:
-		args = append(args, strconv.Itoa(first))
+	case last != nil:
+		ask.Steps = fmt.Sprintf("%d..%d", *first, *last)
+	case first != nil:
+		ask.Steps = strconv.Itoa(*first)
 	}
-	return request{args: args, read: as(undoReply)}, nil
+	return request{ask: ask, read: as(undoReply)}, nil
 }

@@ -1,157 +1,171 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
+	"time"
 
-	"github.com/xstate-engine/xstate/internal/api"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/internal/wording"
 	"github.com/xstate-engine/xstate/runner/journal"
+	"github.com/xstate-engine/xstate/state"
 )
 
-// maxAnswer is the largest document that a method answers with, and the longest event.
-const maxAnswer = 64 << 20
-
-// lines hands over each line that is written to it. It keeps at most one. The writer does not learn of an error: what
-// becomes of its output is not its concern.
-type lines struct {
-	rest   []byte
-	any    bool // a line came
-	to     func(line []byte) error
-	err    error // the first of to; then nothing is handed over any more
-	failed func(error)
+// call is an operation, as a request of a client asks for it.
+type call struct {
+	ask     verb.Request
+	folder  string // "": that of the service
+	environ []string
+	detach  bool
+	tools   []journal.Tool // that the client of a stream offers
+	answer  string         // the field of QueryResponse that holds the document; "": the document is the answer
+	bad     error          // what is wrong with the request
 }
 
-func (l *lines) Write(p []byte) (int, error) {
-	if l.err == nil {
-		if l.err = l.take(p); l.err != nil {
-			l.rest = nil
-			l.failed(l.err)
-		}
+// newCall begins a call with what several requests have.
+func newCall(request any) *call {
+	c := &call{}
+	if r, ok := request.(interface{ GetFolder() string }); ok {
+		c.folder = r.GetFolder()
 	}
-	return len(p), nil
+	if r, ok := request.(interface{ GetEnviron() map[string]string }); ok {
+		c.variables(r.GetEnviron())
+	}
+	if r, ok := request.(interface{ GetDetach() bool }); ok {
+		c.detach = r.GetDetach()
+	}
+	return c
 }
 
-func (l *lines) take(p []byte) error {
-	for part := range bytes.Lines(p) {
-		if len(l.rest)+len(part) > maxAnswer {
-			return fail(api.CodeTooLarge, "ask for less: one block, or with a limit",
-				"the answer has more than %d bytes", maxAnswer)
-		}
-		l.rest = append(l.rest, part...)
-		if !bytes.HasSuffix(part, []byte("\n")) {
-			return nil
-		}
-		line := bytes.TrimSpace(l.rest)
-		l.rest = nil
-		if len(line) > 0 {
-			l.any = true
-			if err := l.to(line); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// tail keeps the end of what is written to it: the remarks of a verb, for when it answers nothing.
-type tail struct{ text []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	const most = 4 << 10
-	t.text = slices.Concat(t.text, p)
-	t.text = t.text[max(0, len(t.text)-most):]
-	return len(p), nil
-}
-
-// do carries out a command, hands over each line that it prints, and returns the exit code. It returns when the call
-// has ended.
-//
-// A client that goes away cancels ctx, and so the call. A line that is not taken cancels it, too. A detached command
-// continues in both cases.
-func (s *Service) do(ctx context.Context, c *command, format string, to func(line []byte) error) (exit int, err error) {
-	call, err := c.call(ctx, s, format)
-	if err == nil && len(c.tools) > 0 && format != "json-lines" {
-		err = errors.New("only a stream can offer tools: ExecStream or RunStream")
-	}
-	if err != nil {
-		return 0, misused(err)
-	}
-	if len(c.tools) > 0 {
-		to = oneByOne(to)
-		call.Tools = []journal.Source{&harness{tools: c.tools, pending: &s.pending, send: to, gone: ctx.Done()}}
-	}
-	if c.detach {
-		ctx = context.WithoutCancel(ctx)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if s.Life != nil {
-		defer context.AfterFunc(s.Life, func() { cancel(context.Cause(s.Life)) })()
-	}
-	out := &lines{to: to, failed: func(err error) {
-		if !c.detach {
-			cancel(err)
-		}
-	}}
-	var remarks tail
-	call.Stdout, call.Stderr = out, &remarks
-	exit = s.Do.Do(ctx, call)
-	switch {
-	case out.err != nil:
-		return exit, out.err
-	case !out.any || len(out.rest) > 0:
-		return exit, broken(exit, &remarks)
-	}
-	return exit, nil
-}
-
-// oneByOne lets several goroutines hand over lines.
-func oneByOne(to func([]byte) error) func([]byte) error {
-	var mu sync.Mutex
-	return func(line []byte) error {
-		mu.Lock()
-		defer mu.Unlock()
-		return to(line)
+func (c *call) fail(err error) {
+	if c.bad == nil {
+		c.bad = err
 	}
 }
 
-// broken is the failure of a verb that did not answer as it must.
-func broken(exit int, remarks *tail) *failure {
-	return fail(api.CodeInternal, "this should not happen; please report it with the request",
-		"the verb ended with %d without an answer, and said: %s", exit, bytes.TrimSpace(remarks.text))
+// atLeast0 is a number that is not negative.
+func (c *call) atLeast0(field string, n int32) int32 {
+	if n < 0 {
+		c.fail(fmt.Errorf("%s is %d, and must not be negative", field, n))
+	}
+	return max(n, 0)
 }
 
-// answer carries out a command that prints one document, and returns it. A verb that fails after its document prints a
-// failure, too, which then is the answer.
-func (s *Service) answer(ctx context.Context, c *command) ([]byte, error) {
-	var text []byte
-	exit, err := s.do(ctx, c, "json", func(line []byte) error {
-		text = line
+// step is the number of a step; nil if the request has none.
+func (c *call) step(field string, n *int32) *state.StepNumber {
+	if n == nil {
 		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	if f := failureIn(text, exit); f != nil {
-		return nil, f
-	}
-	return text, nil
+	step := state.StepNumber(c.atLeast0(field, *n))
+	return &step
 }
 
-// events hands over the events of a command, until done.
-func (s *Service) events(ctx context.Context, c *command, to func(line []byte) error) error {
-	var f *failure
-	_, err := s.do(ctx, c, "json-lines", func(line []byte) error {
-		if f = failureIn(line, 1); f != nil {
-			return nil
-		}
-		return to(line)
-	})
-	if err == nil && f != nil {
-		err = f
+// stepOrNone is the number of a step; nil for 0.
+func (c *call) stepOrNone(field string, n int32) *state.StepNumber {
+	if n == 0 {
+		return nil
 	}
-	return err
+	return c.step(field, &n)
+}
+
+func (c *call) moment(atStep *int32, at string) verb.Moment {
+	return verb.Moment{AtStep: c.step("at_step", atStep), At: at}
+}
+
+func (c *call) callID(n int32) state.CallID { return state.CallID(c.atLeast0("call", n)) }
+
+// timeout is a time in seconds; 0 is none.
+func (c *call) timeout(seconds float64) time.Duration {
+	most := time.Duration(math.MaxInt64).Seconds()
+	if math.IsNaN(seconds) || seconds < 0 || seconds >= most {
+		c.fail(fmt.Errorf("timeout_seconds is %v, which is no time", seconds))
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// origin is who makes a step, and why.
+func (c *call) origin(given *structpb.Struct) (o state.Origin) {
+	if given == nil {
+		return o
+	}
+	text, err := protojson.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	if err != nil {
+		c.fail(fmt.Errorf("the origin cannot be read: %w", err))
+	}
+	return o
+}
+
+// Variables that pass the bounds of a call to the command line: a client does not set them.
+const (
+	sandboxVariable = "XSTATE_SANDBOX"
+	passVariable    = "XSTATE_PASS" // names of variables that the program gets, whatever the policy says
+)
+
+var ofServer = []string{sandboxVariable, passVariable}
+
+// variables adds variables of the environment.
+func (c *call) variables(values map[string]string) {
+	var names []string
+	for name, value := range values {
+		if name == "" || strings.Contains(name, "=") {
+			c.fail(fmt.Errorf("%q is no name of a variable", name))
+		}
+		if slices.Contains(ofServer, name) {
+			c.fail(fmt.Errorf("%s is set where the server is started", name))
+		}
+		c.environ = append(c.environ, name+"="+value)
+		names = append(names, name)
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		c.environ = append(c.environ, passVariable+"="+strings.Join(names, ","))
+	}
+	slices.Sort(c.environ)
+}
+
+// need reports a field that the request must have.
+func (c *call) need(field, value string) string {
+	if value == "" {
+		c.fail(fmt.Errorf("the field %s is missing or empty", field))
+	}
+	return value
+}
+
+// program checks that a request names a program. Without a file it is the recorded one of the session.
+func (c *call) program(session, file string) {
+	if file == "" && session == "" {
+		c.fail(errors.New("the request names no session and no file"))
+	}
+}
+
+// of makes the call of the operations, without what becomes of its events.
+func (c *call) of(ctx context.Context, s *Service) (verb.Call, error) {
+	folder := c.folder
+	if folder == "" {
+		folder = s.Folder
+	}
+	if !filepath.IsAbs(folder) {
+		c.fail(fmt.Errorf("the folder %q is not absolute", folder))
+	}
+	for _, text := range append(slices.Clone(c.environ), folder) {
+		if strings.ContainsRune(text, 0) {
+			c.fail(fmt.Errorf("%.40q has a zero byte", text))
+		}
+	}
+	return verb.Call{
+		Request: c.ask, Store: s.Store, Folder: folder, Environ: spanned(ctx, s.Environ, c.environ), Door: wording.API,
+	}, c.bad
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 )
 
 // connect returns the handler of the Connect API. It also speaks gRPC and gRPC-Web.
@@ -46,8 +47,12 @@ func (s *Service) handler(m protoreflect.MethodDescriptor) http.Handler {
 	if m.IsStreamingServer() {
 		return connect.NewServerStreamHandler(procedure,
 			func(ctx context.Context, r *connect.Request[request], out *connect.ServerStream[document]) error {
-				return refusal(s.stream(ctx, procedure, r.Msg, func(line []byte) error {
-					return out.Send(&document{line, empty(m.Output())})
+				return refusal(s.stream(ctx, procedure, r.Msg, func(event any) error {
+					text, err := encoded(event)
+					if err != nil {
+						return err
+					}
+					return out.Send(&document{text, empty(m.Output())})
 				}))
 			}, options...)
 	}
@@ -89,12 +94,12 @@ func refusal(err error) error {
 	return asFailure(err).asError()
 }
 
-// stream sends the events of a command. The event error is not sent: it is the error of the stream.
-func (s *Service) stream(ctx context.Context, procedure string, r *request, send func([]byte) error) error {
+// stream sends the events of an operation. Its error is the error of the stream, and no event.
+func (s *Service) stream(ctx context.Context, procedure string, r *request, send func(any) error) error {
 	if r.bad != nil {
 		return misused(r.bad)
 	}
-	return s.events(ctx, verbs[procedure](r.message), send)
+	return s.events(ctx, operations[procedure](r.message), send)
 }
 
 // unary returns the document that answers a request.
@@ -110,30 +115,29 @@ func (s *Service) unary(ctx context.Context, procedure string, r *request) ([]by
 	case *v1.InterruptRequest:
 		return s.interrupt(m.GetRun())
 	}
-	c := verbs[procedure](r.message)
-	text, err := s.answer(ctx, c)
+	c := operations[procedure](r.message)
+	document, err := s.operate(ctx, c, nil)
+	if g, ok := r.message.(*v1.GetRequest); ok && err == nil {
+		document, err = only(document, g.GetSession())
+	}
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := r.message.(*v1.GetRequest); ok {
-		return only(text, g.GetSession())
+	text, err := encoded(document)
+	if c.answer == "" || err != nil {
+		return text, err
 	}
-	if c.answer == "" {
-		return text, nil
-	}
-	return slices.Concat([]byte(`{"`+field(c.answer, text)+`":`), text, []byte("}")), nil
+	return slices.Concat([]byte(`{"`+field(c.answer, document)+`":`), text, []byte("}")), nil
 }
 
 // field is where QueryResponse holds a document.
-func field(answer string, text []byte) string {
-	if answer != anyAnswer {
+func field(answer string, document any) string {
+	switch {
+	case answer != anyAnswer:
 		return answer
-	}
-	var d struct{ Block, Patches json.RawMessage }
-	switch _ = json.Unmarshal(text, &d); { // a verb printed it
-	case d.Patches != nil:
+	case verb.As[api.QueryPatch](document) != nil:
 		return "patch"
-	case d.Block != nil:
+	case verb.As[api.QueryBlock](document) != nil:
 		return "block"
 	}
 	return "program"

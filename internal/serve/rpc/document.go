@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// document is what a verb printed: the answer of a method, or one event of a stream.
+// document is the answer of a method, or one event of a stream.
 type document struct {
 	json    []byte
 	message proto.Message // has the same fields, empty
@@ -21,8 +21,8 @@ type request struct {
 	bad     error
 }
 
-// codec is how requests and documents are written. A document in JSON is the verb's own text: its fields have the order
-// and the zeros that the verb gave them, and nothing is parsed on the way.
+// codec is how requests and documents are written. A document in JSON is what the command line prints: its fields have
+// the same order and the same zeros.
 type codec struct {
 	name string
 	json bool

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -97,9 +97,10 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 	if strings.TrimSpace(e.Code) == "" { // as in a notebook
 		return out.line(map[string]any{"type": "end_of_execution"})
 	}
-	c := in.command("exec", "--append", "--client=e2b")
-	c.text("language", language)
-	c.arguments, c.stdin = []string{"-"}, e.Code
+	c := &call{folder: in.Folder, ask: &verb.Exec{
+		InSession: verb.In(in.session), Code: e.Code, Language: language, Append: true,
+		Origin: state.Origin{Client: "e2b"},
+	}}
 	environ := maps.Clone(in.environ)
 	maps.Copy(environ, e.Env)
 	if c.variables(environ); c.bad == nil {
@@ -120,16 +121,15 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, known *context
 
 // recorded sends the recorded outputs of a block that was reused.
 func (s *Service) recorded(ctx context.Context, in *e2bContext, out *e2bStream) error {
-	c := in.command("query")
-	c.text("at-step", fmt.Sprint(out.done.Step))
-	c.text("block", string(out.done.Block))
-	text, err := s.answer(ctx, c)
+	document, err := s.operate(ctx, &call{folder: in.Folder, ask: &verb.Query{
+		InSession: verb.In(in.session), Moment: verb.Moment{AtStep: &out.done.Step}, Block: string(out.done.Block),
+	}}, nil)
 	if err != nil {
 		return err
 	}
-	var d api.QueryBlock
-	if err := json.Unmarshal(text, &d); err != nil {
-		return err
+	d := verb.As[api.QueryBlock](document)
+	if d == nil || d.Block == nil {
+		return fmt.Errorf("the block is a %T", document)
 	}
 	for _, o := range d.Block.Outputs {
 		if err := out.output(d.Block.ID, &o); err != nil {

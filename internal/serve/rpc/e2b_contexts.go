@@ -34,12 +34,6 @@ func newContext(name, language, folder string) *e2bContext {
 		environ: map[string]string{}}
 }
 
-func (c *e2bContext) command(words ...string) *command {
-	made := &command{words: words, folder: c.Folder}
-	made.text("session", c.session)
-	return made
-}
-
 // mainContext is the context of requests that name none. Its session is the one that exec takes, so it is always there.
 const mainContext = "main"
 

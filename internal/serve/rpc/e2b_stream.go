@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -44,12 +45,10 @@ func (s *e2bStream) line(m map[string]any) error {
 }
 
 // event sends what an event of exec says.
-func (s *e2bStream) event(text []byte) error {
-	var e api.Event
-	if err := json.Unmarshal(text, &e); err != nil {
-		return err
-	}
+func (s *e2bStream) event(event any) error {
+	e, ok := event.(api.Event)
 	switch {
+	case !ok:
 	case e.Other: // earlier code ran again: its output is not part of this answer
 	case e.Output != nil:
 		_ = s.output(e.Block, e.Output) // the call is cancelled, and says at its end how far it came
@@ -106,7 +105,7 @@ func (s *e2bStream) result(o *output.Output, main bool) error {
 func (s *e2bStream) end() error {
 	d := s.done
 	if d == nil {
-		return s.fail(broken(0, &tail{}))
+		return s.fail(errors.New("exec ended without its document"))
 	}
 	for _, r := range s.results {
 		if err := s.result(r.output, r.block == d.Block); err != nil {

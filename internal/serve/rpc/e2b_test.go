@@ -15,7 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // asked sends a request of the E2B client and returns the status and the lines of the answer.
@@ -44,19 +48,26 @@ func asked(t *testing.T, client *http.Client, method, path, body string) (int, [
 	}
 }
 
-// events is what exec prints with --json-lines: events, then the document.
-func events(list ...string) func(context.Context, serve.Call) int {
-	return func(_ context.Context, c serve.Call) int {
-		for _, e := range list {
-			fmt.Fprintf(c.Stdout, `{"version":1,%s}`+"\n", e)
+// execs is an exec that has these events, as JSON without the version. The last one is done or error.
+func execs(list ...string) func(context.Context, verb.Call) (any, *api.Error) {
+	return func(_ context.Context, c verb.Call) (any, *api.Error) {
+		for _, text := range list {
+			var e api.Event
+			if err := json.Unmarshal([]byte("{"+text+"}"), &e); err != nil {
+				panic(err)
+			}
+			if e.Event == "done" || e.Event == "error" {
+				return e.Exec, e.Error
+			}
+			c.Event(e)
 		}
-		return 0
+		return nil, nil
 	}
 }
 
 // TestE2BExecute: events become the messages of the client, in its order.
 func TestE2BExecute(t *testing.T) {
-	d := &fake{do: events(
+	d := &fake{do: execs(
 		`"event":"started","run":"0123abcd"`,
 		`"event":"output","block":"b1","other":true,"output":{"kind":"stdout","text":"of another block"}`,
 		`"event":"output","block":"b1","other":true,"output":{"kind":"result","text":"of another block"}`,
@@ -84,14 +95,10 @@ func TestE2BExecute(t *testing.T) {
 	if diff := cmp.Diff(want, got); status != 200 || diff != "" {
 		t.Errorf("status %d, messages (-want +got):\n%s", status, diff)
 	}
-	args, stdin := d.last()
-	wantArgs := []string{
-		"exec", "--append", "--client=e2b", "--session=main", "--language=python", "--json-lines", "--store=/store",
-		"--",
-		"-",
-	}
-	if diff := cmp.Diff(wantArgs, args); diff != "" || stdin != "x + 1" {
-		t.Errorf("input %q, arguments (-want +got):\n%s", stdin, diff)
+	asks := &verb.Exec{InSession: verb.In("main"), Code: "x + 1", Language: "python", Append: true,
+		Origin: state.Origin{Client: "e2b"}}
+	if diff := cmp.Diff(verb.Request(asks), d.last()); diff != "" {
+		t.Errorf("what is asked (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"A=1", "B=2", "XSTATE_PASS=B"}, d.calls[0].Environ); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
@@ -100,7 +107,7 @@ func TestE2BExecute(t *testing.T) {
 
 // TestE2BEnvironment: variables of a call stay for the later ones of the context. Empty code executes nothing.
 func TestE2BEnvironment(t *testing.T) {
-	d := &fake{do: events(`"event":"done","exec":{"version":1,"block":"b","step":4,"status":"ran"}`)}
+	d := &fake{do: execs(`"event":"done","exec":{"version":1,"block":"b","step":4,"status":"ran"}`)}
 	_, client := serving(t, d, time.Minute)
 	for _, body := range []string{`{"code":"1","env_vars":{"B":"2","C":"3"}}`, `{"code":"2","env_vars":{"C":"4"}}`,
 		`{"code":"3"}`} {
@@ -123,12 +130,13 @@ func TestE2BEnvironment(t *testing.T) {
 
 // TestE2BReused: code whose result is recorded executes nothing, and the client gets its outputs all the same.
 func TestE2BReused(t *testing.T) {
-	d := &fake{do: func(ctx context.Context, c serve.Call) int {
-		if c.Args[0] == "query" {
-			return prints(`{"version":1,"block":{"id":"b","outputs":[{"kind":"stdout","text":"hi"},`+
-				`{"kind":"result","text":"1"}]}}`+"\n", 0)(ctx, c)
+	d := &fake{do: func(ctx context.Context, c verb.Call) (any, *api.Error) {
+		if _, ok := c.Request.(*verb.Query); ok {
+			return api.QueryBlock{Block: &query.BlockView{ID: "b", Outputs: []output.Output{
+				{Kind: "stdout", Text: "hi"}, {Kind: "result", Text: "1"},
+			}}}, nil
 		}
-		return events(`"event":"done","exec":{"version":1,"block":"b","step":4,"status":"reused"}`)(ctx, c)
+		return execs(`"event":"done","exec":{"version":1,"block":"b","step":4,"status":"reused"}`)(ctx, c)
 	}}
 	_, client := serving(t, d, time.Minute)
 	_, got := asked(t, client, "POST", "/execute", `{"code":"f()"}`)
@@ -141,20 +149,20 @@ func TestE2BReused(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
-	args, _ := d.last()
-	asks := "query --session=main --at-step=4 --block=b --json --store=/store"
-	if diff := cmp.Diff(asks, strings.Join(args, " ")); diff != "" {
-		t.Errorf("arguments (-want +got):\n%s", diff)
+	four := state.StepNumber(4)
+	asks := &verb.Query{InSession: verb.In("main"), Moment: verb.Moment{AtStep: &four}, Block: "b"}
+	if diff := cmp.Diff(verb.Request(asks), d.last()); diff != "" {
+		t.Errorf("what is asked (-want +got):\n%s", diff)
 	}
 }
 
 // TestE2BStreams: output is sent while the code runs.
 func TestE2BStreams(t *testing.T) {
 	seen := make(chan bool)
-	d := &fake{do: func(ctx context.Context, c serve.Call) int {
-		events(`"event":"output","block":"b","output":{"kind":"stdout","text":"first"}`)(ctx, c)
+	d := &fake{do: func(ctx context.Context, c verb.Call) (any, *api.Error) {
+		execs(`"event":"output","block":"b","output":{"kind":"stdout","text":"first"}`)(ctx, c)
 		<-seen // or the test hangs
-		return events(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)(ctx, c)
+		return execs(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)(ctx, c)
 	}}
 	_, client := serving(t, d, time.Minute)
 	answer, err := client.Post("http://localhost/execute", "application/json", strings.NewReader(`{"code":"x"}`))
@@ -189,7 +197,7 @@ func TestE2BFailures(t *testing.T) {
 			{"type": "end_of_execution"},
 		}},
 	} {
-		_, client := serving(t, &fake{do: events(test.events...)}, time.Minute)
+		_, client := serving(t, &fake{do: execs(test.events...)}, time.Minute)
 		status, got := asked(t, client, "POST", "/execute", `{"code":"x"}`)
 		if diff := cmp.Diff(test.want, got); status != test.status || diff != "" {
 			t.Errorf("%q: status %d, want %d; (-want +got):\n%s", test.events, status, test.status, diff)
@@ -205,7 +213,7 @@ func TestE2BContexts(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(inner, 0o777), os.Symlink(outside, filepath.Join(served, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	d := &fake{do: events(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)}
+	d := &fake{do: execs(`"event":"done","exec":{"version":1,"block":"b","step":1,"status":"ran"}`)}
 	_, client := servingIn(t, served, d, time.Minute)
 	for _, folder := range []string{outside, "/", served + "/..", served + "/link", served + "/none"} {
 		if status, _ := asked(t, client, "POST", "/contexts", `{"cwd":"`+folder+`"}`); status != 403 && status != 400 {
@@ -222,11 +230,10 @@ func TestE2BContexts(t *testing.T) {
 		if call := d.calls[len(d.calls)-1]; call.Folder != inner {
 			t.Errorf("the call is made from %s", call.Folder)
 		}
-		args, _ := d.last()
-		return args[3]
+		return d.last().About()
 	}
 	first := executes()
-	if want := "--session=" + id; first != want {
+	if want := id; first != want {
 		t.Errorf("the first session is %s, want %s", first, want)
 	}
 	if status, _ := asked(t, client, "POST", "/contexts/"+id+"/restart", ""); status != 200 {
@@ -256,7 +263,7 @@ func TestE2BContexts(t *testing.T) {
 
 // TestE2BRefusals: requests that are not as they must be.
 func TestE2BRefusals(t *testing.T) {
-	d := &fake{do: events()}
+	d := &fake{do: execs()}
 	_, client := serving(t, d, time.Minute)
 	for _, test := range []struct {
 		method, path, body string
@@ -287,6 +294,6 @@ func TestE2BRefusals(t *testing.T) {
 		}
 	}
 	if len(d.calls) > 0 {
-		t.Errorf("the verb was called with %q", d.calls[0].Args)
+		t.Errorf("the call %+v was made", d.calls[0])
 	}
 }

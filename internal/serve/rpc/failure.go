@@ -15,11 +15,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// failure is the document of a verb that failed.
-type failure struct {
-	what     api.Error
-	original json.RawMessage // what, as it was printed; nil: it is made here
-}
+// failure is an operation that failed, or a request that cannot be carried out.
+type failure struct{ what api.Error }
 
 func (f *failure) Error() string { return f.what.Message }
 
@@ -34,19 +31,6 @@ func misused(err error) *failure {
 	return fail(api.CodeUsage, "docs/api.md shows requests, api/xstate/v1 has all fields", "%s", message)
 }
 
-// failureIn returns the failure that a document is; nil if it is an answer.
-func failureIn(text []byte, exit int) *failure {
-	var d struct {
-		Error json.RawMessage `json:"error"`
-	}
-	f := &failure{}
-	if exit == 0 || json.Unmarshal(text, &d) != nil || json.Unmarshal(d.Error, &f.what) != nil || f.what.Code == "" {
-		return nil
-	}
-	f.original = d.Error
-	return f
-}
-
 // asError makes the error of a method. Its message says everything, for those who read no details.
 func (f *failure) asError() *connect.Error {
 	text := fmt.Sprintf("%s: %s", f.what.Code, f.what.Message)
@@ -55,8 +39,8 @@ func (f *failure) asError() *connect.Error {
 	}
 	e := connect.NewError(f.kind(), errors.New(text))
 	detail := &v1.Error{Code: string(f.what.Code), Message: f.what.Message, Hint: f.what.Hint}
-	if f.original != nil {
-		if whole := (&v1.Error{}); protojson.Unmarshal(f.original, whole) == nil {
+	if all, err := json.Marshal(f.what); err == nil {
+		if whole := (&v1.Error{}); protojson.Unmarshal(all, whole) == nil {
 			detail = whole
 		}
 	}

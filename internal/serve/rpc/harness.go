@@ -22,8 +22,8 @@ import (
 type harness struct {
 	tools   []journal.Tool
 	pending *pending
-	send    func(line []byte) error // sends an event; several goroutines may call it
-	gone    <-chan struct{}         // the client went away
+	send    func(event any) error // sends an event; several goroutines may call it
+	gone    <-chan struct{}       // the client went away
 }
 
 // harnessName is the source, and so the scope, of tools of clients.
@@ -35,11 +35,8 @@ func (h *harness) Close() error                                  { return nil }
 
 // Call asks the client, and waits for its answer.
 func (h *harness) Call(ctx context.Context, a journal.Attempt) (journal.Answer, error) {
-	line, err := json.Marshal(api.Event{Version: api.Version, Event: "call", Call: a.Call, Tool: a.Tool.Name,
-		Args: a.Args, IdempotencyKey: a.IdempotencyKey})
-	if err != nil {
-		return journal.Answer{}, fmt.Errorf("%w: %w", journal.ErrNotSent, err)
-	}
+	e := api.Event{Version: api.Version, Event: "call", Call: a.Call, Tool: a.Tool.Name, Args: a.Args,
+		IdempotencyKey: a.IdempotencyKey}
 	select {
 	case <-h.gone:
 		return journal.Answer{}, fmt.Errorf("%w: the client that offers %s went away", journal.ErrNotSent, a.Tool.Name)
@@ -47,7 +44,7 @@ func (h *harness) Call(ctx context.Context, a journal.Attempt) (journal.Answer, 
 	}
 	answer, forget := h.pending.expect(a.Call)
 	defer forget()
-	if err := h.send(line); err != nil {
+	if err := h.send(e); err != nil {
 		return journal.Answer{}, fmt.Errorf("the client that offers %s cannot be reached: %w", a.Tool.Name, err)
 	}
 	select {
@@ -88,7 +85,7 @@ func (s *Service) answerCall(r *v1.AnswerCallRequest) ([]byte, error) {
 }
 
 // offers adds the tools and models that a request offers.
-func (c *command) offers(tools, models []*v1.ToolDefinition) {
+func (c *call) offers(tools, models []*v1.ToolDefinition) {
 	for i, d := range append(tools[:len(tools):len(tools)], models...) {
 		t, err := toolOf(d)
 		c.fail(err)

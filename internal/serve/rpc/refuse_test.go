@@ -18,15 +18,19 @@ import (
 	"connectrpc.com/connect"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
-	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/output"
 )
 
 const why = v1.QueryServiceWhyProcedure
 
 // TestRefusals: what cannot be served is refused with a code, a sentence and a hint.
 func TestRefusals(t *testing.T) {
-	d := &fake{do: prints("{}\n", 0)}
+	d := &fake{do: answers(api.Why{})}
 	_, client := serving(t, d, time.Minute)
 	frame := func(flags byte, body string) string {
 		return string(binary.BigEndian.AppendUint32([]byte{flags}, uint32(len(body)))) + body
@@ -63,7 +67,8 @@ func TestRefusals(t *testing.T) {
 		"missing":         {path: why, body: `{}`, status: 400, code: "usage", sentence: "block is missing"},
 		"no folder": {path: why, body: `{"block":"a","folder":"x"}`, status: 400, code: "usage",
 			sentence: "not absolute"},
-		"zero byte": {path: why, body: `{"block":"a\u0000b"}`, status: 400, code: "usage", sentence: "zero byte"},
+		"zero byte": {path: why, body: `{"block":"a","folder":"/a\u0000b"}`, status: 400, code: "usage",
+			sentence: "zero byte"},
 		"no time": {path: v1.RunServiceExecProcedure, body: `{"timeout_seconds":-1}`, status: 400, code: "usage",
 			sentence: "no time"},
 		"too large": {path: why, body: strings.Repeat(" ", maxBody+1), status: 429, code: "too-large",
@@ -113,7 +118,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	if len(d.calls) > 0 {
-		t.Errorf("the verb was called with %q", d.calls[0].Args)
+		t.Errorf("the call %+v was made", d.calls[0])
 	}
 }
 
@@ -145,40 +150,36 @@ func errorIn(t *testing.T, name string, body []byte) detail {
 	return d
 }
 
-// TestFailuresOfVerbs: the failure of a verb is the error of the method, with all that it says.
-func TestFailuresOfVerbs(t *testing.T) {
+// TestFailuresOfOperations: the failure of an operation is the error of the method, with all that it says.
+func TestFailuresOfOperations(t *testing.T) {
 	for _, test := range []struct {
-		code string
-		exit int
+		code state.Code
 		want connect.Code
 	}{
-		{"usage", 2, connect.CodeInvalidArgument},
-		{"no-block", 2, connect.CodeNotFound},
-		{"session-exists", 2, connect.CodeAlreadyExists},
-		{"conflict", 3, connect.CodeAborted},
-		{"store-busy", 3, connect.CodeUnavailable},
-		{"store-readonly", 3, connect.CodeFailedPrecondition},
-		{"store-damaged", 4, connect.CodeDataLoss},
-		{"no-source", 4, connect.CodeDataLoss},
-		{"internal", 5, connect.CodeInternal},
-		{"disk-full", 5, connect.CodeResourceExhausted},
-		{"interrupted", 1, connect.CodeCanceled},
+		{"usage", connect.CodeInvalidArgument},
+		{"no-block", connect.CodeNotFound},
+		{"session-exists", connect.CodeAlreadyExists},
+		{"conflict", connect.CodeAborted},
+		{"store-busy", connect.CodeUnavailable},
+		{"store-readonly", connect.CodeFailedPrecondition},
+		{"store-damaged", connect.CodeDataLoss},
+		{"no-source", connect.CodeDataLoss},
+		{"internal", connect.CodeInternal},
+		{"disk-full", connect.CodeResourceExhausted},
+		{"interrupted", connect.CodeCanceled},
 	} {
-		failure := fmt.Sprintf(`"error":{"code":%q,"message":"It failed.","hint":"try",`+
-			`"candidates":[{"line":4,"score":1}]}}`+"\n", test.code)
-		d := &fake{do: func(_ context.Context, c serve.Call) int {
-			begin := `{"version":1,`
-			if strings.Contains(strings.Join(c.Args, " "), "--json-lines") {
-				io.WriteString(c.Stdout, `{"version":1,"event":"started","run":"0123abcd"}`+"\n")
-				begin = `{"version":1,"event":"error",`
+		failed := &api.Error{Code: test.code, Message: "It failed.", Hint: "try",
+			Candidates: []patch.Candidate{{Line: 4, Score: 1}}}
+		d := &fake{do: func(_ context.Context, c verb.Call) (any, *api.Error) {
+			if c.Event != nil {
+				c.Event(api.Event{Event: "started", Run: "0123abcd"})
 			}
-			io.WriteString(c.Stdout, begin+failure)
-			return test.exit
+			return nil, failed
 		}}
 		_, one := serving(t, d, time.Minute)
 		client := v1.NewRunServiceClient(one, "http://xstate")
 		_, err := client.Exec(t.Context(), connect.NewRequest(&v1.ExecRequest{}))
-		checkFailure(t, "Exec", err, test.code, test.want)
+		checkFailure(t, "Exec", err, string(test.code), test.want)
 		stream, err := client.ExecStream(t.Context(), connect.NewRequest(&v1.ExecRequest{}))
 		if err != nil {
 			t.Fatal(err)
@@ -186,7 +187,7 @@ func TestFailuresOfVerbs(t *testing.T) {
 		if !stream.Receive() || stream.Msg().GetRun() != "0123abcd" || stream.Receive() {
 			t.Errorf("%s: the stream has not the one event started", test.code)
 		}
-		checkFailure(t, "ExecStream", stream.Err(), test.code, test.want)
+		checkFailure(t, "ExecStream", stream.Err(), string(test.code), test.want)
 		stream.Close()
 	}
 }
@@ -209,30 +210,14 @@ func checkFailure(t *testing.T, method string, err error, code string, want conn
 	}
 }
 
-// TestSilentVerb: a verb that answers nothing is an internal error with what it said.
-func TestSilentVerb(t *testing.T) {
-	for _, out := range []string{"", "{\"half"} {
-		_, one := serving(t, &fake{do: func(_ context.Context, c serve.Call) int {
-			io.WriteString(c.Stdout, out)
-			io.WriteString(c.Stderr, "it crashed")
-			return 2
-		}}, time.Minute)
-		_, err := v1.NewQueryServiceClient(one, "http://xstate").
-			Why(t.Context(), connect.NewRequest(&v1.WhyRequest{Block: "b"}))
-		if connect.CodeOf(err) != connect.CodeInternal || !strings.Contains(err.Error(), "it crashed") {
-			t.Errorf("the error of a verb that prints %q = %v", out, err)
-		}
-	}
-}
-
 // TestGoneClient: a client that goes away cancels its call.
 func TestGoneClient(t *testing.T) {
 	ended := make(chan error, 1)
-	d := &fake{do: func(ctx context.Context, c serve.Call) int {
-		fmt.Fprintln(c.Stdout, `{"version":1,"event":"started"}`)
+	d := &fake{do: func(ctx context.Context, c verb.Call) (any, *api.Error) {
+		c.Event(api.Event{Event: "started"})
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return 1
+		return nil, &api.Error{Code: api.CodeInterrupted}
 	}}
 	_, one := serving(t, d, time.Minute)
 	ctx, leave := context.WithCancel(t.Context())
@@ -255,42 +240,41 @@ func TestGoneClient(t *testing.T) {
 // with the server.
 func TestDetached(t *testing.T) {
 	life, end := context.WithCancel(t.Context())
-	lines := 0
-	d := &fake{do: func(ctx context.Context, c serve.Call) int {
+	events := 0
+	d := &fake{do: func(ctx context.Context, c verb.Call) (any, *api.Error) {
 		for range 3 {
-			fmt.Fprintln(c.Stdout, "{}")
+			c.Event(api.Event{})
 		}
 		if ctx.Err() != nil {
 			t.Error("the call was cancelled with its client")
 		}
 		end()
 		<-ctx.Done()
-		return 1
+		return nil, &api.Error{Code: api.CodeInterrupted}
 	}}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	s := &Service{Do: d, Store: "/store", Folder: "/work", Life: life}
-	_, err := s.do(gone, &command{detach: true}, "json-lines", func([]byte) error {
-		lines++
+	s := &Service{Operations: d, Store: "/store", Folder: "/work", Life: life}
+	_, err := s.operate(gone, &call{ask: &verb.Exec{}, detach: true}, func(any) error {
+		events++
 		return errors.New("the client is gone")
 	})
-	if err == nil || lines != 1 {
-		t.Errorf("%d lines were handed over, and the error is %v; want one, and an error", lines, err)
+	if err == nil || events != 1 {
+		t.Errorf("%d events were handed over, and the error is %v; want one, and an error", events, err)
 	}
 }
 
 // TestStalledReader: a client that stops reading is given up. Its call is cancelled, and holds little memory.
 func TestStalledReader(t *testing.T) {
 	ended := make(chan int, 1)
-	d := &fake{do: func(ctx context.Context, c serve.Call) int {
-		line := `{"version":1,"event":"output","output":{"kind":"stdout","text":"` + strings.Repeat("x", 1<<20) +
-			`"}}` + "\n"
+	d := &fake{do: func(ctx context.Context, c verb.Call) (any, *api.Error) {
+		e := api.Event{Event: "output", Output: &output.Output{Kind: "stdout", Text: strings.Repeat("x", 1<<20)}}
 		n := 0
 		for ; ctx.Err() == nil && n < 1<<14; n++ {
-			io.WriteString(c.Stdout, line)
+			c.Event(e)
 		}
 		ended <- n
-		return 1
+		return nil, &api.Error{Code: api.CodeInterrupted}
 	}}
 	socket, _ := serving(t, d, 100*time.Millisecond)
 	conn, err := net.Dial("unix", socket)
@@ -319,8 +303,9 @@ func TestCurl(t *testing.T) {
 	if err != nil {
 		t.Skip("curl is not installed")
 	}
-	document := `{"version":1,"session":"main","step":3,"zero":0,"b<c":"as it was"}`
-	socket, _ := serving(t, &fake{do: prints(document+"\n", 0)}, time.Minute)
+	document := map[string]any{"b<c": "as it was", "version": 1, "zero": 0}
+	const text = `{"b<c":"as it was","version":1,"zero":0}`
+	socket, _ := serving(t, &fake{do: answers(document)}, time.Minute)
 	run := func(args ...string) string {
 		out, err := exec.Command(curl, append([]string{"-sS", "--unix-socket", socket}, args...)...).CombinedOutput()
 		if err != nil {
@@ -329,11 +314,11 @@ func TestCurl(t *testing.T) {
 		return string(out)
 	}
 	post := []string{"-H", "Content-Type: application/json", "-d", `{"block":"total"}`, "http://xstate" + why}
-	if got := run(post...); got != document {
-		t.Errorf("curl printed %s, want the document of the verb, unchanged", got)
+	if got := run(post...); got != text {
+		t.Errorf("curl printed %s, want the document as the command line prints it", got)
 	}
 	get := "http://xstate" + v1.QueryServiceQueryProcedure + "?encoding=json&message=%7B%22block%22%3A%22a%22%7D"
-	if got, want := run(get), `{"block":`+document+"}"; got != want {
+	if got, want := run(get), `{"block":`+text+"}"; got != want {
 		t.Errorf("curl GET printed %s, want %s", got, want)
 	}
 	if got := run("-d", "{}", "http://xstate"+why); !strings.Contains(got, "usage: Why takes content of the type") {

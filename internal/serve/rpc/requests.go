@@ -2,256 +2,255 @@ package rpc
 
 import (
 	"fmt"
-	"strconv"
 
 	"google.golang.org/protobuf/proto"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
+	"github.com/xstate-engine/xstate/internal/verb"
+	"github.com/xstate-engine/xstate/state"
 )
 
-// verbs turn the requests of procedures into commands. Interrupt, ListRuns and Answer are not here: they are not verbs.
-var verbs = map[string]func(proto.Message) *command{
-	v1.SessionServiceListProcedure: of(func(*v1.ListRequest) *command { return &command{} }),
-	v1.SessionServiceGetProcedure:  of(func(*v1.GetRequest) *command { return &command{} }),
+// operations are what the procedures ask. Interrupt, ListRuns and AnswerCall are not here: the service does them.
+var operations = map[string]func(proto.Message) *call{
+	v1.SessionServiceListProcedure: of(func(*v1.ListRequest) *call { return &call{ask: &verb.Status{}} }),
+	v1.SessionServiceGetProcedure:  of(func(*v1.GetRequest) *call { return &call{ask: &verb.Status{}} }),
 
-	v1.RunServiceExecProcedure:       of(execCommand),
-	v1.RunServiceExecStreamProcedure: of(execCommand),
-	v1.RunServiceRunProcedure:        of(runCommand),
-	v1.RunServiceRunStreamProcedure:  of(runCommand),
+	v1.RunServiceExecProcedure:       of(execCall),
+	v1.RunServiceExecStreamProcedure: of(execCall),
+	v1.RunServiceRunProcedure:        of(runCall),
+	v1.RunServiceRunStreamProcedure:  of(runCall),
 
-	v1.EditServiceEditProcedure:     of(editCommand),
-	v1.EditServiceUndoProcedure:     of(undoCommand),
-	v1.EditServiceRollbackProcedure: of(rollbackCommand),
-	v1.EditServiceForkProcedure:     of(forkCommand),
+	v1.EditServiceEditProcedure:     of(editCall),
+	v1.EditServiceUndoProcedure:     of(undoCall),
+	v1.EditServiceRollbackProcedure: of(rollbackCall),
+	v1.EditServiceForkProcedure:     of(forkCall),
 
-	v1.CallServiceListCallsProcedure: of(listCallsCommand),
-	v1.CallServiceGetCallProcedure:   of(getCallCommand),
-	v1.CallServiceApproveProcedure:   of(approveCommand),
+	v1.CallServiceListCallsProcedure: of(listCallsCall),
+	v1.CallServiceGetCallProcedure:   of(getCallCall),
+	v1.CallServiceApproveProcedure:   of(approveCall),
 
-	v1.QueryServicePlanProcedure:    of(planCommand),
-	v1.QueryServiceWhyProcedure:     of(whyCommand),
-	v1.QueryServiceQueryProcedure:   of(queryCommand),
-	v1.QueryServiceValueProcedure:   of(valueCommand),
-	v1.QueryServiceHistoryProcedure: of(historyCommand),
-	v1.QueryServiceShowProcedure:    of(showCommand),
-	v1.QueryServiceDiffProcedure:    of(diffCommand),
+	v1.QueryServicePlanProcedure:    of(planCall),
+	v1.QueryServiceWhyProcedure:     of(whyCall),
+	v1.QueryServiceQueryProcedure:   of(queryCall),
+	v1.QueryServiceValueProcedure:   of(valueCall),
+	v1.QueryServiceHistoryProcedure: of(historyCall),
+	v1.QueryServiceShowProcedure:    of(showCall),
+	v1.QueryServiceDiffProcedure:    of(diffCall),
 
-	v1.AuditServiceReplayProcedure:   of(replayCommand),
-	v1.AuditServiceVerifyProcedure:   of(verifyCommand),
-	v1.AuditServiceEvidenceProcedure: of(evidenceCommand),
+	v1.AuditServiceReplayProcedure:   of(replayCall),
+	v1.AuditServiceVerifyProcedure:   of(verifyCall),
+	v1.AuditServiceEvidenceProcedure: of(evidenceCall),
 }
 
-// of makes the command of one type of request.
-func of[R proto.Message](make func(R) *command) func(proto.Message) *command {
-	return func(m proto.Message) *command { return make(m.(R)) }
+// of makes the call of one type of request.
+func of[R proto.Message](make func(R) *call) func(proto.Message) *call {
+	return func(m proto.Message) *call { return make(m.(R)) }
 }
 
-func execCommand(r *v1.ExecRequest) *command {
-	c := newCommand("exec", r)
-	c.text("replace", r.GetReplace())
-	c.is("append", r.GetAppend())
-	c.text("language", r.GetLanguage())
-	c.number("budget", r.GetBudget())
+func execCall(r *v1.ExecRequest) *call {
+	c := newCall(r)
 	c.offers(r.GetTools(), r.GetModels())
-	c.stdin = r.GetCode()
-	c.argument("-")
-	return c
-}
-
-func runCommand(r *v1.RunRequest) *command {
-	c := newCommand("run", r)
-	c.is("verify", r.GetVerify())
-	c.is("fresh", r.GetFresh())
-	c.texts("always", r.GetAlways())
-	c.texts("never", r.GetNever())
-	c.is("restore-files", r.GetRestoreFiles())
-	c.number("jobs", r.GetJobs())
-	c.is("write", r.GetWrite())
-	c.given("expect", r.Expect)
-	c.is("merge", r.GetMerge())
-	c.offers(r.GetTools(), r.GetModels())
-	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
-	return c
-}
-
-func editCommand(r *v1.EditRequest) *command {
-	c := newCommand("patch", r)
-	c.text("format", r.GetFormat())
-	c.text("block", r.GetBlock())
-	c.text("expect", r.GetExpect())
-	c.is("merge", r.GetMerge())
-	c.is("dry-run", r.GetDryRun())
-	c.is("run", r.GetRun())
-	c.stdin = r.GetPatch()
-	c.argument("-")
-	return c
-}
-
-func undoCommand(r *v1.UndoRequest) *command {
-	c := newCommand("undo", r)
-	c.text("by", r.GetBy())
-	c.is("dry-run", r.GetDryRun())
-	c.is("keep-file", r.GetKeepFile())
-	c.argument(r.GetSteps())
-	return c
-}
-
-func rollbackCommand(r *v1.RollbackRequest) *command {
-	c := newCommand("rollback", r)
-	to := r.GetToStep()
-	c.given("to-step", &to)
-	c.is("keep-file", r.GetKeepFile())
-	return c
-}
-
-func forkCommand(r *v1.ForkRequest) *command {
-	c := newCommand("fork", r)
-	c.given("at-step", r.AtStep)
-	c.is("private", r.GetPrivate())
-	c.argument(c.need("new", r.GetNew()))
-	return c
-}
-
-func planCommand(r *v1.PlanRequest) *command {
-	c := newCommand("plan", r)
-	c.program(r.GetSession(), r.GetFile(), r.GetArguments())
-	return c
-}
-
-func whyCommand(r *v1.WhyRequest) *command {
-	c := newCommand("why", r)
-	c.argument(c.need("block", r.GetBlock()))
-	return c
-}
-
-func queryCommand(r *v1.QueryRequest) *command {
-	c := newCommand("query", r)
-	c.given("at-step", r.AtStep)
-	c.number("limit", r.GetLimit())
-	c.text("after", r.GetAfter())
-	c.answer = "program"
-	ask := func(field, flag, value string) {
-		c.text(flag, c.need(field, value))
-		c.answer = field
+	c.ask = &verb.Exec{
+		InSession: verb.In(r.GetSession()), Code: r.GetCode(), Language: r.GetLanguage(), Replace: r.GetReplace(),
+		Append: r.GetAppend(), Text: int64(c.atLeast0("budget", r.GetBudget())),
+		Timeout: c.timeout(r.GetTimeoutSeconds()), Origin: c.origin(r.GetOrigin()),
 	}
-	set := func(field string, on bool) {
+	return c
+}
+
+func runCall(r *v1.RunRequest) *call {
+	c := newCall(r)
+	c.offers(r.GetTools(), r.GetModels())
+	c.program(r.GetSession(), r.GetFile())
+	c.ask = &verb.Run{
+		InSession: verb.In(r.GetSession()), File: r.GetFile(), Arguments: r.GetArguments(), Verify: r.GetVerify(),
+		Fresh: r.GetFresh(), Always: r.GetAlways(), Never: r.GetNever(), RestoreFiles: r.GetRestoreFiles(),
+		Jobs: int(r.GetJobs()), Write: r.GetWrite(), Expect: c.step("expect", r.Expect), Merge: r.GetMerge(),
+		Timeout: c.timeout(r.GetTimeoutSeconds()), Python: r.GetPython(), Origin: c.origin(r.GetOrigin()),
+	}
+	return c
+}
+
+func editCall(r *v1.EditRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Patch{
+		InSession: verb.In(r.GetSession()), Text: r.GetPatch(), Format: r.GetFormat(), Block: r.GetBlock(),
+		Expect: r.GetExpect(), Merge: r.GetMerge(), DryRun: r.GetDryRun(), Run: r.GetRun(),
+		Timeout: c.timeout(r.GetTimeoutSeconds()), Origin: c.origin(r.GetOrigin()),
+	}
+	return c
+}
+
+func undoCall(r *v1.UndoRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Undo{
+		InSession: verb.In(r.GetSession()), Steps: r.GetSteps(), By: r.GetBy(), DryRun: r.GetDryRun(),
+		KeepFile: r.GetKeepFile(), Origin: c.origin(r.GetOrigin()),
+	}
+	return c
+}
+
+func rollbackCall(r *v1.RollbackRequest) *call {
+	c, to := newCall(r), r.GetToStep()
+	c.ask = &verb.Rollback{
+		InSession: verb.In(r.GetSession()), To: c.step("to_step", &to), KeepFile: r.GetKeepFile(),
+		Origin: c.origin(r.GetOrigin()),
+	}
+	return c
+}
+
+func forkCall(r *v1.ForkRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Fork{
+		InSession: verb.In(r.GetSession()), Moment: c.moment(r.AtStep, ""), New: c.need("new", r.GetNew()),
+		Private: r.GetPrivate(), Origin: c.origin(r.GetOrigin()),
+	}
+	return c
+}
+
+func planCall(r *v1.PlanRequest) *call {
+	c := newCall(r)
+	c.program(r.GetSession(), r.GetFile())
+	c.ask = &verb.Plan{
+		InSession: verb.In(r.GetSession()), File: r.GetFile(), Arguments: r.GetArguments(), Python: r.GetPython(),
+	}
+	return c
+}
+
+func whyCall(r *v1.WhyRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Why{
+		InSession: verb.In(r.GetSession()), Block: c.need("block", r.GetBlock()),
+	}
+	return c
+}
+
+func queryCall(r *v1.QueryRequest) *call {
+	c := newCall(r)
+	q := &verb.Query{InSession: verb.In(r.GetSession()), Moment: c.moment(r.AtStep, r.GetAt()), After: r.GetAfter()}
+	if n := int(r.GetLimit()); n != 0 {
+		q.Limit = &n
+	}
+	c.ask, c.answer = q, "program"
+	ask := func(field string, into *string, value string) { *into, c.answer = c.need(field, value), field }
+	set := func(field string, into *bool, on bool) {
 		if !on {
 			c.fail(fmt.Errorf("the field %s is false: leave it out", field))
 		}
-		c.is(field, on)
-		c.answer = field
+		*into, c.answer = on, field
 	}
-	switch q := r.GetAsk().(type) {
+	switch asked := r.GetAsk().(type) {
 	case *v1.QueryRequest_Block:
-		ask("block", "block", q.Block)
+		ask("block", &q.Block, asked.Block)
 	case *v1.QueryRequest_Symbol:
-		ask("symbol", "symbol", q.Symbol)
+		ask("symbol", &q.Symbol, asked.Symbol)
 	case *v1.QueryRequest_AffectedBy:
-		ask("affected_by", "affected-by", q.AffectedBy)
+		ask("affected_by", &q.AffectedBy, asked.AffectedBy)
 	case *v1.QueryRequest_DependsOn:
-		ask("depends_on", "depends-on", q.DependsOn)
+		ask("depends_on", &q.DependsOn, asked.DependsOn)
 	case *v1.QueryRequest_Version:
-		ask("version", "version", q.Version)
+		ask("version", &q.Version, asked.Version)
 	case *v1.QueryRequest_Patch:
-		ask("patch", "patch", q.Patch)
+		ask("patch", &q.Patch, asked.Patch)
 	case *v1.QueryRequest_Where:
-		ask("where", "where", q.Where)
+		ask("where", &q.Where, asked.Where)
 	case *v1.QueryRequest_Path:
-		set("path", true)
-		c.arguments = []string{c.need("path.from", q.Path.GetFrom()), c.need("path.to", q.Path.GetTo())}
+		q.From, q.To = c.need("path.from", asked.Path.GetFrom()), c.need("path.to", asked.Path.GetTo())
+		c.answer = "path"
 	case *v1.QueryRequest_Failed:
-		set("failed", q.Failed)
+		set("failed", &q.Failed, asked.Failed)
 	case *v1.QueryRequest_Unverified:
-		set("unverified", q.Unverified)
+		set("unverified", &q.Unverified, asked.Unverified)
 	case *v1.QueryRequest_Volatile:
-		set("volatile", q.Volatile)
+		set("volatile", &q.Volatile, asked.Volatile)
 	}
 	return c
 }
 
-func valueCommand(r *v1.ValueRequest) *command {
-	c := newCommand("query", r)
-	c.given("at-step", r.AtStep)
-	c.text("value", c.need("name", r.GetName()))
+func valueCall(r *v1.ValueRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Query{
+		InSession: verb.In(r.GetSession()), Moment: c.moment(r.AtStep, r.GetAt()), Value: c.need("name", r.GetName()),
+	}
 	return c
 }
 
-func historyCommand(r *v1.HistoryRequest) *command {
-	c := newCommand("log", r)
-	c.given("limit", r.Limit)
-	c.number("after", r.GetAfter())
+func historyCall(r *v1.HistoryRequest) *call {
+	c := newCall(r)
+	ask := &verb.Log{InSession: verb.In(r.GetSession()), After: state.StepNumber(c.atLeast0("after", r.GetAfter()))}
+	if r.Limit != nil {
+		n := int(r.GetLimit())
+		ask.Limit = &n
+	}
+	c.ask = ask
 	return c
 }
 
 // anyAnswer says that the document shows itself which one it is.
 const anyAnswer = "any"
 
-func showCommand(r *v1.ShowRequest) *command {
-	c := newCommand("show", r)
-	c.argument(r.GetOf())
-	c.answer = anyAnswer
+func showCall(r *v1.ShowRequest) *call {
+	c := newCall(r)
+	c.ask, c.answer = &verb.Show{InSession: verb.In(r.GetSession()), Of: r.GetOf()}, anyAnswer
 	return c
 }
 
-func diffCommand(r *v1.DiffRequest) *command {
-	c := newCommand("diff", r)
+func diffCall(r *v1.DiffRequest) *call {
+	c := newCall(r)
 	if r.GetTo() != "" {
 		c.need("from", r.GetFrom())
 	}
-	c.argument(r.GetFrom())
-	c.argument(r.GetTo())
+	c.ask = &verb.Diff{InSession: verb.In(r.GetSession()), From: r.GetFrom(), To: r.GetTo()}
 	return c
 }
 
-func replayCommand(r *v1.ReplayRequest) *command {
-	c := newCommand("replay", r)
-	c.number("from", r.GetFrom())
-	c.number("to", r.GetTo())
-	c.number("step", r.GetStep())
-	c.text("block", r.GetBlock())
-	c.is("cached", r.GetCached())
-	c.is("until-divergence", r.GetUntilDivergence())
-	c.number("jobs", r.GetJobs())
+func replayCall(r *v1.ReplayRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Replay{
+		InSession: verb.In(r.GetSession()), From: c.stepOrNone("from", r.GetFrom()), To: c.stepOrNone("to", r.GetTo()),
+		Step: c.stepOrNone("step", r.GetStep()), Block: r.GetBlock(), Cached: r.GetCached(),
+		UntilDivergence: r.GetUntilDivergence(), Jobs: int(r.GetJobs()), Timeout: c.timeout(r.GetTimeoutSeconds()),
+	}
 	return c
 }
 
-func verifyCommand(r *v1.VerifyRequest) *command {
-	c := newCommand("verify", r)
-	c.number("times", r.GetTimes())
-	c.argument(c.need("block", r.GetBlock()))
+func verifyCall(r *v1.VerifyRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Verify{
+		InSession: verb.In(r.GetSession()), Block: c.need("block", r.GetBlock()), Times: int(r.GetTimes()),
+		Timeout: c.timeout(r.GetTimeoutSeconds()), Origin: c.origin(r.GetOrigin()),
+	}
 	return c
 }
 
-func evidenceCommand(r *v1.EvidenceRequest) *command {
-	c := newCommand("evidence", r)
-	c.given("at-step", r.AtStep)
-	c.argument(c.need("of", r.GetOf()))
+func evidenceCall(r *v1.EvidenceRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Evidence{
+		InSession: verb.In(r.GetSession()), Moment: c.moment(r.AtStep, r.GetAt()), Of: c.need("of", r.GetOf()),
+	}
 	return c
 }
 
-func listCallsCommand(r *v1.ListCallsRequest) *command {
-	c := newCommand("calls", r)
-	c.is("waiting", r.GetWaiting())
-	c.text("tool", r.GetTool())
-	c.text("block", r.GetBlock())
-	c.number("since", r.GetSince())
-	c.is("cost", r.GetCost())
+func listCallsCall(r *v1.ListCallsRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Calls{
+		InSession: verb.In(r.GetSession()), Waiting: r.GetWaiting(), Tool: r.GetTool(), Block: r.GetBlock(),
+		Since: state.StepNumber(c.atLeast0("since", r.GetSince())), Cost: r.GetCost(),
+	}
 	return c
 }
 
-func getCallCommand(r *v1.GetCallRequest) *command {
-	c := newCommand("calls", r)
-	c.argument(strconv.Itoa(int(r.GetCall())))
+func getCallCall(r *v1.GetCallRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.WholeCall{Call: c.callID(r.GetCall())}
 	return c
 }
 
-func approveCommand(r *v1.ApproveRequest) *command {
-	c := newCommand("approve", r)
-	c.text("choice", r.GetChoice())
-	c.is("deny", r.GetDeny())
-	c.text("reason", r.GetReason())
-	c.text("result", r.GetResult())
-	c.text("by", r.GetBy())
-	c.argument(strconv.Itoa(int(r.GetCall())))
+func approveCall(r *v1.ApproveRequest) *call {
+	c := newCall(r)
+	c.ask = &verb.Approve{
+		Calls: []state.CallID{c.callID(r.GetCall())}, Choice: r.GetChoice(), Deny: r.GetDeny(), Reason: r.GetReason(),
+		Result: r.GetResult(), By: r.GetBy(),
+	}
 	return c
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -22,52 +21,50 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
-	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/wording"
+	"github.com/xstate-engine/xstate/state"
 )
 
-// fake is a Doer that keeps the calls and answers each in one way.
+// fake are operations that keep the calls and answer each in one way.
 type fake struct {
 	mu    sync.Mutex
-	calls []serve.Call
-	stdin []string
-	do    func(ctx context.Context, c serve.Call) int
+	calls []verb.Call
+	do    func(ctx context.Context, c verb.Call) (any, *api.Error)
 }
 
-func (f *fake) Do(ctx context.Context, c serve.Call) int {
-	code, _ := io.ReadAll(c.Stdin)
+func (f *fake) Operate(ctx context.Context, c verb.Call) (any, *api.Error) {
 	f.mu.Lock()
 	f.calls = append(f.calls, c)
-	f.stdin = append(f.stdin, string(code))
 	f.mu.Unlock()
 	return f.do(ctx, c)
 }
 
-// last returns the arguments and the input of the last call.
-func (f *fake) last() (args []string, stdin string) {
+// last returns what the last call asked.
+func (f *fake) last() verb.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.calls[len(f.calls)-1].Args, f.stdin[len(f.stdin)-1]
+	return f.calls[len(f.calls)-1].Request
 }
 
-// prints is what a verb does that prints a text and exits.
-func prints(text string, exit int) func(context.Context, serve.Call) int {
-	return func(_ context.Context, c serve.Call) int {
-		io.WriteString(c.Stdout, text)
-		return exit
-	}
+// answers is an operation with this answer.
+func answers(document any) func(context.Context, verb.Call) (any, *api.Error) {
+	return func(context.Context, verb.Call) (any, *api.Error) { return document, nil }
 }
 
 // serving listens on a unix socket, as a server does, and returns its path and a client.
-func serving(t *testing.T, d serve.Doer, patience time.Duration) (socket string, client *http.Client) {
+func serving(t *testing.T, d verb.Operations, patience time.Duration) (socket string, client *http.Client) {
 	t.Helper()
 	return servingIn(t, "/work", d, patience)
 }
 
 // servingIn is serving with another folder than /work.
-func servingIn(t *testing.T, served string, d serve.Doer, patience time.Duration) (socket string, client *http.Client) {
+func servingIn(
+	t *testing.T, served string, d verb.Operations, patience time.Duration,
+) (socket string, client *http.Client) {
 	t.Helper()
-	s := &Service{E2B: true, Do: d, Store: "/store", Folder: served, Environ: []string{"A=1"}}
+	s := &Service{E2B: true, Operations: d, Store: "/store", Folder: served, Environ: []string{"A=1"}}
 	folder, err := os.MkdirTemp("", "rpc") // t.TempDir is too long for a socket in places
 	if err != nil {
 		t.Fatal(err)
@@ -104,71 +101,80 @@ func overSocket(t *testing.T, socket string, two bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func TestEveryMethodIsAVerb(t *testing.T) {
+func TestEveryMethodIsAnOperation(t *testing.T) {
 	if len(methods()) < 20 {
 		t.Fatalf("the API has %d methods, want more", len(methods()))
 	}
 	own := []string{v1.RunServiceInterruptProcedure, v1.RunServiceListRunsProcedure, v1.CallServiceAnswerCallProcedure}
 	for _, name := range slices.Sorted(maps.Keys(methods())) {
-		if (verbs[name] == nil) != slices.Contains(own, name) {
-			t.Errorf("%s is a verb: %v", name, verbs[name] != nil)
+		if (operations[name] == nil) != slices.Contains(own, name) {
+			t.Errorf("%s is an operation: %v", name, operations[name] != nil)
 		}
 	}
-	for name := range verbs {
+	for name := range operations {
 		if methods()[name] == nil {
 			t.Errorf("there is no method %s", name)
 		}
 	}
 }
 
-// TestRequestsAreVerbs: what a request holds is a value or an argument, whatever it looks like.
-func TestRequestsAreVerbs(t *testing.T) {
-	origin, err := structpb.NewStruct(map[string]any{"agent": "--json"})
+// TestRequests: what each request asks.
+func TestRequests(t *testing.T) {
+	origin, err := structpb.NewStruct(map[string]any{"agent": "a", "cost_usd": 0.25, "mine": []any{"x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	zero := int32(0)
-	end := " --json --store=/store"
+	by := state.Origin{Agent: "a", Cost: 250_000_000, Unknown: state.Fields{"mine": []byte(`["x"]`)}}
+	zero, none, first, second := int32(0), 0, state.StepNumber(0), state.StepNumber(2)
 	for _, test := range []struct {
 		procedure string
 		request   proto.Message
-		want      string
+		want      verb.Request
 	}{
-		{v1.SessionServiceListProcedure, &v1.ListRequest{}, "--json --store=/store"},
-		{v1.RunServiceExecProcedure, &v1.ExecRequest{}, "exec" + end + " -- -"},
+		{v1.SessionServiceListProcedure, &v1.ListRequest{}, &verb.Status{}},
+		{v1.RunServiceExecProcedure, &v1.ExecRequest{}, &verb.Exec{}},
 		{v1.RunServiceExecProcedure, &v1.ExecRequest{
-			Session: "--store=/tmp", Append: true, Replace: "-x", Budget: 5, TimeoutSeconds: 1.5,
-		}, "exec --session=--store=/tmp --timeout=1.5s --replace=-x --append --budget=5" + end + " -- -"},
+			Code: "1", Session: "--store=/tmp", Append: true, Replace: "-x", Budget: 5, TimeoutSeconds: 1.5,
+		}, &verb.Exec{InSession: verb.In("--store=/tmp"), Code: "1", Append: true, Replace: "-x", Text: 5,
+			Timeout: 1500 * time.Millisecond}},
 		{v1.RunServiceRunProcedure, &v1.RunRequest{
-			File: "--fresh", Arguments: []string{"--n", "5"}, Always: []string{"a", "b"}, Expect: &zero,
-		}, "run --always=a --always=b --expect=0 ./--fresh" + end + " -- --n 5"},
-		{v1.EditServiceEditProcedure, &v1.EditRequest{Session: "p.py", Expect: "3", DryRun: true},
-			"patch --session=p.py --expect=3 --dry-run" + end + " -- -"},
+			File: "--fresh", Arguments: []string{"--n", "5"}, Always: []string{"a", "b"}, Expect: &zero, Python: "p",
+		}, &verb.Run{File: "--fresh", Arguments: []string{"--n", "5"}, Always: []string{"a", "b"}, Expect: &first,
+			Python: "p"}},
+		{v1.EditServiceEditProcedure, &v1.EditRequest{Session: "p.py", Patch: "t", Expect: "3", DryRun: true},
+			&verb.Patch{InSession: verb.In("p.py"), Text: "t", Expect: "3", DryRun: true}},
 		{v1.EditServiceUndoProcedure, &v1.UndoRequest{Steps: "--by", Origin: origin},
-			`undo --origin={"agent":"--json"}` + end + " -- --by"},
-		{v1.EditServiceRollbackProcedure, &v1.RollbackRequest{ToStep: 0}, "rollback --to-step=0" + end},
-		{v1.EditServiceForkProcedure, &v1.ForkRequest{New: "-t", AtStep: &zero}, "fork --at-step=0" + end + " -- -t"},
-		{v1.QueryServicePlanProcedure, &v1.PlanRequest{File: "p.py"}, "plan p.py" + end},
-		{v1.QueryServiceWhyProcedure, &v1.WhyRequest{Block: "--all"}, "why" + end + " -- --all"},
-		{v1.QueryServiceQueryProcedure, &v1.QueryRequest{At: "now"}, "query --at=now" + end},
+			&verb.Undo{Steps: "--by", Origin: by}},
+		{v1.EditServiceRollbackProcedure, &v1.RollbackRequest{ToStep: 0}, &verb.Rollback{To: &first}},
+		{v1.EditServiceForkProcedure, &v1.ForkRequest{New: "-t", AtStep: &zero},
+			&verb.Fork{New: "-t", Moment: verb.Moment{AtStep: &first}}},
+		{v1.QueryServicePlanProcedure, &v1.PlanRequest{File: "p.py"}, &verb.Plan{File: "p.py"}},
+		{v1.QueryServiceWhyProcedure, &v1.WhyRequest{Block: "--all"}, &verb.Why{Block: "--all"}},
+		{v1.QueryServiceQueryProcedure, &v1.QueryRequest{At: "now"}, &verb.Query{Moment: verb.Moment{At: "now"}}},
 		{v1.QueryServiceQueryProcedure, &v1.QueryRequest{
 			Ask: &v1.QueryRequest_Path{Path: &v1.PathEnds{From: "a", To: "--b"}},
-		}, "query --path" + end + " -- a --b"},
-		{v1.QueryServiceValueProcedure, &v1.ValueRequest{Name: "-x"}, "query --value=-x" + end},
-		{v1.QueryServiceHistoryProcedure, &v1.HistoryRequest{Limit: &zero}, "log --limit=0" + end},
-		{v1.QueryServiceShowProcedure, &v1.ShowRequest{Of: "3"}, "show" + end + " -- 3"},
-		{v1.QueryServiceDiffProcedure, &v1.DiffRequest{From: "1", To: "2"}, "diff" + end + " -- 1 2"},
-		{v1.AuditServiceReplayProcedure, &v1.ReplayRequest{From: 2, Cached: true}, "replay --from=2 --cached" + end},
-		{v1.AuditServiceVerifyProcedure, &v1.VerifyRequest{Block: "b", Times: 2}, "verify --times=2" + end + " -- b"},
-		{v1.AuditServiceEvidenceProcedure, &v1.EvidenceRequest{Of: "x"}, "evidence" + end + " -- x"},
+		}, &verb.Query{From: "a", To: "--b"}},
+		{v1.QueryServiceQueryProcedure, &v1.QueryRequest{Ask: &v1.QueryRequest_Volatile{Volatile: true}},
+			&verb.Query{Volatile: true}},
+		{v1.QueryServiceValueProcedure, &v1.ValueRequest{Name: "-x"}, &verb.Query{Value: "-x"}},
+		{v1.QueryServiceHistoryProcedure, &v1.HistoryRequest{Limit: &zero}, &verb.Log{Limit: &none}},
+		{v1.QueryServiceShowProcedure, &v1.ShowRequest{Of: "3"}, &verb.Show{Of: "3"}},
+		{v1.QueryServiceDiffProcedure, &v1.DiffRequest{From: "1", To: "2"}, &verb.Diff{From: "1", To: "2"}},
+		{v1.CallServiceListCallsProcedure, &v1.ListCallsRequest{Tool: "t", Since: 2},
+			&verb.Calls{Tool: "t", Since: 2}},
+		{v1.CallServiceGetCallProcedure, &v1.GetCallRequest{Call: 3}, &verb.WholeCall{Call: 3}},
+		{v1.CallServiceApproveProcedure, &v1.ApproveRequest{Call: 3, Deny: true},
+			&verb.Approve{Calls: []state.CallID{3}, Deny: true}},
+		{v1.AuditServiceReplayProcedure, &v1.ReplayRequest{From: 2, Cached: true},
+			&verb.Replay{From: &second, Cached: true}},
+		{v1.AuditServiceVerifyProcedure, &v1.VerifyRequest{Block: "b", Times: 2}, &verb.Verify{Block: "b", Times: 2}},
+		{v1.AuditServiceEvidenceProcedure, &v1.EvidenceRequest{Of: "x"}, &verb.Evidence{Of: "x"}},
 	} {
-		c, err := verbs[test.procedure](test.request).call(t.Context(), &Service{Store: "/store", Folder: "/work"},
-			"json")
-		if err != nil {
-			t.Errorf("%s: %v", test.procedure, err)
+		c, err := operations[test.procedure](test.request).of(t.Context(), &Service{Store: "/store", Folder: "/work"})
+		if err != nil || c.Store != "/store" || c.Folder != "/work" {
+			t.Errorf("%s: store %s, folder %s, %v", test.procedure, c.Store, c.Folder, err)
 		}
-		got := strings.ReplaceAll(strings.Join(c.Args, " "), `": "`, `":"`) // protobuf's JSON has spaces at random
-		if d := cmp.Diff(test.want, got); d != "" {
+		if d := cmp.Diff(test.want, c.Request); d != "" {
 			t.Errorf("%s of %v (-want +got):\n%s", test.procedure, test.request, d)
 		}
 	}
@@ -176,7 +182,8 @@ func TestRequestsAreVerbs(t *testing.T) {
 
 // TestClients: the generated client gets the same answer over each protocol.
 func TestClients(t *testing.T) {
-	d := &fake{do: prints(`{"version":1,"session":"main","step":7,"result":"3","error":null,"others":[]}`+"\n", 1)}
+	three := "3"
+	d := &fake{do: answers(&api.Exec{Version: 1, Session: "main", Step: 7, Result: &three})}
 	socket, one := serving(t, d, time.Minute)
 	two := overSocket(t, socket, true)
 	for name, client := range map[string]v1.RunServiceClient{
@@ -197,8 +204,8 @@ func TestClients(t *testing.T) {
 		if !proto.Equal(answer.Msg, want) {
 			t.Errorf("%s: Exec = %v, want %v", name, answer.Msg, want)
 		}
-		if _, stdin := d.last(); stdin != "1 + 2" {
-			t.Errorf("%s: the code is %q, want it as standard input", name, stdin)
+		if ask, ok := d.last().(*verb.Exec); !ok || ask.Code != "1 + 2" {
+			t.Errorf("%s: %+v is asked, want the code", name, d.last())
 		}
 	}
 	if d := cmp.Diff([]string{"A=1", "B=2", "XSTATE_PASS=B"}, d.calls[0].Environ); d != "" {

@@ -1,48 +1,34 @@
 package rpc
 
 import (
-	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// status is a Status document whose parts stay as they were printed.
-type status struct {
-	Version  int               `json:"version"`
-	Store    string            `json:"store,omitempty"`
-	Sessions []json.RawMessage `json:"sessions"`
-	Next     []string          `json:"next"`
-}
-
-// only leaves one session in a Status document.
-func only(text []byte, session string) ([]byte, error) {
-	var d status
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, err
+// only leaves one session in the document of all.
+func only(document any, session string) (any, error) {
+	d := verb.As[api.Status](document)
+	if d == nil {
+		return nil, fmt.Errorf("the sessions are a %T", document)
 	}
-	kept := []json.RawMessage{}
-	for _, s := range d.Sessions {
-		if nameIn(s) == session {
-			kept = append(kept, s)
-		}
-	}
-	if len(kept) == 0 {
+	one := *d
+	one.Sessions = slices.DeleteFunc(slices.Clone(d.Sessions), func(s api.SessionStatus) bool {
+		return s.Session != session
+	})
+	if len(one.Sessions) == 0 {
 		return nil, fail(state.CodeNoSession, "SessionService/List lists the sessions",
 			"the store has no session %q", session)
 	}
-	d.Sessions, d.Next = kept, []string{}
-	return json.Marshal(d)
-}
-
-func nameIn(session json.RawMessage) string {
-	var s struct{ Session string }
-	_ = json.Unmarshal(session, &s) // a verb printed it
-	return s.Session
+	one.Next = []string{}
+	return one, nil
 }
 
 // activeRuns lists what runs now.
