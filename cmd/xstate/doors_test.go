@@ -40,7 +40,11 @@ func TestHintsOfDoors(t *testing.T) {
 		for door, want := range map[wording.Door]string{
 			wording.CommandLine: x.line, wording.Tools: x.tools, wording.API: x.api,
 		} {
-			d := execBy(t, door, t.TempDir(), x.code, 500*time.Millisecond)
+			timeout := time.Minute
+			if strings.HasPrefix(x.code, "while True") {
+				timeout = 500 * time.Millisecond
+			}
+			d := execBy(t, door, t.TempDir(), x.code, timeout)
 			hint := ""
 			if d.Error != nil {
 				hint = d.Error.Hint

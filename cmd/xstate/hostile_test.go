@@ -17,7 +17,9 @@ import (
 	"time"
 
 	v1 "github.com/xstate-engine/xstate/api/xstate/v1"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
+	"github.com/xstate-engine/xstate/internal/verb"
 	"github.com/xstate-engine/xstate/internal/xstatetest/await"
 )
 
@@ -31,6 +33,13 @@ func (p panics) Do(ctx context.Context, c serve.Call) int {
 		}
 	}
 	return p.Doer.Do(ctx, c)
+}
+
+func (p panics) Operate(ctx context.Context, c verb.Call) (any, *api.Error) {
+	if text, err := json.Marshal(c.Request); err != nil || bytes.Contains(text, []byte("make it panic")) {
+		panic("as it was told")
+	}
+	return p.Doer.Operate(ctx, c)
 }
 
 // hostileTexts are values that no request should have: paths outside of every store, names of nothing, texts that are

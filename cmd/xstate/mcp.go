@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -67,57 +68,65 @@ func (a *app) mcp(ctx context.Context, args []string, in io.Reader, out io.Write
 }
 
 // warmCalls carries out calls with interpreters that stay warm. If no server of the store runs, this process becomes
-// one: then calls of this process use it as those of others do, and it ends with this process.
+// one: others use it, too, and it ends with this process.
 type warmCalls struct {
 	*app
 	folder string
 
 	mu     sync.Mutex
-	stop   context.CancelFunc // stops the server of this process
-	served chan struct{}      // closed when it has ended
+	server *serve.Server // of this process; nil: there is none
+	served chan struct{} // closed when it has ended
 }
 
 // Operate implements verb.Operations.
 func (w *warmCalls) Operate(ctx context.Context, call verb.Call) (any, *api.Error) {
-	w.warm(call)
+	if s := w.own(call); s != nil {
+		call.PID = os.Getpid()
+		if answer, failed, taken := s.Operate(ctx, w.doer(s), call); taken {
+			return answer, failed
+		}
+	}
 	return w.doer(nil).Operate(ctx, call)
 }
 
-// warm sees to it that a server runs where a call finds it. Only exec makes a store. Where no server can run, calls
-// work alone.
-func (w *warmCalls) warm(call verb.Call) {
+// own returns the server of this process, which it starts if no other one serves the store. Only exec makes a store. It
+// returns nil where the call finds the server of another process, or works alone.
+func (w *warmCalls) own(call verb.Call) *serve.Server {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	dir, found, err := w.storeDir(w.folder)
 	if err != nil ||
 		!found && (call.Request.Verb() != "exec" || w.findLanguage("", "", w.folder) != nil) ||
 		w.debugged() {
-		return
+		return nil
 	}
 	if client := serve.Find(dir); client != nil && client.Alive(context.Background()) {
-		return
+		if w.server != nil && client.Info.PID == os.Getpid() {
+			return w.server
+		}
+		return nil
 	}
 	w.finish() // it had nothing to do for long
-	ctx, stop := context.WithCancel(context.Background())
-	server, err := serve.Listen(ctx, serve.Options{Dir: dir, Version: buildVersion(), Limit: timeFor})
+	server, err := serve.Listen(context.Background(), serve.Options{Dir: dir, Version: buildVersion(), Limit: timeFor})
 	if err != nil {
-		stop()
-		return
+		return nil
 	}
 	becomeServer()
-	w.stop, w.served = stop, make(chan struct{})
+	served := make(chan struct{})
+	w.server, w.served = server, served
 	go func() {
-		defer close(w.served)
-		_ = server.Serve(ctx, w.doer(server)) // what it could not close is not acknowledged
+		defer close(served)
+		_ = server.Serve(context.Background(), w.doer(server)) // what it could not close is not acknowledged
 	}()
+	return server
 }
 
 // finish ends the server of this process, and waits until its interpreters are gone.
 func (w *warmCalls) finish() {
-	if w.stop != nil {
-		w.stop()
+	if w.server != nil {
+		w.server.Stop()
 		<-w.served
-		w.stop = nil
+		w.server = nil
 	}
 }
 

@@ -2,11 +2,11 @@
 //
 // # Nouns
 //
-// There are four. A Call is one call of a verb: arguments, folder, environment and streams. Everything that the server
-// does for a client is a Call, whatever way it came in: as a command with the client's own descriptors, as a Connect
-// request, as an MCP tool, or as a request of the E2B code interpreter. So each answers as the command line does, with
-// the same documents (package api), codes and hints. A Doer carries calls out; the command line is one. A Pool holds
-// the open store and its sessions with warm kernels. A Server listens, authenticates and hands calls to the Doer.
+// There are five. A Call is one call of the command line: arguments, folder, environment and the streams of the client
+// itself. An operation (package verb) is what other doors ask: Connect requests, MCP tools, the routes of the E2B code
+// interpreter, and other processes that have a typed request. All answer with the same documents (package api), codes
+// and hints. A Doer carries both out. A Pool holds the open store and its sessions with warm kernels. A Server listens,
+// authenticates and hands calls to the Doer.
 //
 // # The invariant
 //

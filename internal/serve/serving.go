@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/verb"
 )
 
@@ -183,4 +184,19 @@ func (s *Server) operate(ctx context.Context, d Doer, from Call, wire *verb.Wire
 	}
 	answer, failed := d.Operate(ctx, call)
 	_ = out.End(answer, failed)
+}
+
+// Operate carries out an operation of this process itself, as those of clients. taken is false if the server takes no
+// more calls.
+func (s *Server) Operate(ctx context.Context, d Doer, call verb.Call) (answer any, failed *api.Error, taken bool) {
+	if !s.begin() {
+		return nil, nil, false
+	}
+	defer s.end()
+	defer s.call()()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	answer, failed = s.Contain(d).Operate(ctx, call)
+	return answer, failed, true
 }

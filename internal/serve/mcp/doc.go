@@ -4,12 +4,12 @@
 //
 // There are four. A tool is one verb with those of its options that an agent needs: a name, a description that
 // suffices by itself, arguments, four hints, and the documents that it answers with. A request is what the arguments of
-// a call become: the arguments of the verb, its standard input, and a way to read its answer. A reply is the answer for
-// a model: plain text, pictures, and links to what was too long. A resource is one output of a block, whole.
+// a call become: a request of package verb, and a way to word its answer. A reply is the answer for a model: plain
+// text, pictures, and links to what was too long. A resource is one output of a block, whole.
 //
 // # The promise
 //
-// A tool does what its verb does, through a serve.Doer, and adds nothing. The text of a reply suffices: some hosts
+// A tool does what its verb does, through verb.Operations, and adds nothing. The text of a reply suffices: some hosts
 // never show a model the structured content. The structured content is the verb's document (package api). Both are
 // bounded, because hosts cut what is longer than about 25,000 tokens: texts and lists of the document are cut, and what
 // was cut is read as a resource. The output schema of a tool is made from the Go types of its documents, so a document
