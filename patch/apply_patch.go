@@ -75,7 +75,7 @@ func (r *Result) section(f Format, s *Section) *ApplyError {
 		if s.Text != "" && !slices.Equal(bares(diff.SplitLines(s.Text)), bares(diff.SplitLines(was))) {
 			return &ApplyError{Code: CodeAbsent, Name: s.Name,
 				Message: "its text differs from the text that the patch deletes",
-				Hint:    "read its current text (`xstate show`) and make the patch again from it"}
+				Hint:    "read its current text (`xstate query --full`) and make the patch again from it"}
 		}
 		r.drop(s.Name)
 		return nil
@@ -104,7 +104,7 @@ func (r *Result) noText(name string) *ApplyError {
 		c.Message = "the patch does not say which block or file it is about"
 	}
 	if len(r.Texts) == 0 || len(r.Texts) > 12 {
-		c.Hint = "`xstate show` lists the blocks"
+		c.Hint = "`xstate query` lists the blocks"
 	}
 	return c
 }

@@ -135,7 +135,7 @@ func likeTexts(a, b string) float64 {
 // absent returns the error for a hunk whose old text is not there.
 func (l *locator) absent(old []string) *ApplyError {
 	c := &ApplyError{Code: CodeAbsent, Message: "the text to replace is not there",
-		Hint: "read the current text (`xstate show`) and make the patch again from it"}
+		Hint: "read the current text (`xstate query --full`) and make the patch again from it"}
 	c.Candidates = l.similar(old, 0)
 	c.Candidates = c.Candidates[:min(len(c.Candidates), maxCandidates)]
 	for i := range c.Candidates {

@@ -74,7 +74,7 @@ func (l *locator) insertion(h *Hunk) (replacement, *ApplyError) {
 	case h.Line > l.len()+1 && !h.End:
 		return replacement{}, &ApplyError{Code: CodeAbsent,
 			Message: fmt.Sprintf("there is no line %d to insert after: the text has %d", h.Line-1, l.len()),
-			Hint:    "read the current text (`xstate show`) and give the line again"}
+			Hint:    "read the current text (`xstate query --full`) and give the line again"}
 	case h.Line > 0:
 		line = h.Line - 1
 	}

@@ -193,7 +193,7 @@ func (r *reviser) noBlock(name string) error {
 			"name the program's file, or give its text"
 	}
 	if len(r.blocks) > len(names) {
-		c.Hint += ", … (`xstate show` lists all)"
+		c.Hint += ", … (`xstate query` lists all)"
 	}
 	return c
 }

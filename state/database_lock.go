@@ -270,7 +270,7 @@ func (d *database) revertFailedWrite(h *handle) error {
 		e := &Error{
 			Code:    CodeIO,
 			Message: d.name + ": a failed write could not be reverted",
-			Hint:    "check the disk; `xstate check` reports what the store holds",
+			Hint:    "check the disk; `xstate doctor --check` reports what the store holds",
 			Err:     err,
 		}
 		d.broken.CompareAndSwap(nil, e)

@@ -49,7 +49,7 @@ func getSource(tx *bbolt.Tx, version Digest) ([]byte, error) {
 		return nil, &Error{
 			Code:    CodeNoSource,
 			Message: fmt.Sprintf("the store has no source %s", version),
-			Hint:    "`xstate check` reports whether a source is missing",
+			Hint:    "`xstate doctor --check` reports whether a source is missing",
 		}
 	}
 	payload, err := unseal(bucketSources, key, value)

@@ -149,3 +149,10 @@ func (c *choice) Set(text string) error {
 
 func (c *choice) String() string { return "" }
 func (c *choice) Type() string   { return "bool" }
+
+// former hides a verb that is part of another one now. It works for one more release.
+func former(old *cobra.Command, now string) *cobra.Command {
+	old.Hidden = true
+	old.Short += " (now xstate " + now + ")"
+	return old
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/term"
@@ -15,10 +16,9 @@ import (
 )
 
 type bisectFlags struct {
-	block     string
-	good, bad optionalStep
-	python    string
-	o         replay.BisectOptions
+	block  string
+	python string
+	o      replay.BisectOptions
 }
 
 func (a *app) bisectVerb() *cobra.Command {
@@ -26,16 +26,10 @@ func (a *app) bisectVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bisect BLOCK",
 		Short: "find the edit after which a block failed, or its results changed",
-		Long: `Bisect finds the edit since which a block fails. If the block does not fail now, bisect finds the edit
-since which it makes and prints what it does now. It halves the edits in between and looks at the record first. It
-executes only what is missing: of the program at that step, the block and what it depends on, with files and other
-inputs as they are now. So a value may be one that no step had.
-
-The session does not change, files are restored, and results are kept for later runs. Effects outside the folder happen.
-With --recorded nothing is executed, and bisect lists the edits that it may be.`,
+		Long:  bisectLong,
 		Example: `  xstate bisect report
   xstate bisect fit --value score --good 12 --bad 80`,
-		Args:              takes(1, 1, "a BLOCK; xstate show lists them"),
+		Args:              takes(1, 1, "a BLOCK; xstate query lists them"),
 		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.block = args[0]
@@ -44,17 +38,29 @@ With --recorded nothing is executed, and bisect lists the edits that it may be.`
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.o.Value, "value", "", "compare only the variable `NAME` that the block makes")
-	flags.Var(&f.good, "good", "the `STEP` to begin with (default: the last run that did not fail and differs)")
-	flags.Var(&f.bad, "bad", "the `STEP` to end with (default: the last)")
-	flags.BoolVar(&f.o.Recorded, "recorded", false, "execute nothing")
+	f.add(flags)
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.Var(a.pythonPath(&f.python), "python", "the interpreter's `PATH`, as for run")
 	return a.ofSession(cmd)
 }
 
+// add adds the flags that both spellings have.
+func (f *bisectFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.o.Value, "value", "", "with --bisect: compare only the variable `NAME` that the block makes")
+	flags.Var(stepNumber{&f.o.Good}, "good",
+		"with --bisect: the `STEP` to begin with (default: the last run that did not fail and differs)")
+	flags.Var(stepNumber{&f.o.Bad}, "bad", "with --bisect: the `STEP` to end with (default: the last)")
+	flags.BoolVar(&f.o.Recorded, "recorded", false, "with --bisect: execute nothing")
+}
+
+const bisectLong = `--bisect finds the edit since which a block fails. If the block does not fail now, it finds the edit
+since which the block makes and prints what it does now. It halves the edits in between and looks at the record first.
+It executes only what is missing: of the program at that step, the block and what it depends on, with files and other
+inputs as they are now. So a value may be one that no step had. The session does not change, files are restored, and
+results are kept for later runs. Effects outside the folder happen. With --recorded nothing is executed, and the edits
+that it may be are listed.`
+
 func (a *app) bisect(ctx context.Context, f bisectFlags) error {
-	f.o.Good, f.o.Bad = f.good.n, f.bad.n
 	o, err := a.openToPlan(ctx, f.python)
 	if err != nil {
 		return err

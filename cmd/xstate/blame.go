@@ -14,19 +14,34 @@ import (
 
 func (a *app) blameVerb() *cobra.Command {
 	var at verb.Moment
+	var by []string
 	cmd := &cobra.Command{
 		Use:   "blame BLOCK",
-		Short: "show which edit wrote each line of a block",
+		Short: "show which edit wrote each line of a block, or what each agent did",
 		Long: `Blame prints a block and, before each line, the step that wrote the line, with agent, model and call. A
 line that an edit did not change keeps its step, whatever the format of the edit. So does a line that a rollback or an
-undo restored.`,
+undo restored.
+
+` + creditLong,
 		Example: `  xstate blame clean
-  xstate blame clean --at-step 5 --json`,
-		Args:              takes(1, 1, "a BLOCK"),
+  xstate blame clean --at-step 5 --json
+  xstate blame --by agent,model`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("by") {
+				return takes(0, 0, "")(cmd, args)
+			}
+			return takes(1, 1, "a BLOCK, or --by PARTS")(cmd, args)
+		},
 		ValidArgsFunction: a.completeBlocks,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.blame(cmd.Context(), args[0], at) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.credit(cmd.Context(), at, by)
+			}
+			return a.blame(cmd.Context(), args[0], at)
+		},
 	}
 	cmd.Flags().SortFlags = false
+	creditFlag(cmd, &by)
 	momentFlags(cmd, &at)
 	return a.ofSession(cmd)
 }

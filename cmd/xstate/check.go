@@ -20,31 +20,37 @@ func (a *app) checkVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "verify that the store is undamaged",
-		Long: `Check reads the whole store and verifies that no step was changed, dropped, inserted or reordered, and
-that every source, record and blob has the digest that names it. It changes nothing, and programs may run at the same
-time.
-
-The steps of a session form a chain of hashes; check prints the last hash of each session. Whoever can write the whole
-store can write another chain. So keep a hash elsewhere: --head then shows whether the history up to that step is still
-the same. Check needs no network: a copy of the store (--store DIR) is enough.
-
-The exit code is 4 when something is damaged, or no step has the hash.`,
+		Long:  checkLong,
 		Example: `  xstate check
   xstate check --head 3f9a1c0e5b7d…`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.check(cmd.Context(), kept) },
 	}
-	cmd.Flags().
-		StringArrayVar(&kept, "head", nil, "verify that the history has a step with this `HASH`, too; may be repeated")
+	checkFlag(cmd, &kept)
 	return cmd
 }
+
+// checkFlag adds --head.
+func checkFlag(cmd *cobra.Command, kept *[]string) {
+	cmd.Flags().StringArrayVar(kept, "head", nil,
+		"verify that the history has a step with this `HASH`, too; may be repeated")
+}
+
+const checkLong = `--check reads the whole store and verifies that no step was changed, dropped, inserted or reordered,
+and that every source, record and blob has the digest that names it. It changes nothing, and programs may run at the
+same time.
+
+The steps of a session form a chain of hashes; the check prints the last hash of each session. Whoever can write the
+whole store can write another chain. So keep a hash elsewhere: --head then shows whether the history up to that step is
+still the same. It needs no network: a copy of the store (--store DIR) is enough. The exit code is 4 when something is
+damaged, or no step has the hash.`
 
 func (a *app) check(ctx context.Context, kept []string) (err error) {
 	for _, hash := range kept {
 		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
 			return &usageError{
 				err:  fmt.Errorf("%q is not the hash of a step", hash),
-				hint: "a hash has 64 hex digits; `xstate check` prints those to keep",
+				hint: "a hash has 64 hex digits; `xstate doctor --check` prints those to keep",
 			}
 		}
 	}

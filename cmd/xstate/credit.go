@@ -20,29 +20,35 @@ func (a *app) creditVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "credit",
 		Short: "add up what each agent, model or call did",
-		Long: `Credit adds up the steps of a session by agent and model, or by the parts that --by names. A row has the
-edits, the blocks that they broke and fixed, the seconds of execution that they caused, the seconds saved by reuse when
-they ran, tokens and cost. The rows add up to the steps exactly.
-
-A block that ran is charged to the edit that made it run: the edit of its own code, or, along the recorded reasons, of
-the code behind the input that changed. A run without an edit is charged to its origin. If the edit is not known, no one
-is charged.`,
+		Long:  creditLong,
 		Example: `  xstate credit
   xstate credit --by call --json`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.credit(cmd.Context(), at, by) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().
-		StringSliceVar(&by, "by", nil, "a row for each `PART`: agent, model, call, or several with commas "+
-			"(default agent,model)")
+	creditFlag(cmd, &by)
 	momentFlags(cmd, &at)
+	return a.ofSession(cmd)
+}
+
+// creditFlag adds --by.
+func creditFlag(cmd *cobra.Command, by *[]string) {
+	cmd.Flags().StringSliceVar(by, "by", nil,
+		"add up what was done, a row for each of these `PARTS`: agent, model, call, with commas")
 	_ = cmd.RegisterFlagCompletionFunc(
 		"by",
 		cobra.FixedCompletions([]string{"agent", "model", "call"}, cobra.ShellCompDirectiveNoFileComp),
 	)
-	return a.ofSession(cmd)
 }
+
+const creditLong = `--by adds up the steps of a session instead, by agent, model or call. A row has the edits, the
+blocks that they broke and fixed, the seconds of execution that they caused, the seconds saved by reuse when they ran,
+tokens and cost. The rows add up to the steps exactly.
+
+A block that ran is charged to the edit that made it run: the edit of its own code, or, along the recorded reasons, of
+the code behind the input that changed. A run without an edit is charged to its origin. If the edit is not known, no one
+is charged.`
 
 func creditOf(r query.CreditRow) api.CreditRow {
 	return api.CreditRow{

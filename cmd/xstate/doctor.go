@@ -21,17 +21,41 @@ import (
 )
 
 func (a *app) doctorVerb() *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor",
-		Short: "show what this system can observe and enforce",
+	var store, files bool
+	var kept []string
+	cmd := &cobra.Command{
+		Use:   "doctor [POLICYFILE]",
+		Short: "show what this system can observe and enforce; check the store and policy files",
 		Long: `Doctor shows how exactly programs are observed here, and why not better; what the levels workspace
 and strict enforce; how limits are enforced; the policy and the store of this folder; and the interpreters that are
-found. It changes nothing.`,
+found. It changes nothing.
+
+` + checkLong + `
+
+With a POLICYFILE, or --policy for the files that count here, it checks policy files, and shows what they make where
+they are trusted. It then exits with 2 if a file is malformed or contradicts itself, and with 3 if this system cannot
+enforce it.`,
 		Example: `  xstate doctor
-  xstate doctor --json`,
-		Args: takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+  xstate doctor --check --head 3f9a1c0e5b7d…
+  xstate doctor xstate.toml --sandbox strict`,
+		Args: takes(0, 1, "one POLICYFILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case files || len(args) > 0:
+				return a.checkPolicy(args)
+			case store || len(kept) > 0:
+				return a.check(cmd.Context(), kept)
+			}
+			return a.doctor(cmd.Context())
+		},
 	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&store, "check", false, "verify that the store is undamaged")
+	checkFlag(cmd, &kept)
+	flags.BoolVar(&files, "policy", false, "check the policy files that count here")
+	a.sandboxFlag(flags, "policy")
+	return cmd
 }
 
 func (a *app) doctor(ctx context.Context) error {

@@ -344,7 +344,7 @@ func (x *execution) clipError(e *state.ExecError) *state.ExecError {
 	if e == nil || len(strings.Join(e.Traceback, "\n")) <= x.budget {
 		return e
 	}
-	whole := x.door.Text("`xstate show` prints all of it")
+	whole := x.door.Text("`xstate query --full` prints all of it")
 	text, _ := term.Clip(strings.Join(e.Traceback, "\n"), x.budget, term.LeftOut(whole))
 	short := *e
 	short.Traceback, x.d.Clipped = strings.Split(text, "\n"), true

@@ -158,7 +158,7 @@ func (x *execution) talk(done *xstate.ExecResult) {
 			continue
 		}
 		if told++; told <= mostOthers {
-			x.ui.Talk("block %s %s, too (%s); xstate show %s prints it",
+			x.ui.Talk("block %s %s, too (%s); xstate query %s prints it",
 				b.Block, b.Status, reasonText(b.Reason), b.Block)
 		}
 	}

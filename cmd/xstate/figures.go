@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -22,6 +23,9 @@ type showFlags struct {
 // showFigures writes the pictures that blocks put out last into a folder, and prints their paths. With --open it shows
 // them.
 func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) error {
+	if f.open && len(blocks) == 0 {
+		return &usageError{err: errors.New("`--open` needs a BLOCK"), hint: "`xstate query BLOCK --open`"}
+	}
 	return a.lookAt(ctx, verb.Moment{}, func(o *opened, head xstate.StepNumber) error {
 		snap, err := o.history.At(ctx, head)
 		if err != nil {
@@ -49,7 +53,7 @@ func (a *app) showFigures(ctx context.Context, blocks []string, f showFlags) err
 			return &state.Error{
 				Code:    api.CodeNoFigure,
 				Message: "there is no picture in what the program put out",
-				Hint:    "`xstate show` lists what each block put out; name another block",
+				Hint:    "`xstate query` lists what each block put out; name another block",
 			}
 		}
 		return a.printFigures(d, f.open)
@@ -107,7 +111,7 @@ func (c caller) view(path string) error {
 		return &state.Error{
 			Code:    api.CodeNoViewer,
 			Message: fmt.Sprintf("%s cannot be started to show %s", args[0], path),
-			Hint:    "open the file with another program, or write it elsewhere: `xstate show BLOCK --images DIR`",
+			Hint:    "open the file with another program, or write it elsewhere: `xstate query BLOCK --images DIR`",
 			Err:     err,
 		}
 	}
@@ -117,6 +121,6 @@ func (c caller) view(path string) error {
 // printFigureHint says how to see the picture of a block, if there is one and the terminal cannot show it.
 func (a *app) printFigureHint(block xstate.BlockID) {
 	if block != "" && a.ui.OutTerminal && a.ui.Pictures == term.NoPictures {
-		a.ui.Talk("to see the picture: xstate show %s --open", block)
+		a.ui.Talk("to see the picture: xstate query %s --open", block)
 	}
 }

@@ -27,8 +27,9 @@ func (a *app) importVerb() *cobra.Command {
 		Short: "add the session of an archive to the store",
 		Long: `Import adds the session of an archive, which export wrote, to the store: the nearest one at or above the
 working directory, or one that import makes there. It verifies first that every step follows from the one before, that
-every text has its digest, and all else that xstate check verifies. It takes the whole history or nothing. Damaged
-results are left out and computed again. If the store has the session already, with fewer steps, it gets the rest.
+every text has its digest, and all else that xstate doctor --check verifies. It takes the whole history or nothing.
+Damaged results are left out and computed again. If the store has the session already, with fewer steps, it gets the
+rest.
 
 Whoever made an archive can have written anything into it. So its results serve only its own session, and are shown as
 foreign, until xstate run --verify finds them equal to a run from scratch. Its values are loaded only as data: numbers,

@@ -16,8 +16,8 @@ import (
 var otherVerbs = map[string]string{
 	"stop":        "`xstate serve --stop` ends the server; Ctrl-C stops what runs",
 	"kill":        "`xstate serve --stop` ends the server; Ctrl-C stops what runs",
-	"list":        "`xstate show` lists the blocks, `xstate log` the steps, and xstate alone the sessions",
-	"ls":          "`xstate show` lists the blocks, `xstate log` the steps, and xstate alone the sessions",
+	"list":        "`xstate query` lists the blocks, `xstate log` the steps, and xstate alone the sessions",
+	"ls":          "`xstate query` lists the blocks, `xstate log` the steps, and xstate alone the sessions",
 	"sessions":    "xstate alone lists the sessions",
 	"status":      "xstate alone says which sessions are here, and what is next",
 	"history":     "`xstate log` lists the steps",
@@ -107,13 +107,13 @@ var needsBlock = map[string]bool{"why": true, "blame": true, "bisect": true, "ve
 
 // fileAlone is the error of a verb that is given a program's file and no block of it; nil if it is not.
 func (c caller) fileAlone(cmd *cobra.Command, args []string) error {
-	if !needsBlock[cmd.Name()] || len(args) != 1 || !c.isProgram(args[0]) {
+	if !needsBlock[cmd.Name()] || cmd.Flags().Changed("by") || len(args) != 1 || !c.isProgram(args[0]) {
 		return nil
 	}
 	file := term.Quoted(args[0])
 	return &usageError{
 		err:  fmt.Errorf("%s is a program, and %s needs a BLOCK of it", args[0], cmd.CommandPath()),
-		hint: fmt.Sprintf("`xstate %s %s BLOCK`; `xstate show %s` lists its blocks", cmd.Name(), file, file),
+		hint: fmt.Sprintf("`xstate %s %s BLOCK`; `xstate query %s` lists its blocks", cmd.Name(), file, file),
 	}
 }
 

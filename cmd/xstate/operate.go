@@ -14,7 +14,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/internal/serve"
 	"github.com/xstate-engine/xstate/internal/verb"
-	"github.com/xstate-engine/xstate/runner"
 )
 
 // Operate implements verb.Operations: it carries out what doors other than the command line ask.
@@ -139,40 +138,6 @@ func (a *app) completed(origin *xstate.Origin, python *string, do func() error) 
 		*origin = *all.into
 	}
 	return do()
-}
-
-// runRequest runs the program of a file, or the recorded one of a session.
-func (a *app) runRequest(ctx context.Context, f runFlags) error {
-	if f.File == "" {
-		if err := needsFile(&f.Run); err != nil {
-			return err
-		}
-		file, err := a.privateFile(ctx)
-		switch {
-		case err != nil:
-			return err
-		case file == "":
-			return a.runRecorded(ctx, f)
-		}
-		return a.run(ctx, file, f)
-	}
-	f.invocation = &runner.Invocation{Arguments: f.Arguments}
-	return a.run(ctx, f.File, f)
-}
-
-// planRequest plans the program of a file, or the recorded one of a session.
-func (a *app) planRequest(ctx context.Context, f *verb.Plan) error {
-	if f.File != "" {
-		return a.plan(ctx, f.File, f.Python, &runner.Invocation{Arguments: f.Arguments})
-	}
-	file, err := a.privateFile(ctx)
-	switch {
-	case err != nil:
-		return err
-	case file == "":
-		return a.planRecorded(ctx, f.Python)
-	}
-	return a.plan(ctx, file, f.Python, nil)
 }
 
 // given are the texts that are not empty.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,8 +77,16 @@ var originFields = []struct {
 		func(_ caller, o *xstate.Origin, s string) error { o.TraceParent = s; return nil },
 	},
 	{"label", "a label `NAME=VALUE`; may be repeated", setLabel},
-	{"origin", "all of this as a `JSON` object, or @FILE; keeps unknown fields", setOrigin},
+	{
+		"origin",
+		"who does it and why as a `JSON` object, or @FILE: agent, model, call_id, action, reason,\n" +
+			"author, client, prompt_digest, answers, tokens_in, tokens_out, cost_usd, trace_parent, labels",
+		setOrigin,
+	},
 }
+
+// shownOrigin are the flags that help has. The others are fields of --origin, and work as flags for one more release.
+var shownOrigin = []string{"agent", "reason", "call-id", "origin"}
 
 // originFlags adds the flags, and fills in o when they are read.
 func (c caller) originFlags(cmd *cobra.Command, o *xstate.Origin) {
@@ -85,6 +94,7 @@ func (c caller) originFlags(cmd *cobra.Command, o *xstate.Origin) {
 	for i := range originFields {
 		f := &originFields[i]
 		cmd.Flags().Var(&originFlag{caller: c, into: o, field: i, all: told}, f.name, f.usage)
+		cmd.Flags().Lookup(f.name).Hidden = !slices.Contains(shownOrigin, f.name)
 	}
 	check := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -381,3 +381,18 @@ func planDocumentOf(
 	d.Seconds, d.Saved = micro(d.Seconds), micro(d.Saved)
 	return d
 }
+
+// planRequest plans the program of a file, or the recorded one of a session.
+func (a *app) planRequest(ctx context.Context, f *verb.Plan) error {
+	if f.File != "" {
+		return a.plan(ctx, f.File, f.Python, &runner.Invocation{Arguments: f.Arguments})
+	}
+	file, err := a.privateFile(ctx)
+	switch {
+	case err != nil:
+		return err
+	case file == "":
+		return a.planRecorded(ctx, f.Python)
+	}
+	return a.plan(ctx, file, f.Python, nil)
+}

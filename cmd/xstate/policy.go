@@ -23,7 +23,7 @@ the file xstate.toml of the user (~/.config/xstate/) and from those at and above
 only narrows, unless that of the user names the folder in sandbox.trust. docs/sandbox.md describes levels and files.`,
 		Example: `  xstate policy
   xstate policy --sandbox strict
-  xstate policy check xstate.toml`,
+  xstate policy trust .`,
 		Args: takes(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error { return a.showPolicy() },
 	}
@@ -52,7 +52,7 @@ tools that the file names are then started with your rights. Remove the folder t
 		Args: takes(1, 1, "a FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.trustFolder(cmd.Context(), args[0]) },
 	}
-	cmd.AddCommand(check, trust)
+	cmd.AddCommand(former(check, "doctor --policy"), trust)
 	return cmd
 }
 
@@ -82,7 +82,7 @@ func (a *app) checkPolicy(args []string) error {
 		return err
 	}
 	if _, err := a.stat(args[0]); err != nil {
-		return &usageError{err: err, hint: "`xstate policy check [FILE]`"}
+		return &usageError{err: err, hint: "`xstate doctor POLICYFILE`"}
 	}
 	folder := filepath.Dir(name)
 	o, err := a.policyOptions(folder, "")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,17 +17,23 @@ import (
 // queryFlags are the flags of query.
 type queryFlags struct {
 	verb.Query
-	path bool // the arguments are its ends
-	all  bool // of a block
+	showFlags
+	full  bool
+	graph string // the format of the graph
+	path  bool   // the arguments are its ends
 }
 
 func (a *app) queryVerb() *cobra.Command {
 	var f queryFlags
 	cmd := &cobra.Command{
-		Use:   "query",
-		Short: "show the program at a step, its values and dependencies",
+		Use:   "query [BLOCK|STEP]",
+		Short: "show the program at a step, a block, an edit, values and dependencies",
 		Long: `Query answers from the record; it executes nothing of the program. It shows the program after the last
-step, or after the step or at the time that --at-step or --at names.
+step, or after the step or at the time that --at-step or --at names. With --full each block has its source and output.
+
+With a BLOCK it shows that one, with what it read and wrote. With the STEP of an edit it shows what the edit changed,
+and what the next run did because of it: what ran and why, the values and files that were lost, the effects that were
+repeated.
 
 Which code ran at step 5?
   xstate query --at-step 5                   every block with its version, status and outputs
@@ -44,6 +51,12 @@ tool:NAME.
 interpreter that runs nothing of the program but the imports, functions and classes that they need. A value that was
 cheaper to compute than to store is not kept.
 
+--graph prints the dependency graph. An edge has a type (import, symbol, order) and is predicted from the source,
+observed in executions, or both. For SVG, Graphviz (dot) draws it if it is installed.
+
+A terminal of Kitty, Ghostty, iTerm2, WezTerm, or one with Sixel that TERM announces, shows pictures in place. --images
+writes those of the BLOCK, or of all blocks, as files instead. --open shows those of the BLOCK in the system's viewer.
+
 --unverified lists the blocks whose present result no run from scratch (run --verify) has confirmed, and those that no
 check exercised in their present version, or only in part. --volatile lists the blocks whose recorded result is one of
 several possible ones, because they, or what they depend on, read the clock, the network and so on.
@@ -55,6 +68,8 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
   xstate query --at 2026-11-20T10:00 --value df
   xstate query --affected-by load_data
   xstate query --path load report
+  xstate query --graph=svg > graph.svg
+  xstate query plot --open
   xstate query --where 'block.status == "failed" && origin.agent == "coder"'
   xstate query --where 'trace.reads.exists(r, r.key == "file:data.csv")'
   xstate query --where 'step.kind == "run" && step.seconds > 10.0' --limit 5 --json`,
@@ -62,11 +77,22 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 			if f.path {
 				return takes(2, 2, "two blocks for --path")(cmd, args)
 			}
-			return takes(0, 0, "")(cmd, args)
+			return takes(0, 1, "one BLOCK or STEP")(cmd, args)
 		},
+		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.path {
+			switch {
+			case f.path:
 				f.From, f.To = args[0], args[1]
+			case f.graph != "":
+				if len(args) == 1 && slices.Contains(graphFormats, args[0]) { // --graph svg
+					f.graph = args[0]
+				}
+				return a.graph(cmd.Context(), f.graph, f.Moment)
+			case f.open || f.images != "":
+				return a.showFigures(cmd.Context(), args, f.showFlags)
+			case len(args) == 1:
+				return a.queryNamed(cmd.Context(), args[0], f)
 			}
 			return a.query(cmd.Context(), f)
 		},
@@ -75,7 +101,8 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.SortFlags = false
 	momentFlags(cmd, &f.Moment)
 	flags.StringVar(&f.Block, "block", "", "one `BLOCK` with everything recorded about it")
-	flags.BoolVar(&f.all, "all", false, "with --block: all reads and writes, where many of a kind are one line")
+	flags.BoolVar(&f.full, "full", false, "each block with its source and output")
+	flags.BoolVar(&f.all, "all", false, "of a BLOCK: all reads and writes, where many of a kind are one line")
 	flags.StringVar(&f.Value, "value", "", "the value of the variable `NAME`")
 	flags.StringVar(&f.Symbol, "symbol", "", "the nodes that bind and read a `NAME`, and its value")
 	flags.StringVar(&f.AffectedBy, "affected-by", "", "everything that must re-run if `X` is regenerated")
@@ -106,6 +133,11 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.Var(countFlag{&f.Limit}, "limit",
 		fmt.Sprintf("list at most `N`; 0 for all (default: %d blocks, with --json all)", listed))
 	flags.StringVar(&f.After, "after", "", "with --where: continue after `NEXT`, the end of the page before")
+	flags.StringVar(&f.graph, "graph", "",
+		"the dependency graph, as `FORMAT`: text, dot, mermaid, svg or json")
+	flags.Lookup("graph").NoOptDefVal = graphFormats[0]
+	flags.StringVar(&f.images, "images", "", "write pictures into the folder `DIR` and print their paths")
+	flags.BoolVar(&f.open, "open", false, "show the pictures of BLOCK in the system's viewer")
 	flags.Var(a.pythonPath(&f.Python), "python", "with --value: the interpreter's `PATH`, as for run")
 	a.completeBlockFlags(cmd, "block", "affected-by", "depends-on")
 	return a.ofSession(cmd)
@@ -203,7 +235,7 @@ func (a *app) ofGraph(ask func(*query.Dependencies) error) func(context.Context,
 
 func (a *app) query(ctx context.Context, f queryFlags) error {
 	ask := question{
-		ask: func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryAll(ctx, o, n, f.Limit) },
+		ask: func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryAll(ctx, o, n, f) },
 	}
 	for _, q := range a.questions(f) {
 		if !q.asked {
@@ -241,15 +273,30 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 	return ask.ask(ctx, o, n)
 }
 
+// queryNamed shows the block of that name, or the edit of that step.
+func (a *app) queryNamed(ctx context.Context, name string, f queryFlags) error {
+	block := f
+	block.Block = name
+	err := a.query(ctx, block)
+	if state.CodeOf(err) == query.CodeNoBlock && isNumber(name) {
+		f.Patch = name
+		return a.query(ctx, f)
+	}
+	return err
+}
+
 // queryAll lists the program. People are shown the beginning of a long one.
-func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limit *int) error {
+func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
 	usual := listed
-	if a.ui.JSON {
+	if a.ui.JSON || f.full {
 		usual = 0
 	}
-	snap, err := o.history.Start(ctx, n, countOr(limit, usual))
+	snap, err := o.history.Start(ctx, n, countOr(f.Limit, usual))
 	if err != nil {
 		return err
+	}
+	if f.full {
+		return a.printFull(o, snap)
 	}
 	return a.printSnapshot(o, snap)
 }

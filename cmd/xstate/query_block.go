@@ -183,3 +183,35 @@ func shortCells(rows [][]string) [][]string {
 	}
 	return rows
 }
+
+// printFull prints a program with the source and the output of each block.
+func (a *app) printFull(o *opened, snap *query.Snapshot) error {
+	if a.ui.JSON {
+		return a.printSnapshot(o, snap)
+	}
+	a.placesIn(o, snap)
+	a.stepHead(snap)
+	for i := range snap.Blocks {
+		a.showBlock(&snap.Blocks[i])
+	}
+	return nil
+}
+
+func (a *app) showBlock(b *query.BlockView) {
+	head := "\n" + title(a.ui, b.Index, b.ID, b.Title) + "  " + b.Status
+	if b.Seconds > 0 {
+		head += " " + term.Seconds(b.Seconds)
+	}
+	if t := b.Trust(); t.Tier != state.TierOwn {
+		head += "  (" + t.Tier.String() + ")"
+	}
+	if b.Lost() {
+		head += ", record gone"
+	}
+	a.ui.Print("%s\n", head)
+	a.ui.Write(term.Indent(b.Source, "    "))
+	if text := a.places.outputsOn(a.ui, b.Outputs, b.Error, len("    ")); text != "" {
+		a.ui.Print("output:\n")
+		a.ui.Verbatim(term.Indent(text, "    "))
+	}
+}

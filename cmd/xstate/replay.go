@@ -22,6 +22,8 @@ import (
 type replayFlags struct {
 	verb.Replay
 	report, calls string
+	bisect        bisectFlags
+	verify        verb.Verify
 }
 
 // Values of --calls: calls are served, or those of tools without effects are also made again.
@@ -48,14 +50,28 @@ each code and inputs, however many runs have it.
 
 Calls of tools and models are served from the record. With --calls again, tools of the classes pure and read are also
 called again, with the recorded arguments. Another answer is a divergence of the cause call; the program still gets the
-recorded one. A tool that cannot be asked is named. Rules and budgets hold.`,
+recorded one. A tool that cannot be asked is named. Rules and budgets hold.
+
+` + bisectLong + "\n\n" + verifyLong,
 		Example: `  xstate replay
   xstate replay --step 14 --report replay.html
   xstate replay --step 14 --calls again
   xstate replay --from 20 --until-divergence --jobs 4
-  xstate replay --block report --json`,
+  xstate replay --block report --json
+  xstate replay --bisect report
+  xstate replay --block fit --times 10`,
 		Args: takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.replay(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.bisect.block != "":
+				f.bisect.o.Timeout, f.bisect.python = f.Timeout, f.Python
+				return a.bisect(cmd.Context(), f.bisect)
+			case cmd.Flags().Changed("times"):
+				f.verify.Block, f.verify.Timeout, f.verify.Python = f.Block, f.Timeout, f.Python
+				return a.verifyBlock(cmd.Context(), f.verify)
+			}
+			return a.replay(cmd.Context(), f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -71,7 +87,12 @@ recorded one. A tool that cannot be asked is named. Rules and budgets hold.`,
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html (with code, data and agents) or .md")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.Var(a.pythonPath(&f.Python), "python", "the interpreter's `PATH`, as for run")
-	a.completeBlockFlags(cmd, "block")
+	flags.StringVar(&f.bisect.block, "bisect", "",
+		"find the edit since which this `BLOCK` fails, or does what it does now")
+	f.bisect.add(flags)
+	flags.IntVar(&f.verify.Times, "times", 0, "execute the BLOCK of --block this `NUMBER` of times from the same state")
+	a.completeBlockFlags(cmd, "block", "bisect")
+	a.originFlags(cmd, &f.verify.Origin)
 	_ = cmd.RegisterFlagCompletionFunc("calls",
 		cobra.FixedCompletions([]string{callsServe, callsAgain}, cobra.ShellCompDirectiveNoFileComp))
 	return a.ofSession(cmd)
@@ -216,18 +237,6 @@ func divergenceText(d *replay.Divergence, first bool) string {
 	}
 	if d.Recorded != d.Replayed {
 		text += "    recorded: " + oneLine(d.Recorded) + "\n    replayed: " + oneLine(d.Replayed) + "\n"
-	}
-	return text
-}
-
-// oneLine is the beginning of a text, without its ends of lines.
-func oneLine(text string) string {
-	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "⏎")
-	if r := []rune(text); len(r) > 160 {
-		text = string(r[:160]) + "…"
-	}
-	if text == "" {
-		return "nothing"
 	}
 	return text
 }

@@ -498,3 +498,22 @@ func isFailed(b runner.BlockOutcome) bool { return b.Status == state.StatusFaile
 func isWaiting(b runner.BlockOutcome) bool {
 	return state.StatusWith(b.Status, b.Err) == state.StatusWaiting
 }
+
+// runRequest runs the program of a file, or the recorded one of a session.
+func (a *app) runRequest(ctx context.Context, f runFlags) error {
+	if f.File == "" {
+		if err := needsFile(&f.Run); err != nil {
+			return err
+		}
+		file, err := a.privateFile(ctx)
+		switch {
+		case err != nil:
+			return err
+		case file == "":
+			return a.runRecorded(ctx, f)
+		}
+		return a.run(ctx, file, f)
+	}
+	f.invocation = &runner.Invocation{Arguments: f.Arguments}
+	return a.run(ctx, f.File, f)
+}

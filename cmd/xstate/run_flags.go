@@ -35,7 +35,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 			return nil, &state.Error{
 				Code:    query.CodeNoBlock,
 				Message: fmt.Sprintf("there is no block %q to pin", id),
-				Hint:    "`xstate show` lists the blocks",
+				Hint:    "`xstate query` lists the blocks",
 			}
 		}
 	}

@@ -2,15 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
-
-	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/internal/term"
-	"github.com/xstate-engine/xstate/internal/verb"
-	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) showVerb() *cobra.Command {
@@ -42,51 +35,11 @@ writes those of the BLOCK, or of all blocks, as files instead. --open shows thos
 }
 
 func (a *app) show(ctx context.Context, args []string, f showFlags) error {
-	if f.open && len(args) == 0 {
-		return &usageError{err: errors.New("`--open` needs a BLOCK"), hint: "`xstate show BLOCK --open`"}
-	}
 	if f.open || f.images != "" {
 		return a.showFigures(ctx, args, f)
 	}
 	if len(args) > 0 {
-		err := a.query(ctx, queryFlags{Query: verb.Query{Block: args[0]}, all: f.all})
-		if state.CodeOf(err) == query.CodeNoBlock && isNumber(args[0]) {
-			return a.query(ctx, queryFlags{Query: verb.Query{Patch: args[0]}})
-		}
-		return err
+		return a.queryNamed(ctx, args[0], queryFlags{showFlags: f})
 	}
-	return a.lookAt(ctx, verb.Moment{}, func(o *opened, head xstate.StepNumber) error {
-		snap, err := o.history.At(ctx, head)
-		if err != nil {
-			return err
-		}
-		if a.ui.JSON {
-			return a.printSnapshot(o, snap)
-		}
-		a.placesIn(o, snap)
-		a.stepHead(snap)
-		for i := range snap.Blocks {
-			a.showBlock(&snap.Blocks[i])
-		}
-		return nil
-	})
-}
-
-func (a *app) showBlock(b *query.BlockView) {
-	head := "\n" + title(a.ui, b.Index, b.ID, b.Title) + "  " + b.Status
-	if b.Seconds > 0 {
-		head += " " + term.Seconds(b.Seconds)
-	}
-	if t := b.Trust(); t.Tier != state.TierOwn {
-		head += "  (" + t.Tier.String() + ")"
-	}
-	if b.Lost() {
-		head += ", record gone"
-	}
-	a.ui.Print("%s\n", head)
-	a.ui.Write(term.Indent(b.Source, "    "))
-	if text := a.places.outputsOn(a.ui, b.Outputs, b.Error, len("    ")); text != "" {
-		a.ui.Print("output:\n")
-		a.ui.Verbatim(term.Indent(text, "    "))
-	}
+	return a.query(ctx, queryFlags{full: true})
 }

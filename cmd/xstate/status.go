@@ -137,11 +137,11 @@ func nextCommands(sessions []api.SessionStatus, folder string) []string {
 	case len(s.Waiting) > 0 && s.Edits == 0:
 		return []string{"xstate calls --waiting " + name, "xstate approve CALL", run}
 	case len(s.Failed) > 0 && s.Edits == 0:
-		return []string{"xstate show " + name + " " + term.Quoted(string(s.Failed[0])), run, "xstate log " + name}
+		return []string{"xstate query " + name + " " + term.Quoted(string(s.Failed[0])), run, "xstate log " + name}
 	case s.Edits > 0 || s.NotRun > 0:
 		return []string{"xstate plan " + strings.TrimPrefix(run, "xstate run "), run, "xstate log " + name}
 	}
-	return []string{"xstate show " + name, "xstate log " + name, run}
+	return []string{"xstate query " + name, "xstate log " + name, run}
 }
 
 func (a *app) printStatus(d *api.Status) {

@@ -207,7 +207,7 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 		} else if err != nil {
 			return nil, nil, &state.Error{
 				Code: api.CodeNoFile, Message: fmt.Sprintf("there is no file, folder or block %q", file),
-				Hint: "`xstate show` lists the blocks",
+				Hint: "`xstate query` lists the blocks",
 			}
 		}
 		if slices.Contains(notPython, filepath.Ext(file)) {

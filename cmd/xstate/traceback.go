@@ -107,3 +107,15 @@ func (p *places) errorText(e *state.ExecError) string {
 	}
 	return text + "\n"
 }
+
+// oneLine is the beginning of a text, without its ends of lines.
+func oneLine(text string) string {
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "⏎")
+	if r := []rune(text); len(r) > 160 {
+		text = string(r[:160]) + "…"
+	}
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}

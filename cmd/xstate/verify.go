@@ -20,12 +20,7 @@ func (a *app) verifyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify BLOCK",
 		Short: "execute a block several times from the same state, and report what differs",
-		Long: `Verify executes a block several times from the same state, each time in an interpreter of its own, and
-reports what differs: output, error, variables, files. The session remembers code that varies as volatile until it is
-edited: its results are marked, and confirm nothing. A step records the findings.
-
-Verify first brings the block's inputs up to date. It restores files that the block writes; effects outside the folder
-happen each time. To compare the whole program with a run from scratch: xstate run FILE --verify.`,
+		Long:  verifyLong,
 		Example: `  xstate verify fit
   xstate verify fit --times 10 --timeout 1m`,
 		Args:              takes(1, 1, "a BLOCK"),
@@ -44,11 +39,17 @@ happen each time. To compare the whole program with a run from scratch: xstate r
 	return a.ofSession(cmd)
 }
 
+const verifyLong = `--times executes the block of --block several times from the same state, each time in a separate
+interpreter, and reports what differs: output, error, variables, files. The session remembers code that varies as
+volatile until it is edited: its results are marked, and confirm nothing. A step records the findings. The block's
+inputs are brought up to date first. Files that the block writes are restored; effects outside the folder happen each
+time. To compare the whole program with a run from scratch: xstate run FILE --verify.`
+
 func (a *app) verifyBlock(ctx context.Context, f verb.Verify) error {
 	if f.Times < 2 {
 		return &usageError{
 			err:  errors.New("--times must be 2 or more: one execution cannot differ"),
-			hint: "`xstate verify BLOCK --times 3`",
+			hint: "`xstate replay --block BLOCK --times 3`",
 		}
 	}
 	a.bounds.executes = true

@@ -24,7 +24,7 @@ wrote it. Then it shows what the next run would do, and whether the file has edi
 executed.`,
 		Example: `  xstate why report
   xstate why report --json`,
-		Args:              takes(1, 1, "a BLOCK; xstate show lists them"),
+		Args:              takes(1, 1, "a BLOCK; xstate query lists them"),
 		ValidArgsFunction: a.completeBlocks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.why(cmd.Context(), args[0], python)

@@ -23,9 +23,9 @@ type verb struct {
 
 // switches are flags without a value.
 var switches = strings.Fields(`append fresh verify restore-files merge dry-run run private keep-file cached failed
-	unverified volatile waiting deny write trust force files json recorded refresh stop status again`)
+	unverified volatile waiting deny write trust force files json full recorded refresh stop status again`)
 
-// the makes a verb. Flags have their own names with underscores, or are FLAG=NAME.
+// the makes a verb. Flags have their own names with underscores, or are FLAG=NAME; FLAG= is what the door does anyway.
 func the(command, name, arguments, flags string) verb {
 	v := verb{command, name, strings.Fields(arguments), map[string]string{}}
 	for _, f := range strings.Fields(flags) {
@@ -49,8 +49,8 @@ var verbs = map[Door][]verb{
 		the("why", "why", "block", "session"),
 		the("query", "query", "", "session at-step block symbol affected-by depends-on where limit after"),
 		the("query", "value", "", "session at-step value=name"),
-		the("query", "show", "", "session patch=step"),
-		the("show", "show", "block", "session"),
+		the("query", "show", "", "session patch=step full="),
+		the("query", "show", "block", "session"),
 		the("log", "history", "", "session limit after"),
 		the("undo", "undo", "step", "session by dry-run"),
 		the("approve", "approve", "call", "choice deny result reason"),
@@ -67,7 +67,7 @@ var verbs = map[Door][]verb{
 		the("query", "query", "", "session at-step block symbol affected-by depends-on version patch where "+
 			"failed unverified volatile limit after"),
 		the("query", "value", "", "session at-step value=name"),
-		the("show", "show", "of", "session"),
+		the("query", "show", "of", "session full="),
 		the("log", "history", "", "session limit after"),
 		the("diff", "diff", "from to", "session"),
 		the("undo", "undo", "steps", "session by dry-run keep-file"),
@@ -76,7 +76,7 @@ var verbs = map[Door][]verb{
 		the("approve", "approve", "call", "choice deny result reason by"),
 		the("fork", "fork", "new", "session private at-step"),
 		the("replay", "replay", "", "session step from to block cached jobs"),
-		the("verify", "verify", "block", "session times"),
+		the("replay", "verify", "", "session block times"),
 		the("evidence", "evidence", "of", "session at-step"),
 	},
 }
@@ -87,7 +87,9 @@ func (d Door) Names() map[string][]string {
 	for _, v := range verbs[d] {
 		found[v.name] = append(found[v.name], v.arguments...)
 		for _, own := range v.flags {
-			found[v.name] = append(found[v.name], own)
+			if own != "" { // the door does it anyway
+				found[v.name] = append(found[v.name], own)
+			}
 		}
 	}
 	return found

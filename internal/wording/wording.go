@@ -145,7 +145,9 @@ func (c command) in(d Door) (text string, known bool) {
 		if x.name == "" && (x.text == "FILE" || x.text == "--") {
 			continue // the program of the session
 		}
-		with = append(with, strings.TrimSpace(name+" "+x.text))
+		if text := strings.TrimSpace(name + " " + x.text); text != "" {
+			with = append(with, text)
+		}
 	}
 	text = v.name
 	if text != "" && len(with) > 0 {

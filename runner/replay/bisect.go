@@ -198,7 +198,7 @@ func (b *bisecting) firstGood(ctx context.Context) (state.StepNumber, error) {
 		return 0, &state.Error{
 			Code:    query.CodeNoBlock,
 			Message: fmt.Sprintf("session %q never had a block %q", s.Name(), id),
-			Hint:    "`xstate show` lists its blocks",
+			Hint:    "`xstate query` lists its blocks",
 		}
 	}
 	return 0, &state.Error{

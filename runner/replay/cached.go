@@ -82,7 +82,7 @@ func (r *replayer) chain(ctx context.Context, last state.StepNumber) error {
 					s.Name(),
 					step.Number-1,
 				),
-				Hint: "`xstate check` names what is damaged",
+				Hint: "`xstate doctor --check` names what is damaged",
 			}
 		}
 		before = step.Hash

@@ -186,7 +186,7 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 		return &state.Error{
 			Code:    query.CodeNoBlock,
 			Message: fmt.Sprintf("it is not known what makes %s: records of blocks are gone", key.Name()),
-			Hint:    "`xstate check` tells how many; the next run makes them again",
+			Hint:    "`xstate doctor --check` tells how many; the next run makes them again",
 		}
 	case key != "":
 		return &state.Error{
@@ -204,7 +204,7 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 		return &state.Error{
 			Code:    query.CodeNoBlock,
 			Message: fmt.Sprintf("block %s holds no statement that could be executed", name),
-			Hint:    "`xstate show " + name + "` shows it",
+			Hint:    "`xstate query " + name + "` shows it",
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func Shorten(ids []string) string {
 			text += ", "
 		}
 		if i == 12 {
-			return text + fmt.Sprintf("and %d more (`xstate show`)", len(ids)-i)
+			return text + fmt.Sprintf("and %d more (`xstate query`)", len(ids)-i)
 		}
 		text += id
 	}

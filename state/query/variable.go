@@ -83,7 +83,7 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 				Code: CodeNoValue,
 				Message: fmt.Sprintf("the value of %s after step %d is not known: the record of block %s is gone",
 					name, at, p.Block.ID),
-				Hint: "`xstate check` tells what is gone; the next run makes it again",
+				Hint: "`xstate doctor --check` tells what is gone; the next run makes it again",
 			}
 		case p != nil && p.Block.Status == state.StatusNotReached.String():
 			missed = p.Block // an earlier block may bind the name
