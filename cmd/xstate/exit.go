@@ -16,27 +16,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// The exit codes, as scripts know them.
+// The exit codes of outcomes. Those of errors are by their class.
 const (
-	exitDone     = 0
-	exitFailed   = 1 // a block failed, or the run was interrupted
-	exitUsage    = 2 // a bad command line, file or environment
-	exitRefused  = 3 // by policy or conflict: another has the store, it may not be written; or a call waits
-	exitDiverged = 4 // an incremental run differs from one from scratch, or the store is damaged
-	exitInternal = 5
+	exitDone     = api.ExitDone
+	exitFailed   = api.ExitFailed
+	exitUsage    = api.ExitUsage
+	exitRefused  = api.ExitRefused
+	exitDiverged = api.ExitDiverged
 )
-
-// exitCodes are those of the classes of errors.
-var exitCodes = map[api.Class]int{
-	api.ClassInternal: exitInternal,
-	api.ClassFailed:   exitFailed,
-	api.ClassUsage:    exitUsage,
-	api.ClassNotFound: exitUsage,
-	api.ClassRefused:  exitRefused,
-	api.ClassConflict: exitRefused,
-	api.ClassBusy:     exitRefused,
-	api.ClassDamaged:  exitDiverged,
-}
 
 // usageError is a command line that cannot be understood.
 type usageError struct {
@@ -136,7 +123,7 @@ func exitCode(c state.Code) int {
 	case bench.CodeNothing, bench.CodeNoWorkload, bench.CodeNoStrategy, bench.CodeNoPeer:
 		return exitUsage
 	}
-	return exitCodes[api.ClassOf(c)]
+	return api.ClassOf(c).ExitCode()
 }
 
 // fail prints an error and returns the exit code for it; nil is success.

@@ -307,12 +307,12 @@ func golden(t *testing.T, path, got string) {
 // TestExitCodes: every class of errors has an exit code. TestClasses finds codes without a class.
 func TestExitCodes(t *testing.T) {
 	for class := api.ClassInternal; class <= api.ClassDamaged; class++ {
-		if exit := exitCodes[class]; exit < exitFailed || exit > exitInternal {
+		if exit := class.ExitCode(); exit < exitFailed || exit > api.ExitInternal {
 			t.Errorf("the exit code of class %d is %d", class, exit)
 		}
 	}
-	if got := exitCode("a code of the future"); got != exitInternal {
-		t.Errorf("exitCode of an unknown code = %d, want %d", got, exitInternal)
+	if got := exitCode("a code of the future"); got != api.ExitInternal {
+		t.Errorf("exitCode of an unknown code = %d, want %d", got, api.ExitInternal)
 	}
 }
 

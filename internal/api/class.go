@@ -113,3 +113,28 @@ func byCode(lists map[Class][]state.Code) map[state.Code]Class {
 	}
 	return classes
 }
+
+// The exit codes, as scripts know them.
+const (
+	ExitDone     = 0
+	ExitFailed   = 1 // a block failed, or the run was interrupted
+	ExitUsage    = 2 // a bad command line, file or environment
+	ExitRefused  = 3 // by policy or conflict: another has the store, it may not be written; or a call waits
+	ExitDiverged = 4 // an incremental run differs from one from scratch, or the store is damaged
+	ExitInternal = 5
+)
+
+// ExitCode is the exit code of a command that fails with an error of the class.
+func (c Class) ExitCode() int {
+	switch c {
+	case ClassFailed:
+		return ExitFailed
+	case ClassUsage, ClassNotFound:
+		return ExitUsage
+	case ClassRefused, ClassConflict, ClassBusy:
+		return ExitRefused
+	case ClassDamaged:
+		return ExitDiverged
+	}
+	return ExitInternal
+}

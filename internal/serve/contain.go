@@ -17,8 +17,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/verb"
 )
 
-const exitRefused, exitInternal = 3, 5 // as the command line has them
-
 // Contain returns a Doer for the calls of the server, each of which is kept to itself.
 func (s *Server) Contain(d Doer) *Containment {
 	return &Containment{Doer: d, Limit: s.o.Limit, Log: s.o.Log}
@@ -46,7 +44,7 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 	inner.Stderr = g.stream(&gated{gate: g, w: call.Stderr}, call.Stderr).(io.Writer)
 	done := make(chan int, 1)
 	go func() {
-		exit := exitInternal
+		exit := api.ExitInternal
 		defer func() {
 			if p := recover(); p != nil {
 				g.fail(call, asJSON, c.panicked(call.Args, p))
@@ -62,8 +60,9 @@ func (c *Containment) Do(ctx context.Context, call Call) int {
 		return exit
 	case <-late.C:
 	}
-	g.fail(call, asJSON, c.gaveUp(call.Args, late))
-	return exitRefused
+	e := c.gaveUp(call.Args, late)
+	g.fail(call, asJSON, e)
+	return e.Class().ExitCode()
 }
 
 // Operate implements verb.Operations.

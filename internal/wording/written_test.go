@@ -1,15 +1,21 @@
 package wording
 
 import (
+	stdflag "flag"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // unmarked finds flags and commands in a text from which the ways are taken out.
@@ -36,6 +42,32 @@ func TestWritten(t *testing.T) {
 		t.Errorf("only %d ways in %d hints are found", ways, hints)
 	}
 }
+
+// TestTable: testdata/hints.txt has each hint with ways as a person, an agent and a client of the API get it. With
+// -update it is written.
+func TestTable(t *testing.T) {
+	const path = "testdata/hints.txt"
+	var rows []string
+	for _, text := range texts(t) {
+		if hint := text.whole; way.MatchString(hint) {
+			rows = append(rows, fmt.Sprintf("command line: %s\n       tools: %s\n         API: %s\n",
+				CommandLine.Hint(hint), Tools.Hint(hint), API.Hint(hint)))
+		}
+	}
+	slices.Sort(rows)
+	want := strings.Join(slices.Compact(rows), "\n")
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if d := cmp.Diff(want, string(got)); err != nil || d != "" {
+		t.Errorf("%s (-want +got; go test ./internal/wording -run TestTable -update writes it), %v:\n%s", path, err, d)
+	}
+}
+
+var update = stdflag.Bool("update", false, "write testdata/hints.txt")
 
 // written is a text of the source. What is not written there is an X.
 type written struct{ at, whole string }
