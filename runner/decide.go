@@ -82,8 +82,8 @@ type decision struct {
 	failed state.BlockID      // the block whose failure takes away what the node defines; "" when there is none
 }
 
-// decide reports what happens to n at p. It is the only place where that is decided: plans, the planner, runs and
-// speculation all call it, so a run does what the plan before it said.
+// decide reports what happens to n at p. It is the only place where that is decided of a node: plans, the planner, runs
+// and speculation all call it, so a run does what the plan before it said.
 func (e *Engine) decide(p place, n *node, g decideOptions) (decision, error) {
 	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Text: n.text.ID, Line: n.facts.Line, Code: n.code,
 		Facts: n.facts}}

@@ -18,7 +18,8 @@
 // writes become a new trace. Invalidation and early cutoff need no rules: a node with equal inputs finds its trace.
 //
 // One function decides about a node, Engine.decide. A walk that plans, a walk that runs, the Planner and the speculator
-// all call it, and Planner answers its queries from an index instead of a walk.
+// all call it, and Planner answers its queries from an index instead of a walk. Engine.UpToDate asks it nothing: it
+// knows a whole program whose inputs are those of the last run.
 //
 // # Why the simple ways fail
 //

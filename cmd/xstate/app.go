@@ -18,9 +18,16 @@ import (
 	"github.com/xstate-engine/xstate/runner/sandbox/policy"
 )
 
+// printer words documents for people. It neither opens nor changes anything.
+type printer struct {
+	caller
+	ui     *term.UI
+	places *places // in the program that a verb shows; nil: not known
+}
+
 // app is what the verbs share.
 type app struct {
-	caller
+	printer
 	call          serve.Call
 	asks          verb.Request     // what another door asks; nil: the command line calls
 	tools         []journal.Source // that the caller offers the program
@@ -38,14 +45,12 @@ type app struct {
 	bounds     bounding
 	// mayBegin reports, by verb, whether a call may make a store: nothing is made where nothing can run.
 	mayBegin map[string]func(args []string) error
-	ui       *term.UI
 	parsed   bool                        // a verb was found, and its flags and arguments are in order
 	store    string                      // --store
 	session  string                      // --session, or the argument that names it
 	naming   func(session string) string // the present command with a session named
 	family   bool                        // without --session: any one will do, where all share a past
 	wait     time.Duration
-	places   *places // in the program that a verb shows; nil: not known
 }
 
 // patience is a time to wait. No time at all is -1, because 0 means the usual time.
@@ -149,10 +154,3 @@ func (c *choice) Set(text string) error {
 
 func (c *choice) String() string { return "" }
 func (c *choice) Type() string   { return "bool" }
-
-// former hides a verb that is part of another one now. It works for one more release.
-func former(old *cobra.Command, now string) *cobra.Command {
-	old.Hidden = true
-	old.Short += " (now xstate " + now + ")"
-	return old
-}

@@ -211,8 +211,8 @@ func (a *app) artifactShowVerb() *cobra.Command {
 	return a.ofSession(cmd)
 }
 
-func (a *app) printArtifact(v *artifact.View) {
-	a.ui.Print("%s  %s  %s: %s\n", a.ui.Bold(v.Name), v.Kind, v.Status, v.Reason)
+func (w *printer) printArtifact(v *artifact.View) {
+	w.ui.Print("%s  %s  %s: %s\n", w.ui.Bold(v.Name), v.Kind, v.Status, v.Reason)
 	var rows [][]string
 	for _, id := range v.Blocks {
 		rows = append(rows, []string{"holds", "block", string(id)})
@@ -243,12 +243,12 @@ func (a *app) printArtifact(v *artifact.View) {
 		}
 		rows = append(rows, []string{"speaks of", r.Name, fmt.Sprintf("%s  line %d of %s", text, r.Line, r.File)})
 	}
-	a.ui.Table(rows)
-	a.ui.Print("declared in step %d", v.Declared)
+	w.ui.Table(rows)
+	w.ui.Print("declared in step %d", v.Declared)
 	if by := originText(v.Origin); by != "" {
-		a.ui.Print(" by %s", by)
+		w.ui.Print(" by %s", by)
 	}
-	a.ui.Print("\n")
+	w.ui.Print("\n")
 }
 
 func from(node string) string {

@@ -206,8 +206,8 @@ func (a *app) benchPrograms(ctx context.Context, paths []string, f benchFlags) (
 }
 
 // benchProgress shows how far the bench is.
-func (a *app) benchProgress(o *bench.Options, of int) {
-	if !a.ui.ErrTerminal || a.ui.Quiet || a.ui.JSON {
+func (w *printer) benchProgress(o *bench.Options, of int) {
+	if !w.ui.ErrTerminal || w.ui.Quiet || w.ui.JSON {
 		return
 	}
 	var mu sync.Mutex
@@ -218,34 +218,34 @@ func (a *app) benchProgress(o *bench.Options, of int) {
 		if version == 0 {
 			begun++
 		}
-		a.ui.Progress(
+		w.ui.Progress(
 			fmt.Sprintf("xstate: program %d of %d, %s: run %d of %d", begun, of, program, version+1, versions),
 		)
 	}
 }
 
-func (a *app) printBench(r *bench.Report, page string) {
+func (w *printer) printBench(r *bench.Report, page string) {
 	rows := append([][]string{bench.Header}, r.Table()...)
 	for i := range rows[0] {
-		rows[0][i] = a.ui.Bold(rows[0][i])
+		rows[0][i] = w.ui.Bold(rows[0][i])
 	}
-	a.ui.Table(rows)
-	for _, w := range r.Summary.Wrong {
-		a.ui.Print("xstate is not equal to scratch: %s, edit %d: %v\n", w.Program, w.Version, w.Differs)
+	w.ui.Table(rows)
+	for _, x := range r.Summary.Wrong {
+		w.ui.Print("xstate is not equal to scratch: %s, edit %d: %v\n", x.Program, x.Version, x.Differs)
 	}
 	for _, p := range r.Results {
 		if p.Error != "" {
-			a.ui.Talk("%s was not measured to the end: %s", p.Program, p.Error)
+			w.ui.Talk("%s was not measured to the end: %s", p.Program, p.Error)
 		}
 	}
 	if n := r.Programs - r.Done; n > 0 {
-		a.ui.Talk("the time was up with %s left; run it again to continue", term.Plural(n, "program"))
+		w.ui.Talk("the time was up with %s left; run it again to continue", term.Plural(n, "program"))
 	}
 	if n := len(r.Summary.Fewer); n > 0 {
-		a.ui.Talk(
+		w.ui.Talk(
 			"after %s xstate executed more blocks than a strategy that was right on the whole program",
 			term.Plural(n, "edit"),
 		)
 	}
-	a.ui.Talk("the report is %s", page)
+	w.ui.Talk("the report is %s", page)
 }

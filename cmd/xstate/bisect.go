@@ -81,19 +81,19 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 	return nil
 }
 
-func (a *app) printBisection(x *replay.Bisection) {
+func (w *printer) printBisection(x *replay.Bisection) {
 	for _, e := range x.Between {
-		a.ui.Table([][]string{a.entryRow(e)})
+		w.ui.Table([][]string{w.entryRow(e)})
 	}
 	if len(x.Between) == 0 {
-		a.ui.Table([][]string{a.entryRow(*x.First)})
-		a.ui.Print("%s", probeText("before", &x.Good, &x.Bad))
-		a.ui.Print("%s", probeText("since", &x.Bad, &x.Good))
+		w.ui.Table([][]string{w.entryRow(*x.First)})
+		w.ui.Print("%s", probeText("before", &x.Good, &x.Bad))
+		w.ui.Print("%s", probeText("since", &x.Bad, &x.Good))
 	} else {
-		a.ui.Talk("the edit is one of these; without --recorded, bisect executes what is missing")
+		w.ui.Talk("the edit is one of these; without --recorded, bisect executes what is missing")
 	}
 	if len(x.Bad.Marks) > 0 {
-		a.ui.Talk(
+		w.ui.Talk(
 			"block %s is volatile (%s): its results may change without an edit",
 			x.Block,
 			strings.Join(x.Bad.Marks, ", "),
@@ -105,7 +105,7 @@ func (a *app) printBisection(x *replay.Bisection) {
 	} else {
 		text += ", all recorded"
 	}
-	a.ui.Talk("%s", text)
+	w.ui.Talk("%s", text)
 }
 
 // probeText describes the parts of a block's outcome that differ from the other outcome.

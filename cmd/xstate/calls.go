@@ -94,7 +94,7 @@ func (a *app) listCalls(ctx context.Context, f verb.Calls) error {
 	})
 }
 
-func (a *app) printCalls(d *api.Calls) {
+func (w *printer) printCalls(d *api.Calls) {
 	var rows [][]string
 	if d.Costs != nil {
 		for _, c := range d.Costs {
@@ -106,7 +106,7 @@ func (a *app) printCalls(d *api.Calls) {
 			rows = append(rows, callRow(&d.Calls[i]))
 		}
 	}
-	a.ui.Table(withoutEmpty(rows))
+	w.ui.Table(withoutEmpty(rows))
 	text := term.Plural(d.Total.Calls, "call") + ", " + term.Seconds(d.Total.Seconds)
 	for _, part := range []string{d.Total.Tokens(), d.Total.Dollars()} {
 		if part != "" {
@@ -116,7 +116,7 @@ func (a *app) printCalls(d *api.Calls) {
 	if d.Total.Waiting > 0 {
 		text += fmt.Sprintf(", %d waiting: xstate approve CALL", d.Total.Waiting)
 	}
-	a.ui.Talk("%s", text)
+	w.ui.Talk("%s", text)
 }
 
 // withoutEmpty drops columns that no row has a text in.
@@ -183,7 +183,7 @@ func (a *app) showCall(ctx context.Context, id state.CallID) error {
 	})
 }
 
-func (a *app) printCall(d *api.Call) {
+func (w *printer) printCall(d *api.Call) {
 	var rows [][]string
 	add := func(name, text string) {
 		if text != "" {
@@ -198,7 +198,7 @@ func (a *app) printCall(d *api.Call) {
 		add("within", fmt.Sprintf("call %d", d.Parent))
 	}
 	if !d.Began.IsZero() {
-		add("began", d.Began.In(a.zone()).Format(timeFormat)+", "+term.Seconds(d.Seconds))
+		add("began", d.Began.In(w.zone()).Format(timeFormat)+", "+term.Seconds(d.Seconds))
 	}
 	add("spent", strings.TrimSpace(d.Tokens()+" "+d.Dollars()))
 	add("arguments", string(d.Arguments))
@@ -222,8 +222,8 @@ func (a *app) printCall(d *api.Call) {
 		add("undone by", fmt.Sprintf("%s, if asked: xstate calls revert %d", u.Tool, d.Call))
 	}
 	add("key", fmt.Sprintf("%s, number %d", term.Short(string(d.Key)), d.Number))
-	a.ui.Print("%s\n", a.ui.Bold(fmt.Sprintf("call %d  %s", d.Call, d.State)))
-	a.ui.Write(term.Columns(rows))
+	w.ui.Print("%s\n", w.ui.Bold(fmt.Sprintf("call %d  %s", d.Call, d.State)))
+	w.ui.Write(term.Columns(rows))
 }
 
 // byText says who decided, and why.

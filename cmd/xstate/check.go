@@ -141,36 +141,36 @@ func resultsOf(ctx context.Context, store *state.Store, all []state.Session) (n 
 	return n, nil
 }
 
-func (a *app) printCheck(d api.Check, problems []state.Problem) {
+func (w *printer) printCheck(d api.Check, problems []state.Problem) {
 	for _, p := range problems {
-		a.ui.Print("%s\n", p)
+		w.ui.Print("%s\n", p)
 	}
 	for _, h := range d.Heads {
-		a.ui.Print("%s  step %d  %s\n", h.Hash, h.Step, h.Session)
+		w.ui.Print("%s  step %d  %s\n", h.Hash, h.Step, h.Session)
 	}
 	for _, n := range d.Notices {
-		a.ui.Talk("%s", n)
+		w.ui.Talk("%s", n)
 	}
 	for _, h := range d.Verified {
-		a.ui.Talk("the history of %s up to step %d is the one with the hash %s", h.Session, h.Step, h.Hash)
+		w.ui.Talk("the history of %s up to step %d is the one with the hash %s", h.Session, h.Step, h.Hash)
 	}
 	for _, hash := range d.Missing {
-		a.ui.Say("xstate: no step has the hash " + hash + ": the history is not the one it was taken from\n")
+		w.ui.Say("xstate: no step has the hash " + hash + ": the history is not the one it was taken from\n")
 	}
 	if len(problems) == 0 {
-		a.ui.Talk("the store %s is sound: %s", d.Store, term.Plural(d.Sessions, "session"))
+		w.ui.Talk("the store %s is sound: %s", d.Store, term.Plural(d.Sessions, "session"))
 		if lost := d.Results.Recorded - d.Results.Kept; lost > 0 {
 			verb := map[bool]string{true: "is", false: "are"}[lost == 1]
-			a.ui.Talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): "+
+			w.ui.Talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): "+
 				"the next run executes that again", term.Plural(d.Results.Recorded, "result"), lost, verb)
 		}
 		if d.Results.Foreign > 0 {
-			a.ui.Talk("%s came with archives and not from an execution here: only xstate run FILE --verify "+
+			w.ui.Talk("%s came with archives and not from an execution here: only xstate run FILE --verify "+
 				"shows whether they are right", term.Plural(d.Results.Foreign, "foreign result"))
 		}
 	} else {
-		a.ui.Say("xstate: the store " + d.Store + " is damaged: " + term.Plural(len(problems), "problem") + "\n")
-		a.ui.Say("hint: copy it to a safe place; results.db and blobs/ may be deleted, " +
+		w.ui.Say("xstate: the store " + d.Store + " is damaged: " + term.Plural(len(problems), "problem") + "\n")
+		w.ui.Say("hint: copy it to a safe place; results.db and blobs/ may be deleted, " +
 			"history.db, calls.db and bases/ are to be restored from a backup\n")
 	}
 }

@@ -48,7 +48,7 @@ var (
 func verbsPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	root := (&app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}).root()
+	root := (&app{printer: printer{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}}).root()
 	fmt.Fprintf(&b, "\n### Flags of all verbs\n\n```text\n%s```\n", root.PersistentFlags().FlagUsages())
 	var run *cobra.Command
 	var add func(c *cobra.Command)

@@ -174,13 +174,13 @@ func (o *opened) before(
 }
 
 // printAsPatch prints the patch that makes the later program of the earlier one.
-func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
+func (w *printer) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 	text, err := old.Patch(now, f)
 	if err != nil {
 		return err
 	}
-	if a.ui.JSON {
-		return a.ui.Document(
+	if w.ui.JSON {
+		return w.ui.Document(
 			api.DiffPatch{
 				Version: api.Version,
 				Session: old.Session,
@@ -192,13 +192,13 @@ func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 			},
 		)
 	}
-	a.ui.File(text)
+	w.ui.File(text)
 	return nil
 }
 
-func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, withOutputs bool) error {
-	if a.ui.JSON {
-		return a.ui.Document(
+func (w *printer) printDiff(old, now *query.Snapshot, changes []query.BlockChange, withOutputs bool) error {
+	if w.ui.JSON {
+		return w.ui.Document(
 			api.Diff{
 				Version: api.Version,
 				Session: old.Session,
@@ -213,9 +213,9 @@ func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, w
 	if other(old, now) != "" {
 		from, to = from+" of "+old.Session, to+" of "+now.Session
 	}
-	a.ui.Talk("from %s to %s: %s", from, to, term.Plural(len(changes), "difference"))
+	w.ui.Talk("from %s to %s: %s", from, to, term.Plural(len(changes), "difference"))
 	for _, c := range changes {
-		a.printChange(c, withOutputs)
+		w.printChange(c, withOutputs)
 	}
 	return nil
 }
@@ -231,8 +231,8 @@ func other(old, now *query.Snapshot) string {
 // done says operations in words.
 var done = map[string]string{"append": "added", "patch": "edited", "move": "moved", "delete": "deleted"}
 
-func (a *app) printChange(c query.BlockChange, withOutputs bool) {
-	head := "block " + a.ui.Bold(string(c.ID))
+func (w *printer) printChange(c query.BlockChange, withOutputs bool) {
+	head := "block " + w.ui.Bold(string(c.ID))
 	if c.Op != "" {
 		head += " " + done[c.Op]
 	}
@@ -243,8 +243,8 @@ func (a *app) printChange(c query.BlockChange, withOutputs bool) {
 	} else if c.Op == "" && len(c.Values) > 0 {
 		head += ": other values"
 	}
-	a.ui.Print("%s\n", head)
-	a.ui.Write(c.Diff)
+	w.ui.Print("%s\n", head)
+	w.ui.Write(c.Diff)
 	var rows [][]string
 	for _, v := range c.Values {
 		was, now := valueOr(v.WasValue, v.Was), valueOr(v.NowValue, v.Now)
@@ -253,8 +253,8 @@ func (a *app) printChange(c query.BlockChange, withOutputs bool) {
 		}
 		rows = append(rows, []string{"  " + string(v.Key), was, "->", now})
 	}
-	a.ui.Table(shortCells(rows))
+	w.ui.Table(shortCells(rows))
 	if withOutputs {
-		a.ui.Write(c.Outputs)
+		w.ui.Write(c.Outputs)
 	}
 }

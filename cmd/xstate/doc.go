@@ -1,15 +1,16 @@
 // Command xstate runs programs block by block, keeps what each block really depended on, and after an edit runs again
 // only what is affected.
 //
-// It is thin: a verb finds the store and the session, calls the packages of the engine, and prints the answer. There
-// are four nouns: a verb (one a file), a source (the program's file), an outcome (the exit code), and a document (what
-// --json prints; package internal/api has them all).
+// A verb finds the store and the session, calls the packages of the engine, and prints the answer. There are five
+// nouns: a verb (one a file; verbs.go has them all), an operation (what other doors ask of it; package internal/verb,
+// operate.go), a source (the program's file), an outcome (the exit code), and a document (what --json prints; package
+// internal/api). A printer words documents for people.
 //
 // # Promise
 //
 // Nothing is made if nothing can run: a file that is not a program, or a machine without an interpreter, leaves no
-// store behind. Looking (query, show, log, diff, graph, check) opens the store for reading. An error is a stable code,
-// a sentence and a hint; its exit code comes from the table in exit.go. An interrupted run keeps what was finished.
+// store behind. Looking (query, log, diff, doctor) opens the store for reading. An error is a stable code, a sentence
+// and a hint; its exit code is that of its class (internal/api/class.go). An interrupted run keeps what was finished.
 //
 // # What it cannot do
 //

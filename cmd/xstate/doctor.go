@@ -178,8 +178,8 @@ func (a *app) interpreters(ctx context.Context, folder, store string) []api.Doct
 	return found
 }
 
-func (a *app) printDoctor(d api.Doctor) {
-	a.ui.Print("xstate %s on %s\n\n", d.XState, d.System)
+func (w *printer) printDoctor(d api.Doctor) {
+	w.ui.Print("xstate %s on %s\n\n", d.XState, d.System)
 	yes := func(ok bool, otherwise string) string {
 		if ok {
 			return "yes"
@@ -225,7 +225,7 @@ func (a *app) printDoctor(d api.Doctor) {
 	}
 	store := "none yet"
 	if d.Store != "" {
-		store = a.fromHere(d.Store)
+		store = w.fromHere(d.Store)
 	}
 	if d.Server > 0 {
 		store += fmt.Sprintf(", served by process %d", d.Server)
@@ -238,5 +238,5 @@ func (a *app) printDoctor(d api.Doctor) {
 		}
 		rows = append(rows, []string{"interpreter", text})
 	}
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 }

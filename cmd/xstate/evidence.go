@@ -243,8 +243,8 @@ func (c caller) readKey(path string) ([]byte, error) {
 }
 
 // printEvidence draws the slice as a tree, then lists what it ends in.
-func (a *app) printEvidence(e *provenance.Evidence) {
-	u := a.ui
+func (w *printer) printEvidence(e *provenance.Evidence) {
+	u := w.ui
 	u.Print("%s  %s  %s: %s\n", u.Bold(e.Of), e.Sort, e.Status, e.Reason)
 	tree := &evidenceTreeView{
 		e:       e,
@@ -263,12 +263,12 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 		tree.draw(root, "", "", i == len(tops)-1)
 	}
 	u.Table(tree.rows)
-	a.evidenceList("results", func(add func(...string)) {
+	w.evidenceList("results", func(add func(...string)) {
 		for _, r := range e.Results {
 			add(string(r.Key), valueOr(r.Value, r.Digest), "by "+r.By)
 		}
 	})
-	a.evidenceList("inputs", func(add func(...string)) {
+	w.evidenceList("inputs", func(add func(...string)) {
 		for _, x := range e.Inputs {
 			switch {
 			case x.Key.Space() == "conf": // as the interpreter begins
@@ -284,13 +284,13 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 			}
 		}
 	})
-	a.evidenceList("calls", func(add func(...string)) {
+	w.evidenceList("calls", func(add func(...string)) {
 		for _, row := range callRows(e.Calls) {
 			row[0] = strings.TrimSpace(row[0])
 			add(row...)
 		}
 	})
-	a.evidenceList("edits", func(add func(...string)) {
+	w.evidenceList("edits", func(add func(...string)) {
 		for _, p := range e.Patches {
 			add(
 				append(
@@ -298,23 +298,23 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 						fmt.Sprintf("step %d", p.Step.Number),
 						string(p.Block),
 						"version " + term.Short(string(p.Version)),
-						p.Step.Time.In(a.zone()).Format(timeFormat),
+						p.Step.Time.In(w.zone()).Format(timeFormat),
 					},
 					originText(p.Step.Origin),
 				)...)
 		}
 	})
-	a.evidenceList("runs", func(add func(...string)) {
+	w.evidenceList("runs", func(add func(...string)) {
 		for _, r := range e.Runs {
-			add(a.entryRow(r)...)
+			add(w.entryRow(r)...)
 		}
 	})
-	a.evidenceList("checks", func(add func(...string)) {
+	w.evidenceList("checks", func(add func(...string)) {
 		for _, c := range e.Checks {
 			add(c.ID, string(c.Outcome), fmt.Sprintf("step %d", c.Step), exercisedText(&c))
 		}
 	})
-	a.evidenceList("covered", func(add func(...string)) {
+	w.evidenceList("covered", func(add func(...string)) {
 		for _, c := range e.Coverage {
 			add(coverageRow(&c)...)
 		}
@@ -330,11 +330,11 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 }
 
 // evidenceList prints a list under its title, if there is anything in it.
-func (a *app) evidenceList(title string, fill func(add func(...string))) {
+func (w *printer) evidenceList(title string, fill func(add func(...string))) {
 	var rows [][]string
 	fill(func(row ...string) { rows = append(rows, append([]string{" "}, row...)) })
 	if len(rows) > 0 {
-		a.ui.Print("%s\n%s", title, term.Columns(rows))
+		w.ui.Print("%s\n%s", title, term.Columns(rows))
 	}
 }
 

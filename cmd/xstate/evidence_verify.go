@@ -96,14 +96,14 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	return err
 }
 
-func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile) {
+func (w *printer) printStatement(st *provenance.Statement, files []api.VerifiedFile) {
 	status := map[string]string{}
 	for _, x := range files {
 		status[x.Name] = x.Status
 	}
 	p := &st.Predicate
 	list := func(title string, resources []provenance.Resource) {
-		a.evidenceList(title, func(add func(...string)) {
+		w.evidenceList(title, func(add func(...string)) {
 			for _, r := range resources {
 				digest := ""
 				for _, d := range r.Digest {
@@ -113,7 +113,7 @@ func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile)
 			}
 		})
 	}
-	a.ui.Print(
+	w.ui.Print(
 		"%v %v after step %v of session %v\n",
 		p.BuildDefinition.ExternalParameters["sort"],
 		p.BuildDefinition.ExternalParameters["of"],
@@ -122,7 +122,7 @@ func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile)
 	)
 	list("subject", st.Subject)
 	list("rests on", p.BuildDefinition.ResolvedDependencies)
-	a.evidenceList("told", func(add func(...string)) {
+	w.evidenceList("told", func(add func(...string)) {
 		for _, r := range p.RunDetails.Byproducts {
 			add(
 				r.Name,
@@ -131,7 +131,7 @@ func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile)
 			)
 		}
 	})
-	a.ui.Print("invocation %s\n", p.RunDetails.Metadata.InvocationID)
+	w.ui.Print("invocation %s\n", p.RunDetails.Metadata.InvocationID)
 }
 
 func firstOf(notes map[string]any, names ...string) any {

@@ -77,20 +77,20 @@ func (f *showFlags) write(c caller, x provenance.Figure) (path string, err error
 	return path, writeFiles(filepath.Dir(path), map[string][]byte{name: x.Data})
 }
 
-func (a *app) printFigures(d api.Figures, open bool) error {
-	if a.ui.JSON {
-		if err := a.ui.Document(d); err != nil {
+func (w *printer) printFigures(d api.Figures, open bool) error {
+	if w.ui.JSON {
+		if err := w.ui.Document(d); err != nil {
 			return err
 		}
 	}
 	for _, x := range d.Figures {
-		if !a.ui.JSON {
-			a.ui.Print("%s\n", a.fromHere(x.File))
+		if !w.ui.JSON {
+			w.ui.Print("%s\n", w.fromHere(x.File))
 		}
 		if !open {
 			continue
 		}
-		if err := a.view(x.File); err != nil {
+		if err := w.view(x.File); err != nil {
 			return err
 		}
 	}
@@ -119,8 +119,8 @@ func (c caller) view(path string) error {
 }
 
 // printFigureHint says how to see the picture of a block, if there is one and the terminal cannot show it.
-func (a *app) printFigureHint(block xstate.BlockID) {
-	if block != "" && a.ui.OutTerminal && a.ui.Pictures == term.NoPictures {
-		a.ui.Talk("to see the picture: xstate query %s --open", block)
+func (w *printer) printFigureHint(block xstate.BlockID) {
+	if block != "" && w.ui.OutTerminal && w.ui.Pictures == term.NoPictures {
+		w.ui.Talk("to see the picture: xstate query %s --open", block)
 	}
 }

@@ -95,15 +95,15 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions, views []string) (e
 	return nil
 }
 
-func (a *app) printFreed(what string, f state.Freed) {
+func (w *printer) printFreed(what string, f state.Freed) {
 	if f.Count == 0 {
 		return
 	}
-	a.ui.Print("%-10s  %6d  %10s", what, f.Count, bytesText(f.Bytes))
+	w.ui.Print("%-10s  %6d  %10s", what, f.Count, bytesText(f.Bytes))
 	if f.Seconds > 0 {
-		a.ui.Print("  %s to compute again", time.Duration(f.Seconds*float64(time.Second)).Round(time.Millisecond))
+		w.ui.Print("  %s to compute again", time.Duration(f.Seconds*float64(time.Second)).Round(time.Millisecond))
 	}
-	a.ui.Print("\n")
+	w.ui.Print("\n")
 }
 
 func bytesText(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }

@@ -53,12 +53,12 @@ func (c caller) layOut(folder string) (names []string, err error) {
 }
 
 // tellExample says what is there, and what to do first.
-func (a *app) tellExample(folder string, names []string) {
-	a.ui.Talk("made %s in %s", strings.Join(names, ", "), folder)
+func (w *printer) tellExample(folder string, names []string) {
+	w.ui.Talk("made %s in %s", strings.Join(names, ", "), folder)
 	if folder != "." {
-		a.ui.Print("cd %s\n", term.Quoted(folder))
+		w.ui.Print("cd %s\n", term.Quoted(folder))
 	}
-	a.ui.Print("xstate run rides.py                      # runs its seven blocks\n")
-	a.ui.Print("xstate patch rides.py edit.diff --run    # an edit, and only what it affects\n")
-	a.ui.Print("xstate why report                        # why the last block ran; README.md has more to try\n")
+	w.ui.Print("xstate run rides.py                      # runs its seven blocks\n")
+	w.ui.Print("xstate patch rides.py edit.diff --run    # an edit, and only what it affects\n")
+	w.ui.Print("xstate why report                        # why the last block ran; README.md has more to try\n")
 }

@@ -60,19 +60,19 @@ func (f *logFlags) treeSteps(ctx context.Context, h *query.History) ([]xstate.St
 	return runs, err
 }
 
-func (a *app) printRunCalls(r query.RunCalls) {
-	a.ui.Print("%s  %s\n", a.ui.Bold(fmt.Sprintf("step %d", r.Step)), sumText(r.Sum))
+func (w *printer) printRunCalls(r query.RunCalls) {
+	w.ui.Print("%s  %s\n", w.ui.Bold(fmt.Sprintf("step %d", r.Step)), sumText(r.Sum))
 	for _, b := range r.Blocks {
 		name := string(b.Block)
 		if b.Index >= 0 {
 			name = fmt.Sprintf("[%d] %s", b.Index+1, name)
 		}
-		a.ui.Print("  %s  %s\n", name, sumText(b.Sum))
+		w.ui.Print("  %s  %s\n", name, sumText(b.Sum))
 		var rows [][]string
 		for _, c := range b.Calls {
 			rows = append(rows, branchRows(c, "    ")...)
 		}
-		a.ui.Table(rows)
+		w.ui.Table(rows)
 	}
 }
 

@@ -251,7 +251,7 @@ func verbHex(ts *testscript.TestScript, _ bool, args []string) {
 
 // TestHelp holds the help text of every verb.
 func TestHelp(t *testing.T) {
-	a := &app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{printer: printer{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}}
 	root := a.root()
 	var verbs [][]string
 	var walk func(*cobra.Command, []string)
@@ -277,7 +277,7 @@ func TestHelp(t *testing.T) {
 
 // TestVerbsHaveExamples: a verb without an example is not done.
 func TestVerbsHaveExamples(t *testing.T) {
-	a := &app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}
+	a := &app{printer: printer{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}}
 	for _, c := range a.root().Commands() {
 		if c.Example == "" || c.Long == "" {
 			t.Errorf("xstate %s has example %q and long help %q, want both", c.Name(), c.Example, c.Long)
@@ -345,7 +345,7 @@ func TestProgressLine(t *testing.T) {
 // TestVerified: the first difference is shown as a diff, and the exit code is 4; what is explained is only told.
 func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
-	a := &app{ui: term.New(caller{}.env, 0, &out, &errOut)}
+	a := &app{printer: printer{ui: term.New(caller{}.env, 0, &out, &errOut)}}
 	v := &api.Verified{Blocks: 3,
 		Differences: []replay.Difference{
 			{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"},

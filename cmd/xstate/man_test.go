@@ -45,7 +45,7 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	walk((&app{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}).root())
+	walk((&app{printer: printer{ui: term.New(caller{}.env, 0, &bytes.Buffer{}, &bytes.Buffer{})}}).root())
 	if pages < 30 {
 		t.Errorf("%d pages, want one of each verb", pages)
 	}

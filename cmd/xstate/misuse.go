@@ -119,3 +119,10 @@ func (c caller) fileAlone(cmd *cobra.Command, args []string) error {
 
 // likeCode reports whether a word is code rather than the name of a file.
 func likeCode(word string) bool { return strings.ContainsAny(word, " ()=;'\"\n") }
+
+// former hides a verb that is part of another one now. It works for one more release.
+func former(old *cobra.Command, now string) *cobra.Command {
+	old.Hidden = true
+	old.Short += " (now xstate " + now + ")"
+	return old
+}

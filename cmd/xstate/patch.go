@@ -302,38 +302,38 @@ func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Pat
 	return d
 }
 
-func (a *app) printPatch(d *api.Patch) error {
-	if a.ui.JSON {
-		return a.ui.Document(d)
+func (w *printer) printPatch(d *api.Patch) error {
+	if w.ui.JSON {
+		return w.ui.Document(d)
 	}
 	for _, x := range d.Places {
-		a.ui.Talk("%s", placementText(x))
+		w.ui.Talk("%s", placementText(x))
 	}
 	for _, n := range d.Notices {
-		a.ui.Talk("%s", n)
+		w.ui.Talk("%s", n)
 	}
 	for _, e := range d.Edits {
-		a.ui.Print("block %s %s\n", a.ui.Bold(string(e.Block)), done[e.Kind])
-		a.ui.Write(e.Diff)
+		w.ui.Print("block %s %s\n", w.ui.Bold(string(e.Block)), done[e.Kind])
+		w.ui.Write(e.Diff)
 	}
 	for _, t := range d.Texts {
-		a.ui.Print("%s cell %s %s\n", t.Type, a.ui.Bold(t.Cell), done[t.Kind])
-		a.ui.Write(t.Diff)
+		w.ui.Print("%s cell %s %s\n", t.Type, w.ui.Bold(t.Cell), done[t.Kind])
+		w.ui.Write(t.Diff)
 	}
 	edits := len(d.Edits) + len(d.Texts)
 	switch {
 	case d.DryRun:
-		a.planText(d.Plan, "")
-		a.ui.Talk("nothing was recorded: %s would be", term.Plural(edits, "edit"))
+		w.planText(d.Plan, "")
+		w.ui.Talk("nothing was recorded: %s would be", term.Plural(edits, "edit"))
 	case edits == 0 && d.File != "":
-		a.ui.Talk("no code changes")
+		w.ui.Talk("no code changes")
 	case edits == 0:
-		a.ui.Talk("the program has this already: nothing changes")
+		w.ui.Talk("the program has this already: nothing changes")
 	default:
-		a.ui.Talk("step %d: %s recorded", d.Step, term.Plural(edits, "edit"))
+		w.ui.Talk("step %d: %s recorded", d.Step, term.Plural(edits, "edit"))
 	}
 	if d.File != "" {
-		a.ui.Talk("wrote %s", d.File)
+		w.ui.Talk("wrote %s", d.File)
 	}
 	return nil
 }
@@ -361,7 +361,7 @@ func placementText(x api.Placement) string {
 }
 
 // repeats reports blocks that were submitted unchanged, and how they fail now, if they do.
-func (a *app) repeats(d *api.Patch) {
+func (w *printer) repeats(d *api.Patch) {
 	for i := range d.Repeats {
 		r := &d.Repeats[i]
 		if d.Run != nil {
@@ -372,8 +372,8 @@ func (a *app) repeats(d *api.Patch) {
 				}
 			}
 		}
-		if !a.ui.JSON {
-			a.ui.Talk("%s", repeatText(r))
+		if !w.ui.JSON {
+			w.ui.Talk("%s", repeatText(r))
 		}
 	}
 }

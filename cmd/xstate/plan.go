@@ -219,11 +219,11 @@ func declared(d *api.Plan, src *source, blocks []patch.Block) error {
 	return nil
 }
 
-func (a *app) printPlan(d *api.Plan, note string) error {
-	if a.ui.JSON {
-		return a.ui.Document(d)
+func (w *printer) printPlan(d *api.Plan, note string) error {
+	if w.ui.JSON {
+		return w.ui.Document(d)
 	}
-	a.planText(d, note)
+	w.planText(d, note)
 	return nil
 }
 
@@ -244,10 +244,10 @@ func partRows(b *api.PlanBlock) (rows [][]string) {
 	return rows
 }
 
-func (a *app) planText(d *api.Plan, note string) {
+func (w *printer) planText(d *api.Plan, note string) {
 	if d.Saved > 0 || d.Reuse > 0 { // in a new program everything is new
 		for _, e := range d.Edits {
-			a.ui.Print("%s %s: %s\n", e.Kind, a.ui.Bold(string(e.Block)), textEffect(e.Kind, e.EditSummary))
+			w.ui.Print("%s %s: %s\n", e.Kind, w.ui.Bold(string(e.Block)), textEffect(e.Kind, e.EditSummary))
 		}
 	}
 	var rows [][]string
@@ -269,30 +269,30 @@ func (a *app) planText(d *api.Plan, note string) {
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reason})
 		rows = append(rows, partRows(&b)...)
 	}
-	a.ui.Table(rows)
-	a.ui.Write(effectText(d.Impact))
+	w.ui.Table(rows)
+	w.ui.Write(effectText(d.Impact))
 	for _, f := range d.Edited {
-		a.ui.Talk("%s was edited after block %s wrote it: run needs --restore-files to overwrite it", f.Name, f.By)
+		w.ui.Talk("%s was edited after block %s wrote it: run needs --restore-files to overwrite it", f.Name, f.By)
 	}
-	a.printStaleCalls(d.Stale)
+	w.printStaleCalls(d.Stale)
 	for _, b := range d.Blocks {
 		if b.Error != nil && b.Action != runner.ActFail {
-			a.ui.Print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
+			w.ui.Print("\n[%d] %s\n%s", b.Index+1, b.ID, w.places.errorText(b.Error))
 		}
 	}
 	for _, m := range d.Manifest {
 		if len(m.Missing) > 0 {
-			a.ui.Talk("used, and not in the manifest: %s %s", m.What, strings.Join(m.Missing, ", "))
+			w.ui.Talk("used, and not in the manifest: %s %s", m.What, strings.Join(m.Missing, ", "))
 		}
 		if len(m.Unneeded) > 0 {
-			a.ui.Talk("in the manifest, and not used: %s %s", m.What, strings.Join(m.Unneeded, ", "))
+			w.ui.Talk("in the manifest, and not used: %s %s", m.What, strings.Join(m.Unneeded, ", "))
 		}
 	}
 	for _, l := range d.Loops {
-		a.ui.Talk("%s", l.Advice)
+		w.ui.Talk("%s", l.Advice)
 	}
 	if note != "" {
-		a.ui.Talk("%s: every block would run", note)
+		w.ui.Talk("%s: every block would run", note)
 	}
 	text := fmt.Sprintf("would run %s, reuse %d", term.Plural(d.Run, "block"), d.Reuse)
 	if d.Maybe > 0 {
@@ -316,7 +316,7 @@ func (a *app) planText(d *api.Plan, note string) {
 	if d.Saved > 0 {
 		text += " (" + term.Seconds(d.Saved) + " saved)"
 	}
-	a.ui.Talk("%s", text)
+	w.ui.Talk("%s", text)
 }
 
 func planDocumentOf(

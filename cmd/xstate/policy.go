@@ -102,11 +102,11 @@ func sameFile(a, b string) bool {
 	return err == nil && bad == nil && os.SameFile(x, y)
 }
 
-func (a *app) printPolicy(p *policy.Policy, folder string) error {
-	if a.ui.JSON {
-		return a.ui.Document(policyDocument(p, folder))
+func (w *printer) printPolicy(p *policy.Policy, folder string) error {
+	if w.ui.JSON {
+		return w.ui.Document(policyDocument(p, folder))
 	}
-	rows := [][]string{{"level", string(p.Level), a.shortPlace(p.LevelFrom)}}
+	rows := [][]string{{"level", string(p.Level), w.shortPlace(p.LevelFrom)}}
 	if p.Level == policy.Off && p.LevelFrom == "default" {
 		rows[0][2] += "; run --sandbox, exec and serve bound what they run"
 	}
@@ -118,33 +118,33 @@ func (a *app) printPolicy(p *policy.Policy, folder string) error {
 		if s.Field == "sandbox.level" && s.Ignored == "" {
 			continue
 		}
-		place := a.shortPlace(s.Place())
+		place := w.shortPlace(s.Place())
 		if s.Ignored != "" {
 			place += "  no effect: " + s.Ignored
 		}
 		rows = append(rows, []string{s.Field, s.Value, place})
 	}
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 	for _, l := range p.Lacks {
-		a.ui.Print("not enforced: %s\n", l)
+		w.ui.Print("not enforced: %s\n", l)
 	}
 	if d := p.Digest(); d != "" {
-		a.ui.Print("digest %s\n", d[:16])
+		w.ui.Print("digest %s\n", d[:16])
 	}
 	return nil
 }
 
 // shortPlace is a place in a file as people write it.
-func (a *app) shortPlace(place string) string {
+func (w *printer) shortPlace(place string) string {
 	file, rest, found := strings.Cut(place, ":")
 	if !found {
 		return place
 	}
-	home := a.env("HOME")
-	if below, ok := strings.CutPrefix(file, home+"/"); ok && home != "" && a.fromHere(file) == file {
+	home := w.env("HOME")
+	if below, ok := strings.CutPrefix(file, home+"/"); ok && home != "" && w.fromHere(file) == file {
 		return "~/" + below + ":" + rest
 	}
-	return a.fromHere(file) + ":" + rest
+	return w.fromHere(file) + ":" + rest
 }
 
 func policyDocument(p *policy.Policy, folder string) api.Policy {

@@ -317,7 +317,7 @@ func (p *preflighting) coverage(ctx context.Context, r *preflight.Report) error 
 }
 
 // printPreflight prints a report: the verdict last, as the summary of other verbs.
-func (a *app) printPreflight(r *preflight.Report) {
+func (w *printer) printPreflight(r *preflight.Report) {
 	for _, f := range r.Findings {
 		word := string(f.Verdict)
 		if f.Verdict == preflight.Ready {
@@ -327,9 +327,9 @@ func (a *app) printPreflight(r *preflight.Report) {
 		if f.Block != "" {
 			at = fmt.Sprintf("block %s, line %d: ", f.Block, f.Line)
 		}
-		a.ui.Print("%s: %s%s\n", word, at, f.Message)
+		w.ui.Print("%s: %s%s\n", word, at, f.Message)
 		if f.Hint != "" && f.Verdict != preflight.Ready {
-			a.ui.Print("    %s\n", f.Hint)
+			w.ui.Print("    %s\n", f.Hint)
 		}
 	}
 	var rows [][]string
@@ -345,7 +345,7 @@ func (a *app) printPreflight(r *preflight.Report) {
 			rows = append(rows, []string{list.what, strings.Join(list.names, ", ")})
 		}
 	}
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 	for _, c := range r.Calls {
 		if c.Class != string(journal.Irreversible) || c.Kind != journal.KindTool {
 			continue
@@ -357,7 +357,7 @@ func (a *app) printPreflight(r *preflight.Report) {
 		if c.Checkpoint != nil {
 			before += fmt.Sprintf("; kept until block %s, line %d", c.Checkpoint.Block, c.Checkpoint.Line)
 		}
-		a.ui.Print("%s in block %s, line %d: %s\n", c.Name, c.Block, c.Line, before)
+		w.ui.Print("%s in block %s, line %d: %s\n", c.Name, c.Block, c.Line, before)
 	}
 	f := r.Forecast
 	text := "by recorded runs "
@@ -367,5 +367,5 @@ func (a *app) printPreflight(r *preflight.Report) {
 	if len(f.Unknown) > 0 {
 		text += fmt.Sprintf(", and %s without a record", term.Plural(len(f.Unknown), "block"))
 	}
-	a.ui.Talk("%s: %s", r.Verdict, text)
+	w.ui.Talk("%s: %s", r.Verdict, text)
 }

@@ -185,8 +185,8 @@ func filesOf(v *private.View, c *private.Comparison, diffs bool) []api.FileChang
 	return files
 }
 
-func (a *app) printFile(f *api.FileChange) {
-	head := a.ui.Bold(f.Path)
+func (w *printer) printFile(f *api.FileChange) {
+	head := w.ui.Bold(f.Path)
 	if f.Kind == "folder" {
 		head += "/"
 	}
@@ -195,12 +195,12 @@ func (a *app) printFile(f *api.FileChange) {
 		head += ", permissions " + f.Mode
 	}
 	if f.Conflict != "" {
-		head += ", " + a.ui.Red("in conflict") + ": " + string(f.Conflict) + " in the original, too"
+		head += ", " + w.ui.Red("in conflict") + ": " + string(f.Conflict) + " in the original, too"
 	} else if f.Diff == "" && f.Mode == "" && f.Kind == "file" && f.Change != private.Removed {
 		head += ", " + bytesText(f.Bytes)
 	}
-	a.ui.Print("%s\n", head)
-	a.ui.Write(f.Diff)
+	w.ui.Print("%s\n", head)
+	w.ui.Write(f.Diff)
 }
 
 func (a *app) applyVerb() *cobra.Command {

@@ -21,7 +21,7 @@ func TestFailureAtOnce(t *testing.T) {
 	u.OutTerminal, u.ErrTerminal = true, true
 	p := newProgress(u)
 	p.places["a"], p.places["b"] = 0, 1
-	a := &app{ui: u}
+	a := &app{printer: printer{ui: u}}
 	open := output.Output{Kind: "stdout", Text: "half a line"}
 	e := &state.ExecError{Type: "ValueError", Message: "no"}
 	p.event(runner.Event{Block: "a", Kind: "begin"})

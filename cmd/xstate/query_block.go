@@ -69,7 +69,7 @@ func (a *app) printSnapshot(o *opened, snap *query.Snapshot) error {
 }
 
 // printBlocks lists blocks, a line each.
-func (a *app) printBlocks(blocks []query.BlockView) {
+func (w *printer) printBlocks(blocks []query.BlockView) {
 	var rows [][]string
 	for _, b := range blocks {
 		took := ""
@@ -86,16 +86,16 @@ func (a *app) printBlocks(blocks []query.BlockView) {
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), term.Short(string(b.Version)),
 			fmt.Sprintf("step %d", b.Edited), status, took, summary(b.Outputs, b.Error)})
 	}
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 }
 
 // stepHead says which step a snapshot belongs to.
-func (a *app) stepHead(s *query.Snapshot) {
+func (w *printer) stepHead(s *query.Snapshot) {
 	if s.Step.Number == 0 {
-		a.ui.Print("session %s before its first step\n", s.Session)
+		w.ui.Print("session %s before its first step\n", s.Session)
 		return
 	}
-	a.ui.Print("%s\n", a.ui.Bold(strings.Join(a.entryRow(s.Step), "  ")))
+	w.ui.Print("%s\n", w.ui.Bold(strings.Join(w.entryRow(s.Step), "  ")))
 	if s.Step.Kind == state.KindRun || !s.Step.Kind.Changes() {
 		return
 	}
@@ -104,9 +104,9 @@ func (a *app) stepHead(s *query.Snapshot) {
 		what = "a " + string(s.Step.Kind)
 	}
 	if s.NextRun > 0 {
-		a.ui.Talk("step %d is %s; the next run is step %d", s.Step.Number, what, s.NextRun)
+		w.ui.Talk("step %d is %s; the next run is step %d", s.Step.Number, what, s.NextRun)
 	} else if s.NotRun {
-		a.ui.Talk("step %d is %s, and has not run yet", s.Step.Number, what)
+		w.ui.Talk("step %d is %s, and has not run yet", s.Step.Number, what)
 	}
 }
 
@@ -128,14 +128,14 @@ func summary(list []output.Output, e *state.ExecError) string {
 	return first
 }
 
-func (a *app) printBlockView(b *query.BlockView, whole bool) {
-	u := a.ui
+func (w *printer) printBlockView(b *query.BlockView, whole bool) {
+	u := w.ui
 	head := fmt.Sprintf(
 		"%s  version %s of step %d, %s",
 		title(u, b.Index, b.ID, b.Title),
 		term.Short(string(b.Version)),
 		b.Edited,
-		b.EditedAt.In(a.zone()).Format(timeFormat),
+		b.EditedAt.In(w.zone()).Format(timeFormat),
 	)
 	if by := originText(b.Origin); by != "" {
 		head += ", by " + by
@@ -168,7 +168,7 @@ func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	if len(builtins) > 0 {
 		u.Print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
 	}
-	if text := a.places.outputsOn(u, b.Outputs, b.Error, len("    ")); text != "" {
+	if text := w.places.outputsOn(u, b.Outputs, b.Error, len("    ")); text != "" {
 		u.Print("output:\n")
 		u.Verbatim(term.Indent(text, "    "))
 	}
@@ -197,8 +197,8 @@ func (a *app) printFull(o *opened, snap *query.Snapshot) error {
 	return nil
 }
 
-func (a *app) showBlock(b *query.BlockView) {
-	head := "\n" + title(a.ui, b.Index, b.ID, b.Title) + "  " + b.Status
+func (w *printer) showBlock(b *query.BlockView) {
+	head := "\n" + title(w.ui, b.Index, b.ID, b.Title) + "  " + b.Status
 	if b.Seconds > 0 {
 		head += " " + term.Seconds(b.Seconds)
 	}
@@ -208,10 +208,10 @@ func (a *app) showBlock(b *query.BlockView) {
 	if b.Lost() {
 		head += ", record gone"
 	}
-	a.ui.Print("%s\n", head)
-	a.ui.Write(term.Indent(b.Source, "    "))
-	if text := a.places.outputsOn(a.ui, b.Outputs, b.Error, len("    ")); text != "" {
-		a.ui.Print("output:\n")
-		a.ui.Verbatim(term.Indent(text, "    "))
+	w.ui.Print("%s\n", head)
+	w.ui.Write(term.Indent(b.Source, "    "))
+	if text := w.places.outputsOn(w.ui, b.Outputs, b.Error, len("    ")); text != "" {
+		w.ui.Print("output:\n")
+		w.ui.Verbatim(term.Indent(text, "    "))
 	}
 }

@@ -9,31 +9,31 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-func (a *app) queryPath(d *query.Dependencies, from, to string) error {
+func (w *printer) queryPath(d *query.Dependencies, from, to string) error {
 	nodes, err := d.Path(from, to)
 	if err != nil {
 		return err
 	}
-	if a.ui.JSON {
-		return a.ui.Document(
+	if w.ui.JSON {
+		return w.ui.Document(
 			api.QueryPath{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Path: nodes},
 		)
 	}
 	if len(nodes) == 0 {
-		a.ui.Talk("%s does not depend on %s", to, from)
+		w.ui.Talk("%s does not depend on %s", to, from)
 		return nil
 	}
-	a.ui.Print("%s\n", strings.Join(nodes, " -> "))
+	w.ui.Print("%s\n", strings.Join(nodes, " -> "))
 	return nil
 }
 
-func (a *app) queryAffected(d *query.Dependencies, what string) error {
+func (w *printer) queryAffected(d *query.Dependencies, what string) error {
 	found, err := d.Affected(what)
-	if err != nil || a.ui.JSON {
-		return a.orDocument(err, d, what, found)
+	if err != nil || w.ui.JSON {
+		return w.orDocument(err, d, what, found)
 	}
-	a.printDependents(found)
-	a.ui.Talk(
+	w.printDependents(found)
+	w.ui.Talk(
 		"if %s changes, at most %s of %d must re-run, %s by recorded times",
 		what,
 		term.Plural(len(found), "block"),
@@ -43,13 +43,13 @@ func (a *app) queryAffected(d *query.Dependencies, what string) error {
 	return nil
 }
 
-func (a *app) queryReaders(d *query.Dependencies, what string) error {
+func (w *printer) queryReaders(d *query.Dependencies, what string) error {
 	found, err := d.Readers(what)
-	if err != nil || a.ui.JSON {
-		return a.orDocument(err, d, what, found)
+	if err != nil || w.ui.JSON {
+		return w.orDocument(err, d, what, found)
 	}
-	a.printDependents(found)
-	a.ui.Talk("%s read %s directly", term.Plural(len(found), "block"), what)
+	w.printDependents(found)
+	w.ui.Talk("%s read %s directly", term.Plural(len(found), "block"), what)
 	return nil
 }
 
@@ -62,11 +62,11 @@ func total(found []query.Dependent) float64 {
 }
 
 // orDocument prints dependents as a document, unless there is an error.
-func (a *app) orDocument(err error, d *query.Dependencies, what string, found []query.Dependent) error {
+func (w *printer) orDocument(err error, d *query.Dependencies, what string, found []query.Dependent) error {
 	if err != nil {
 		return err
 	}
-	return a.ui.Document(
+	return w.ui.Document(
 		api.QueryDependents{
 			Answer:  api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number),
 			Of:      what,
@@ -76,7 +76,7 @@ func (a *app) orDocument(err error, d *query.Dependencies, what string, found []
 	)
 }
 
-func (a *app) printDependents(found []query.Dependent) {
+func (w *printer) printDependents(found []query.Dependent) {
 	var rows [][]string
 	for _, b := range found {
 		rows = append(
@@ -90,7 +90,7 @@ func (a *app) printDependents(found []query.Dependent) {
 			},
 		)
 	}
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 }
 
 const viaShown = 4
@@ -111,13 +111,13 @@ func viaText(list []query.Via) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) querySymbol(d *query.Dependencies, name string) error {
+func (w *printer) querySymbol(d *query.Dependencies, name string) error {
 	s, err := d.Symbol(name)
 	if err != nil {
 		return err
 	}
-	if a.ui.JSON {
-		return a.ui.Document(
+	if w.ui.JSON {
+		return w.ui.Document(
 			api.QuerySymbol{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Symbol: s},
 		)
 	}
@@ -130,14 +130,14 @@ func (a *app) querySymbol(d *query.Dependencies, name string) error {
 	}
 	add("written by", s.Writers)
 	add("read by", s.Readers)
-	a.ui.Table(shortCells(rows))
+	w.ui.Table(shortCells(rows))
 	return nil
 }
 
-func (a *app) queryVolatile(d *query.Dependencies) error {
+func (w *printer) queryVolatile(d *query.Dependencies) error {
 	found := d.Volatile()
-	if a.ui.JSON {
-		return a.ui.Document(
+	if w.ui.JSON {
+		return w.ui.Document(
 			api.QueryVolatile{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Blocks: found},
 		)
 	}
@@ -149,7 +149,7 @@ func (a *app) queryVolatile(d *query.Dependencies) error {
 		}
 		rows = append(rows, []string{fmt.Sprintf("[%d]", v.Index+1), string(v.Block), text})
 	}
-	a.ui.Table(rows)
-	a.ui.Talk("%s of %d may differ from run to run", term.Plural(len(found), "block"), len(d.Snapshot.Blocks))
+	w.ui.Table(rows)
+	w.ui.Talk("%s of %d may differ from run to run", term.Plural(len(found), "block"), len(d.Snapshot.Blocks))
 	return nil
 }

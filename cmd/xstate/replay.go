@@ -210,24 +210,24 @@ func (c caller) writeReport(ctx context.Context, name string, h *query.History, 
 	return nil
 }
 
-func (a *app) printReplay(x *replay.Report) {
-	a.ui.Table(replayRows(x))
+func (w *printer) printReplay(x *replay.Report) {
+	w.ui.Table(replayRows(x))
 	for _, run := range x.Runs {
 		for i := range run.Divergences {
 			d := &run.Divergences[i]
-			a.ui.Print("%s", divergenceText(d, i == 0))
+			w.ui.Print("%s", divergenceText(d, i == 0))
 		}
 	}
 	for _, m := range x.Missing {
-		a.ui.Talk("%s", missingText(m))
+		w.ui.Talk("%s", missingText(m))
 	}
 	for _, s := range servedTexts(x) {
-		a.ui.Talk("%s", s)
+		w.ui.Talk("%s", s)
 	}
 	if others := otherInterpreters(x); len(others) > 0 {
-		a.ui.Talk("recorded with %s, replayed with %s", strings.Join(others, ", "), x.Interpreter)
+		w.ui.Talk("recorded with %s, replayed with %s", strings.Join(others, ", "), x.Interpreter)
 	}
-	a.ui.Talk("%s", replayedText(x))
+	w.ui.Talk("%s", replayedText(x))
 }
 
 func divergenceText(d *replay.Divergence, first bool) string {

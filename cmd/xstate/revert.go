@@ -90,23 +90,23 @@ func (o *opened) revert(ctx context.Context, ids []state.CallID, origin xstate.O
 	return done, left, nil
 }
 
-func (a *app) printReverted(done []api.Reverted) {
+func (w *printer) printReverted(done []api.Reverted) {
 	for _, r := range done {
-		a.ui.Print("call %d: taken back by call %d of %s\n", r.Call, r.By, r.Tool)
+		w.ui.Print("call %d: taken back by call %d of %s\n", r.Call, r.By, r.Tool)
 	}
 }
 
 // notReverted reports what a failure left, and the exit code.
-func (a *app) notReverted(left []state.CallID, failed error) error {
+func (w *printer) notReverted(left []state.CallID, failed error) error {
 	if failed == nil {
 		return nil
 	}
-	e := a.errorDocument(failed)
-	a.ui.Say(fmt.Sprintf("xstate: call %d is not taken back: %s\n", left[0], e.Message))
+	e := w.errorDocument(failed)
+	w.ui.Say(fmt.Sprintf("xstate: call %d is not taken back: %s\n", left[0], e.Message))
 	if e.Hint != "" {
-		a.ui.Say("hint: " + e.Hint + "\n")
+		w.ui.Say("hint: " + e.Hint + "\n")
 	}
-	a.ui.Talk("left: %s", revertCommand(left))
+	w.ui.Talk("left: %s", revertCommand(left))
 	return outcome(exitCode(e.Code))
 }
 
@@ -139,21 +139,21 @@ func (o *opened) effects(ctx context.Context, after xstate.StepNumber) (d api.Ef
 }
 
 // printEffects says which effects are left, and how to take them back.
-func (a *app) printEffects(d *api.Effects) {
+func (w *printer) printEffects(d *api.Effects) {
 	var ids []state.CallID
 	for i := range d.Revertible {
 		ids = append(ids, d.Revertible[i].Call)
 	}
 	for i := range d.Permanent {
 		c := &d.Permanent[i]
-		a.ui.Talk("call %d of %s %s happened, and no tool takes it back", c.Call, c.Tool, shortJSON(c.Arguments))
+		w.ui.Talk("call %d of %s %s happened, and no tool takes it back", c.Call, c.Tool, shortJSON(c.Arguments))
 	}
-	a.printReverted(d.Reverted)
+	w.printReverted(d.Reverted)
 	if len(ids) > 0 && len(d.Reverted) == 0 {
 		for i := range d.Revertible {
 			c := &d.Revertible[i]
-			a.ui.Talk("call %d of %s %s happened", c.Call, c.Tool, shortJSON(c.Arguments))
+			w.ui.Talk("call %d of %s %s happened", c.Call, c.Tool, shortJSON(c.Arguments))
 		}
-		a.ui.Talk("to take back what happened: %s", revertCommand(ids))
+		w.ui.Talk("to take back what happened: %s", revertCommand(ids))
 	}
 }

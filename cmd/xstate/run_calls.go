@@ -35,7 +35,7 @@ func (r *running) callsOf(
 }
 
 // printCalls sums up the calls of a run.
-func (a *app) printCallsSummary(d *api.CallsSummary) {
+func (w *printer) printCallsSummary(d *api.CallsSummary) {
 	if d == nil {
 		return
 	}
@@ -47,9 +47,9 @@ func (a *app) printCallsSummary(d *api.CallsSummary) {
 		case x.Changed:
 			what = "has another result"
 		}
-		a.ui.Talk("call %d, %s, %s", x.Call, x.Text, what)
+		w.ui.Talk("call %d, %s, %s", x.Call, x.Text, what)
 	}
-	a.printStaleCalls(d.Stale)
+	w.printStaleCalls(d.Stale)
 	var parts []string
 	if d.Made > 0 {
 		parts = append(parts, strings.TrimSuffix(term.Plural(d.Made, "call")+" made, "+
@@ -60,7 +60,7 @@ func (a *app) printCallsSummary(d *api.CallsSummary) {
 			query.CallSum{Saved: d.Saved}.SpentText(), ", "))
 	}
 	if len(parts) > 0 {
-		a.ui.Talk("%s", strings.Join(parts, "; "))
+		w.ui.Talk("%s", strings.Join(parts, "; "))
 	}
 }
 
@@ -68,21 +68,21 @@ func (a *app) printCallsSummary(d *api.CallsSummary) {
 const mostStale = 5
 
 // printStaleCalls names results that are older than their tools say is good.
-func (a *app) printStaleCalls(stale []query.StaleCall) {
+func (w *printer) printStaleCalls(stale []query.StaleCall) {
 	for i, c := range stale {
 		if i == mostStale {
-			a.ui.Talk("%d more results of calls are stale", len(stale)-i)
+			w.ui.Talk("%d more results of calls are stale", len(stale)-i)
 			break
 		}
 		var blocks []string
 		for _, id := range c.Blocks {
 			blocks = append(blocks, string(id))
 		}
-		a.ui.Talk("%s uses a stale result: %s is %s old, and good for %s", strings.Join(blocks, ", "), c.Text,
+		w.ui.Talk("%s uses a stale result: %s is %s old, and good for %s", strings.Join(blocks, ", "), c.Text,
 			term.Seconds(c.Age), term.Seconds(c.Lifetime))
 	}
 	if len(stale) > 0 {
-		a.ui.Talk("run --refresh calls again what is stale")
+		w.ui.Talk("run --refresh calls again what is stale")
 	}
 }
 

@@ -12,23 +12,23 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
+func (w *printer) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
 	var stale []string
 	var figure xstate.BlockID // the first block with a picture
 	for i := range out.Blocks {
 		b := &out.Blocks[i]
 		if all || isNews(b) {
-			a.printBlock(i, b, p)
+			w.printBlock(i, b, p)
 			if figure == "" && len(provenance.Figures(b.ID, b.Outputs)) > 0 {
 				figure = b.ID
 			}
 		}
-		a.printDenied(b)
+		w.printDenied(b)
 		if !slices.ContainsFunc(b.Marks, func(m string) bool { return !isDenied(m) }) || b.Status == state.StatusNew {
 			continue
 		}
 		if slices.Contains(b.Marks, state.MarkPinned) {
-			a.ui.Talk(
+			w.ui.Talk(
 				"block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run",
 				b.ID,
 				reasonText(b.Reason),
@@ -36,7 +36,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			continue
 		}
 		if ranAny(b) {
-			a.ui.Talk(
+			w.ui.Talk(
 				"block %s is volatile (%s): another run may give another result",
 				b.ID,
 				strings.Join(slices.DeleteFunc(slices.Clone(b.Marks), isDenied), ", "),
@@ -45,50 +45,50 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			stale = append(stale, string(b.ID))
 		}
 	}
-	a.printStale(stale)
+	w.printStale(stale)
 	for _, name := range out.Overwritten {
-		a.ui.Talk("%s was edited since the last run; the program wrote to it again", name)
+		w.ui.Talk("%s was edited since the last run; the program wrote to it again", name)
 	}
-	a.printFigureHint(figure)
+	w.printFigureHint(figure)
 	if step.Run == nil {
 		return
 	}
 	if out.Recomputed > 0 {
-		a.ui.Talk("recomputed %s whose values were not stored", term.Plural(out.Recomputed, "node"))
+		w.ui.Talk("recomputed %s whose values were not stored", term.Plural(out.Recomputed, "node"))
 	}
-	for _, w := range out.Warnings {
-		a.ui.Talk("%s", w)
+	for _, text := range out.Warnings {
+		w.ui.Talk("%s", text)
 	}
 	if state.CodeOf(out.Stopped) == journal.CodeBudget {
-		a.ui.Talk("%v: step %d keeps what was finished", out.Stopped, step.Number)
+		w.ui.Talk("%v: step %d keeps what was finished", out.Stopped, step.Number)
 		return
 	}
 	if out.Stopped != nil {
-		a.ui.Talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
+		w.ui.Talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
 		return
 	}
-	a.printCounts(step, out.Seconds, out.Engine, out.Saved)
+	w.printCounts(step, out.Seconds, out.Engine, out.Saved)
 }
 
 // isDenied recognizes the mark of denials, which are shown by themselves.
 func isDenied(mark string) bool { return mark == "denied" }
 
 // printDenied says what a block was denied that went on all the same. The error of one that failed has a hint.
-func (a *app) printDenied(b *runner.BlockOutcome) {
+func (w *printer) printDenied(b *runner.BlockOutcome) {
 	if len(b.Denied) > 0 && b.Err == nil && ranAny(b) {
-		a.ui.Talk("block %s: %s", b.ID, a.deniedHint(b.Denied))
+		w.ui.Talk("block %s: %s", b.ID, w.deniedHint(b.Denied))
 	}
 }
 
 // printStale names blocks whose results were reused, though another run may give others.
-func (a *app) printStale(blocks []string) {
+func (w *printer) printStale(blocks []string) {
 	if len(blocks) > 0 {
-		a.ui.Talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
+		w.ui.Talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
 	}
 }
 
 // printCounts sums a run up: what executing took, and the engine beside it.
-func (a *app) printCounts(step xstate.Step, took, engine, saved float64) {
+func (w *printer) printCounts(step xstate.Step, took, engine, saved float64) {
 	text := countsText(step.Run)
 	if step.Run.Blocks.Ran+step.Run.Blocks.Failed+step.Run.Blocks.Waiting > 0 {
 		text += ", " + term.Seconds(took) + ", engine " + term.Seconds(engine)
@@ -98,17 +98,17 @@ func (a *app) printCounts(step xstate.Step, took, engine, saved float64) {
 	} else if saved <= -0.0005 {
 		text += " (" + term.Seconds(-saved) + " lost)"
 	}
-	a.ui.Talk("step %d: %s", step.Number, text)
+	w.ui.Talk("step %d: %s", step.Number, text)
 }
 
 // printSettled is printRun of a run that had nothing to do.
-func (a *app) printSettled(done xstate.UpToDateRun) {
+func (w *printer) printSettled(done xstate.UpToDateRun) {
 	var stale []string
 	for _, id := range done.Volatile {
 		stale = append(stale, string(id))
 	}
-	a.printStale(stale)
-	a.printCounts(done.Step, done.Step.Run.Seconds, 0, done.Step.Run.SavedSeconds)
+	w.printStale(stale)
+	w.printCounts(done.Step, done.Step.Run.Seconds, 0, done.Step.Run.SavedSeconds)
 }
 
 // isNews reports whether a block is to be shown: it ran, or its outcome is not what the last run left.
@@ -139,12 +139,12 @@ func ranAny(b *runner.BlockOutcome) bool {
 	return false
 }
 
-func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
-	head := title(a.ui, i, b.ID, b.Title) + "  "
+func (w *printer) printBlock(i int, b *runner.BlockOutcome, p *progress) {
+	head := title(w.ui, i, b.ID, b.Title) + "  "
 	status := state.StatusWith(b.Status, b.Err)
 	switch b.Status {
 	case state.StatusFailed, state.StatusBlocked:
-		head += a.ui.Red(status)
+		head += w.ui.Red(status)
 	default:
 		head += status
 	}
@@ -152,15 +152,15 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 		head += " " + term.Seconds(b.Seconds)
 	}
 	if reasonText(b.Reason) != status {
-		head += a.ui.Faint("  (" + reasonText(b.Reason) + ")")
+		head += w.ui.Faint("  (" + reasonText(b.Reason) + ")")
 	}
-	body := a.places.outputsOn(a.ui, b.Outputs, nil, 0)
+	body := w.places.outputsOn(w.ui, b.Outputs, nil, 0)
 	if p.showed(b) {
 		body = notes(b.Outputs)
 	}
 	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
-		body += p.unshown(b.ID, term.Escape(a.places.errorText(b.Err)))
+		body += p.unshown(b.ID, term.Escape(w.places.errorText(b.Err)))
 	}
-	a.ui.Text(head)
-	a.ui.Verbatim(term.LineEnded(body))
+	w.ui.Text(head)
+	w.ui.Verbatim(term.LineEnded(body))
 }

@@ -66,9 +66,9 @@ func (a *app) verify(
 	return v, nil
 }
 
-func (a *app) printVerified(v *api.Verified) {
+func (w *printer) printVerified(v *api.Verified) {
 	for _, d := range v.Explained {
-		a.ui.Talk(
+		w.ui.Talk(
 			"block %s, %s: differs from a run from scratch, as a volatile block may (%s)",
 			d.Block,
 			d.What,
@@ -83,9 +83,9 @@ func (a *app) printVerified(v *api.Verified) {
 		if len(v.Explained) > 0 {
 			text += " but for what is volatile"
 		}
-		a.ui.Talk("verified: %s (%s)", text, term.Plural(v.Blocks, "block"))
+		w.ui.Talk("verified: %s (%s)", text, term.Plural(v.Blocks, "block"))
 		if v.Alone.Script && !v.Alone.Compared {
-			a.ui.Talk("not compared with the interpreter alone: %s", v.Alone.Why)
+			w.ui.Talk("not compared with the interpreter alone: %s", v.Alone.Why)
 		}
 		return
 	}
@@ -98,12 +98,12 @@ func (a *app) printVerified(v *api.Verified) {
 	if d.Alone {
 		than = "the interpreter alone"
 	}
-	a.ui.Say("xstate: not equal to " + than + ": " + where + "\n")
-	a.ui.Write(differenceText(d))
+	w.ui.Say("xstate: not equal to " + than + ": " + where + "\n")
+	w.ui.Write(differenceText(d))
 	if n := len(v.Differences) - 1; n > 0 {
-		a.ui.Say("xstate: and " + term.Plural(n, "more difference") + " (--json has them all)\n")
+		w.ui.Say("xstate: and " + term.Plural(n, "more difference") + " (--json has them all)\n")
 	}
-	a.ui.Say("hint: --fresh runs everything again; unless a child process showed time or chance, please report it\n")
+	w.ui.Say("hint: --fresh runs everything again; unless a child process showed time or chance, please report it\n")
 }
 
 // differenceText renders a difference as a unified diff from the run from scratch to the incremental one.

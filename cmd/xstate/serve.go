@@ -161,12 +161,12 @@ func (a *app) serveInBackground(ctx context.Context, dir string, f serveFlags) e
 }
 
 // tellServer says which process serves a store.
-func (a *app) tellServer(dir string, info serve.Info, already string) error {
-	if a.ui.JSON {
-		return a.ui.Document(infoDocument(dir, info))
+func (w *printer) tellServer(dir string, info serve.Info, already string) error {
+	if w.ui.JSON {
+		return w.ui.Document(infoDocument(dir, info))
 	}
-	a.ui.Talk("process %d serves %s%s", info.PID, a.fromHere(dir), already)
-	a.tellHTTP(info)
+	w.ui.Talk("process %d serves %s%s", info.PID, w.fromHere(dir), already)
+	w.tellHTTP(info)
 	return nil
 }
 
@@ -202,9 +202,9 @@ func becomeServer() {
 	os.Unsetenv("TZ") // times are in the zone of each caller
 }
 
-func (a *app) tellHTTP(info serve.Info) {
+func (w *printer) tellHTTP(info serve.Info) {
 	if info.HTTP != "" {
-		a.ui.Talk("answers HTTP at %s for who shows the token in the store", info.HTTP)
+		w.ui.Talk("answers HTTP at %s for who shows the token in the store", info.HTTP)
 	}
 }
 
@@ -222,18 +222,18 @@ func (a *app) serverDocument() api.Server {
 	return d
 }
 
-func (a *app) printServer(d api.Server) error {
-	if a.ui.JSON {
-		return a.ui.Document(d)
+func (w *printer) printServer(d api.Server) error {
+	if w.ui.JSON {
+		return w.ui.Document(d)
 	}
 	if !d.Running {
-		a.ui.Talk("no server serves %s", a.fromHere(d.Store))
+		w.ui.Talk("no server serves %s", w.fromHere(d.Store))
 		return nil
 	}
-	a.ui.Print("process %d serves %s, and ends after %s without a call\n", d.PID, a.fromHere(d.Store),
+	w.ui.Print("process %d serves %s, and ends after %s without a call\n", d.PID, w.fromHere(d.Store),
 		time.Duration(d.Idle*float64(time.Second)))
 	if d.HTTP != "" {
-		a.ui.Print("HTTP: %s\n", d.HTTP)
+		w.ui.Print("HTTP: %s\n", d.HTTP)
 	}
 	var rows [][]string
 	for _, s := range d.Sessions {
@@ -245,9 +245,9 @@ func (a *app) printServer(d api.Server) error {
 	}
 	for _, r := range d.Runs {
 		rows = append(rows, []string{"run " + r.Run, r.Verb + " of " + r.Session, "since " +
-			r.Since.In(a.zone()).Format(timeFormat)})
+			r.Since.In(w.zone()).Format(timeFormat)})
 	}
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 	return nil
 }
 

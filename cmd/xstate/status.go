@@ -144,30 +144,30 @@ func nextCommands(sessions []api.SessionStatus, folder string) []string {
 	return []string{"xstate query " + name, "xstate log " + name, run}
 }
 
-func (a *app) printStatus(d *api.Status) {
+func (w *printer) printStatus(d *api.Status) {
 	if d.Store == "" {
-		a.ui.Print("xstate runs a Python program block by block, and after an edit only what is affected.\n")
-		a.ui.Print("There is no store here yet. To begin:\n")
+		w.ui.Print("xstate runs a Python program block by block, and after an edit only what is affected.\n")
+		w.ui.Print("There is no store here yet. To begin:\n")
 	} else if len(d.Sessions) == 0 {
-		a.ui.Print("The store %s has no session yet. To begin:\n", a.fromHere(d.Store))
+		w.ui.Print("The store %s has no session yet. To begin:\n", w.fromHere(d.Store))
 	}
 	var rows [][]string
 	for _, s := range d.Sessions[:min(10, len(d.Sessions))] {
-		rows = append(rows, []string{a.ui.Bold(s.Session), stateText(&s), fmt.Sprintf("step %d", s.Last.Number),
-			s.Last.Time.In(a.zone()).Format(timeFormat)})
+		rows = append(rows, []string{w.ui.Bold(s.Session), stateText(&s), fmt.Sprintf("step %d", s.Last.Number),
+			s.Last.Time.In(w.zone()).Format(timeFormat)})
 	}
-	a.ui.Write(term.Columns(rows))
+	w.ui.Write(term.Columns(rows))
 	if more := len(d.Sessions) - 10; more > 0 {
-		a.ui.Print("and %d more\n", more)
+		w.ui.Print("and %d more\n", more)
 	}
 	if len(d.Sessions) > 0 {
-		a.ui.Print("next:\n")
+		w.ui.Print("next:\n")
 	}
 	for _, command := range d.Next {
-		a.ui.Print("  %s\n", command)
+		w.ui.Print("  %s\n", command)
 	}
 	if len(d.Sessions) == 0 {
-		a.ui.Print("Documentation: %s\n", manual)
+		w.ui.Print("Documentation: %s\n", manual)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestNothingForTheTerminal(t *testing.T) {
 		"":     {{}},
 	}
 	order := []string{"run", "exec", "patch"}
-	for _, cmd := range (&app{ui: &term.UI{}}).root().Commands() {
+	for _, cmd := range (&app{printer: printer{ui: &term.UI{}}}).root().Commands() {
 		if name := cmd.Name(); name != "run" && name != "exec" && name != "patch" {
 			order = append(order, name)
 		}

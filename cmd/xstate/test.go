@@ -235,10 +235,10 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 // notPython are the endings of files of the other languages.
 var notPython = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".sh", ".bash", ".bats"}
 
-func (a *app) printTests(found *xstate.TestReport, f testFlags) {
+func (w *printer) printTests(found *xstate.TestReport, f testFlags) {
 	for _, t := range found.Tests {
 		if t.Text != "" {
-			a.ui.Print("%s\n%s", a.ui.Bold(a.ui.Red(t.ID)), term.Indent(t.Text, "    "))
+			w.ui.Print("%s\n%s", w.ui.Bold(w.ui.Red(t.ID)), term.Indent(t.Text, "    "))
 		}
 	}
 	var rows [][]string
@@ -249,22 +249,22 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 				what = "run"
 			}
 			if t.Outcome.Bad() {
-				what = a.ui.Red(what)
+				what = w.ui.Red(what)
 			}
 			rows = append(rows, []string{what, t.ID, term.Seconds(t.Seconds), reasonText(t.Reason)})
 		}
 	}
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 	text := ""
 	if found.Step > 0 {
 		text = fmt.Sprintf("step %d: ", found.Step)
 	}
 	if f.plan {
-		a.ui.Talk("would run %s, reuse %d (%s saved)", term.Plural(found.Ran, "test"), found.Reused,
+		w.ui.Talk("would run %s, reuse %d (%s saved)", term.Plural(found.Ran, "test"), found.Reused,
 			term.Seconds(found.Saved))
 		return
 	}
-	a.ui.Talk(
+	w.ui.Talk(
 		"%s%s",
 		text,
 		testedText(
@@ -278,6 +278,6 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 		),
 	)
 	if found.Stopped != nil {
-		a.ui.Talk("interrupted; what ended is kept")
+		w.ui.Talk("interrupted; what ended is kept")
 	}
 }

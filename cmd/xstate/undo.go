@@ -142,16 +142,16 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f verb.U
 	return nil
 }
 
-func (a *app) told(d api.Undo) {
+func (w *printer) told(d api.Undo) {
 	what := term.Plural(len(d.Undone), "edit")
 	if d.DryRun {
-		a.ui.Talk("would take back %s; nothing was changed", what)
+		w.ui.Talk("would take back %s; nothing was changed", what)
 		return
 	}
-	a.ui.Talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
+	w.ui.Talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
 	if d.File != "" {
-		a.ui.Talk("wrote %s", a.fromHere(d.File))
+		w.ui.Talk("wrote %s", w.fromHere(d.File))
 	} else {
-		a.ui.Talk("no file was written")
+		w.ui.Talk("no file was written")
 	}
 }

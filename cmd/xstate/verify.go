@@ -83,15 +83,15 @@ func (a *app) verifyBlock(ctx context.Context, f verb.Verify) error {
 	return err
 }
 
-func (a *app) printStability(x *replay.Stability) {
+func (w *printer) printStability(x *replay.Stability) {
 	for _, v := range x.Differs {
 		text := fmt.Sprintf("%s, %s: %d different", v.Node, v.What, len(v.Values))
 		if v.Follows {
 			text += ", for what it reads differs"
 		}
-		a.ui.Print("%s\n", text)
+		w.ui.Print("%s\n", text)
 		for _, value := range v.Values {
-			a.ui.Print("    %s\n", oneLine(value))
+			w.ui.Print("    %s\n", oneLine(value))
 		}
 	}
 	text := fmt.Sprintf("step %d: block %s executed %d times, %s: ", x.Step, x.Block, x.Times, term.Seconds(x.Seconds))
@@ -103,5 +103,5 @@ func (a *app) printStability(x *replay.Stability) {
 	default:
 		text += "not the same; it counts as volatile until it is edited"
 	}
-	a.ui.Talk("%s", text)
+	w.ui.Talk("%s", text)
 }

@@ -95,22 +95,22 @@ func (a *app) why(ctx context.Context, block, python string) error {
 	return nil
 }
 
-func (a *app) printWhy(x *xstate.Explanation) {
-	a.ui.Print("%s\n", whyHead(a.ui, x))
+func (w *printer) printWhy(x *xstate.Explanation) {
+	w.ui.Print("%s\n", whyHead(w.ui, x))
 	for _, n := range x.Nodes {
-		a.printReason(n, "  ")
+		w.printReason(n, "  ")
 	}
 	if x.Error != nil {
-		a.ui.Print("  %s: %s\n", x.Error.Type, x.Error.Message)
+		w.ui.Print("  %s: %s\n", x.Error.Type, x.Error.Message)
 		if x.Error.Hint != "" {
-			a.ui.Print("  hint: %s\n", x.Error.Hint)
+			w.ui.Print("  hint: %s\n", x.Error.Hint)
 		}
 	}
 	if x.RanAt > 0 && len(x.Nodes) == 0 && x.Error == nil {
-		a.ui.Print("  it has no statement\n")
+		w.ui.Print("  it has no statement\n")
 	}
 	if x.Pending != "" {
-		a.ui.Print("the file has it %s since; xstate run will record that\n", x.Pending)
+		w.ui.Print("the file has it %s since; xstate run will record that\n", x.Pending)
 	}
 	if len(x.Next) == 0 {
 		return
@@ -121,16 +121,16 @@ func (a *app) printWhy(x *xstate.Explanation) {
 	}
 	switch {
 	case !stale:
-		a.ui.Print("now: up to date, the next run would reuse it\n")
+		w.ui.Print("now: up to date, the next run would reuse it\n")
 		return
 	case x.Next[0].Action == "skip":
-		a.ui.Print("now: not reached\n")
+		w.ui.Print("now: not reached\n")
 	default:
-		a.ui.Print("now: stale\n")
+		w.ui.Print("now: stale\n")
 	}
 	for _, n := range x.Next {
 		if n.Action != "reuse" {
-			a.printReason(n, "  ")
+			w.printReason(n, "  ")
 		}
 	}
 }
@@ -154,7 +154,7 @@ var verbs = map[string]string{
 	"blocked": "did not run", "reused": "was reused",
 }
 
-func (a *app) printReason(n xstate.NodeReason, margin string) {
+func (w *printer) printReason(n xstate.NodeReason, margin string) {
 	verb := n.Action
 	if v, ok := verbs[verb]; ok {
 		verb = v
@@ -163,9 +163,9 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 	if n.Seconds > 0 {
 		took = ", " + term.Seconds(n.Seconds)
 	}
-	a.ui.Print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
+	w.ui.Print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
 	if of := trustText(state.Trust{Tier: n.Trust, Signer: n.Signer}); of != "" {
-		a.ui.Print("%s  the result is %s\n", margin, of)
+		w.ui.Print("%s  the result is %s\n", margin, of)
 	}
 	if k := n.Reason.Key.Space(); k == "" || k == "call" { // the sentence says all of a call
 		return
@@ -184,7 +184,7 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 		by = "no block: it comes from the workspace or is built in"
 	}
 	rows = append(rows, []string{margin + "  written by", by, ""})
-	a.ui.Table(rows)
+	w.ui.Table(rows)
 }
 
 // trustText says on whose word the store has a result; "" for its own.

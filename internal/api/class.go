@@ -45,8 +45,8 @@ const (
 	CodeForbidden state.Code = "forbidden" // a folder that is not served
 )
 
-// Class is a kind of errors: what a caller can do about one, whichever code it has. Exit codes and the codes of
-// protocols are those of classes.
+// Class is a kind of errors: what a caller can do about one, whichever code it has. Exit codes (ExitCode) and the codes
+// of protocols (failure.go in internal/serve/rpc) are those of classes.
 type Class int
 
 // The classes. The zero value is that of a code that is not known.

@@ -3,9 +3,9 @@
 // # Nouns
 //
 // There are four. A tool is one verb with those of its options that an agent needs: a name, a description that
-// suffices by itself, arguments, four hints, and the documents that it answers with. A request is what the arguments of
-// a call become: a request of package verb, and a way to word its answer. A reply is the answer for a model: plain
-// text, pictures, and links to what was too long. A resource is one output of a block, whole.
+// suffices by itself, arguments, four annotations, and the documents that it answers with. A request is what the
+// arguments of a call become: a request of package verb, and a way to word its answer. A reply is the answer for a
+// model: plain text, pictures, and links to what was too long. A resource is one output of a block, whole.
 //
 // # The promise
 //

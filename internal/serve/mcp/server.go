@@ -21,7 +21,8 @@ import (
 )
 
 // instructions explain the tools to an agent. Hosts put them into the model's context.
-const instructions = `xstate runs a Python program block by block and keeps its state between calls.
+const instructions = `xstate runs a program block by block, in Python, JavaScript, TypeScript or Bash, and keeps its
+state between calls.
 - exec executes code as a notebook does. Variables, imports and functions stay for later calls.
 - To correct a block, exec the whole block again: it takes the place of the old one. Say replace or append to decide.
 - After a change only the blocks that it affects run again. The results always equal a run of the whole program from
@@ -208,15 +209,15 @@ const maxAnswer = 64 << 20
 // newest is the first version of the protocol without sessions.
 const newest = "2026-07-28"
 
-// idle is how long a session of the older protocol lasts without a request.
-const idle = time.Hour
+// sessionIdle is how long a session of the older protocol lasts without a request.
+const sessionIdle = time.Hour
 
 // Handler serves streamable HTTP. The version in a request's header decides between the two generations of the
 // protocol. It refuses requests that a page of another site makes, and on a loopback address those for another host.
 func Handler(d verb.Operations, o Options) http.Handler {
 	s := newServer(context.Background(), d, o)
 	of := func(*http.Request) *sdk.Server { return s.Server }
-	older := sdk.NewStreamableHTTPHandler(of, &sdk.StreamableHTTPOptions{SessionTimeout: idle})
+	older := sdk.NewStreamableHTTPHandler(of, &sdk.StreamableHTTPOptions{SessionTimeout: sessionIdle})
 	newer := sdk.NewStreamableHTTPHandler(of, &sdk.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true,
 	})
