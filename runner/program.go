@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,11 +72,11 @@ func (n *node) inert() bool { return n.facts.Kind == depgraph.KindDef && len(n.f
 
 // space is that of the block's language.
 func (u *unit) space() string {
-	e, err := kernel.Lookup(cmp.Or(u.Dialect, kernel.DefaultDialect))
+	e, err := kernel.Lookup(u.Dialect)
 	if err != nil {
 		return ""
 	}
-	return e.Space
+	return e.Space()
 }
 
 // filename is what tracebacks call the block.

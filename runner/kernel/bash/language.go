@@ -24,17 +24,13 @@ const Name = "bash"
 const Semantics = 8
 
 func init() {
-	kernel.Register(kernel.Entry{Name: Name, Dialects: []depgraph.Dialect{source.Bash}, Space: depgraph.SpaceBash,
-		Locate: locate, Identify: identify})
+	kernel.Register(kernel.Entry{Name: Name, Locate: locate, Identify: identify})
 }
 
 var _ kernel.Language = Interpreter{}
 
 // Name returns "bash".
 func (i Interpreter) Name() string { return Name }
-
-// Dialects returns the dialects of blocks.
-func (i Interpreter) Dialects() []depgraph.Dialect { return []depgraph.Dialect{source.Bash} }
 
 // Command returns the path of the interpreter.
 func (i Interpreter) Command() string { return i.Path }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/output"
@@ -355,7 +356,12 @@ func (s *session) death() {
 
 // entry: the language is in the registry, under each of its dialects, and provides what keys need.
 func (s *session) entry() {
-	for _, d := range s.Language.Dialects() {
+	row, ok := lang.Of(s.Dialect)
+	if !ok || row.Language.Name != s.Language.Name() {
+		s.Fatalf("the dialect %q is not one of %s", s.Dialect, s.Language.Name())
+	}
+	for _, v := range row.Language.Variants {
+		d := v.Dialect
 		if e, err := kernel.Lookup(d); err != nil || e.Name != s.Language.Name() {
 			s.Errorf("Lookup(%q) = %v, %v; want %s", d, e, err, s.Language.Name())
 		}

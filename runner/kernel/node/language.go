@@ -25,19 +25,14 @@ const Name = "javascript"
 // results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
 const Semantics = 11
 
-var dialects = []depgraph.Dialect{source.JavaScript, source.ESM, source.TypeScript, source.TSX}
-
 func init() {
-	kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Space: "js", Locate: locate, Identify: identify})
+	kernel.Register(kernel.Entry{Name: Name, Locate: locate, Identify: identify})
 }
 
 var _ kernel.Language = Interpreter{}
 
 // Name returns "javascript".
 func (i Interpreter) Name() string { return Name }
-
-// Dialects returns the dialects of blocks.
-func (i Interpreter) Dialects() []depgraph.Dialect { return slices.Clone(dialects) }
 
 // Command returns the path of the interpreter.
 func (i Interpreter) Command() string { return i.Path }

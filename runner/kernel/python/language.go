@@ -27,10 +27,8 @@ const Name = "python"
 // results. Raise it when an earlier driver would have reported other reads, writes, digests or marks of some program.
 const Semantics = 14
 
-var dialects = []depgraph.Dialect{source.Plain, source.IPython}
-
 func init() {
-	kernel.Register(kernel.Entry{Name: Name, Dialects: dialects, Locate: locate,
+	kernel.Register(kernel.Entry{Name: Name, Locate: locate,
 		Identify: func(ctx context.Context, s kernel.Search, path string) (kernel.Language, error) {
 			return Identify(ctx, s, path)
 		}})
@@ -48,9 +46,6 @@ var _ kernel.Language = Interpreter{}
 
 // Name returns "python".
 func (i Interpreter) Name() string { return Name }
-
-// Dialects returns the dialects of blocks.
-func (i Interpreter) Dialects() []depgraph.Dialect { return slices.Clone(dialects) }
 
 // Command returns the path of the interpreter.
 func (i Interpreter) Command() string { return i.Path }
