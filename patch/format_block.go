@@ -182,7 +182,7 @@ func cells(b Block) []Section {
 	if !marked {
 		return []Section{emitted(b)}
 	}
-	p, bad := readSource([]byte(b.Source), Extension(dialect))
+	p, bad := readSource([]byte(b.Source), variant(dialect).Extension())
 	if bad == nil && p.Kind == KindCells && len(p.Blocks) > 0 {
 		var out []Section
 		for _, c := range p.Blocks {
@@ -194,13 +194,11 @@ func cells(b Block) []Section {
 	return []Section{emitted(b)}
 }
 
-// markedDialect returns the dialect that the first marker of a text shows: Python, or TypeScript for "// %%".
+// markedDialect returns the dialect that the first marker of a text shows: TypeScript for "// %%", else Python's.
 func markedDialect(text string) (dialect string, marked bool) {
 	for line := range strings.Lines(text) {
-		if _, ok := anyMarker([]byte(bare(line))); ok && line[0] == '/' {
-			return syntax.TypeScript, true
-		} else if ok {
-			return syntax.Python, true
+		if l, _, ok := anyMarker([]byte(bare(line))); ok {
+			return string(l.Widest), true
 		}
 	}
 	return "", false

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
@@ -88,7 +89,7 @@ func meansOther(family, line string) bool {
 
 // dialectOf returns the dialect of a block of a source file.
 func (p *Program) dialectOf(said, text string, blocks []Block) string {
-	own := sourceFiles[p.ext]
+	own := sourceDialect(p.ext)
 	switch {
 	case said != "" && syntax.Family(said) != syntax.Family(own):
 		return said // the file cannot hold it, and its writer says so
@@ -114,9 +115,9 @@ func (p neighbours) pythonDialect(text string) string {
 // families returns the families of the program's blocks, Python first.
 func (p neighbours) families() []string {
 	var out []string
-	for _, f := range []string{syntax.Python, syntax.JavaScript, syntax.Bash} {
-		if slices.ContainsFunc(p.blocks, func(b Block) bool { return syntax.Family(b.Dialect) == f }) {
-			out = append(out, f)
+	for _, l := range lang.All() {
+		if slices.ContainsFunc(p.blocks, func(b Block) bool { return syntax.Family(b.Dialect) == l.Name }) {
+			out = append(out, l.Name)
 		}
 	}
 	return out
@@ -141,7 +142,7 @@ func (p neighbours) own(all []Section) (own, others []Section) {
 	if len(families) == 0 {
 		families = []string{syntax.Python}
 		if p.file != nil && p.file.ext != "" {
-			families = []string{syntax.Family(sourceFiles[p.file.ext])}
+			families = []string{syntax.Family(sourceDialect(p.file.ext))}
 		}
 	}
 	for _, s := range all {
@@ -157,34 +158,15 @@ func (p neighbours) own(all []Section) (own, others []Section) {
 	return own, others
 }
 
-// cellMagics are the cell magics of IPython whose cells are blocks of another language. %%javascript is none: its cell
-// runs in the browser, where the page is.
-var cellMagics = map[string]string{
-	"%%bash": syntax.Bash, "%%sh": syntax.Bash, "%%script bash": syntax.Bash, "%%script sh": syntax.Bash,
-	"%%script node": syntax.JavaScript, "%%script deno": syntax.TypeScript,
-}
-
 // cutMagic cuts a cell of IPython at the line with its magic, if that says that the cell is in another language.
+// %%javascript says no such thing: its cell runs in the browser, where the page is.
 func cutMagic(source string) (magic, dialect, rest string) {
-	line, rest, ok := strings.Cut(source, "\n")
-	if dialect = cellMagics[strings.Join(strings.Fields(line), " ")]; !ok || dialect == "" || blankLine(rest) {
+	line, rest, cut := strings.Cut(source, "\n")
+	v, ok := lang.OfMagic(strings.Join(strings.Fields(line), " "))
+	if !cut || !ok || blankLine(rest) {
 		return "", "", source
 	}
-	return line + "\n", dialect, rest
-}
-
-// magicFor returns the line that begins a cell of a notebook in Python for a block of another language; "" if the block
-// needs none. A block that no magic can run has none, so it cannot be written.
-func magicFor(dialect string) string {
-	switch dialect {
-	case syntax.Bash:
-		return "%%bash\n"
-	case syntax.JavaScript:
-		return "%%script node\n"
-	case syntax.TypeScript:
-		return "%%script deno\n"
-	}
-	return ""
+	return line + "\n", string(v.Dialect), rest
 }
 
 // adopt sets the dialect of a text of a patch. A cell magic that names another language is not part of the block.

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
@@ -18,7 +19,7 @@ type cellMarker struct {
 }
 
 var (
-	percentMarker   = regexp.MustCompile(`^(?:#|//)[ \t]*%%+(.*)$`)              // Jupytext, Spyder, VS Code
+	percentMarker   = regexp.MustCompile(`^[ \t]*%%+(.*)$`)                      // after a sign: Jupytext, VS Code
 	promptMarker    = regexp.MustCompile(`^#[ \t]*In[ ]?\[[ \d]*\]:?[ \t]*$`)    // nbconvert
 	codecellMarker  = regexp.MustCompile(`^#[ \t]*<(code|markdown)cell>[ \t]*$`) // IPython, before nbconvert
 	notCodeType     = regexp.MustCompile(`\[(?:markdown|md|raw)\]`)              // Jupytext's cell types
@@ -42,25 +43,40 @@ func markerIn(s *syntax.Syntax, line []byte) (cellMarker, bool) {
 	if !bytes.HasPrefix(line, []byte(s.Comment)) {
 		return cellMarker{}, false
 	}
-	return anyMarker(line)
+	_, m, ok := anyMarker(line)
+	return m, ok
 }
 
-// anyMarker reads a line as a marker of any language. ok is false if it is none.
-func anyMarker(line []byte) (cellMarker, bool) {
-	if len(line) == 0 || line[0] != '#' && line[0] != '/' {
-		return cellMarker{}, false
+// anyMarker reads a line as a marker of any language, and returns the first language with such comments. ok is false if
+// it is none.
+func anyMarker(line []byte) (l *lang.Language, m cellMarker, ok bool) {
+	if l, ok = lang.Commented(line); !ok {
+		return nil, m, false
 	}
 	if promptMarker.Match(line) {
-		return cellMarker{}, true
+		return l, m, true
 	}
-	if m := codecellMarker.FindSubmatch(line); m != nil {
-		return cellMarker{text: string(m[1]) == "markdown"}, true
+	if found := codecellMarker.FindSubmatch(line); found != nil {
+		return l, cellMarker{text: string(found[1]) == "markdown"}, true
 	}
-	m := percentMarker.FindSubmatch(line)
-	if m == nil || magics[string(firstWord.Find(m[1]))] {
-		return cellMarker{}, false
+	text, ok := afterPercent(line)
+	if !ok || magics[string(firstWord.Find(text))] {
+		return nil, m, false
 	}
-	return parseTitle(string(m[1])), true
+	return l, parseTitle(string(text)), true
+}
+
+// afterPercent returns the text after the %% of a comment that begins a cell, or an IPython cell with a magic.
+func afterPercent(line []byte) (text []byte, ok bool) {
+	l, ok := lang.Commented(line)
+	if !ok {
+		return nil, false
+	}
+	found := percentMarker.FindSubmatch(line[len(l.Comment):])
+	if found == nil {
+		return nil, false
+	}
+	return found[1], true
 }
 
 // parseTitle reads the text after %%: a title, a type in brackets, and options at the end.

@@ -9,6 +9,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
@@ -42,7 +43,11 @@ func readMarkdown(data []byte) (*Program, *ParseError) {
 
 func noFence(others []string) *ParseError {
 	e := empty("there is no fenced code of a known language in this file")
-	e.Hint = "start a fence with ```python, ```js, ```ts or ```bash"
+	var fences []string
+	for _, v := range lang.Offered() {
+		fences = append(fences, "```"+v.Names[0])
+	}
+	e.Hint = "start a fence with " + lang.Or(fences)
 	if l := distinct(others); len(l) > 0 {
 		e.Message += " (found: " + strings.Join(l, ", ") + ")"
 	}
@@ -160,7 +165,7 @@ func fenceInfo(f *ast.FencedCodeBlock, body []byte) fence {
 		i.directive = true
 		_, rest, _ := strings.Cut(s, "}")
 		if i.language, _, _ = strings.Cut(strings.TrimSpace(rest), " "); i.language == "" {
-			i.language = "python"
+			i.language = string(lang.Default)
 		}
 	}
 	i.dialect = fenceDialect(i.language, i.directive || strings.HasPrefix(s, "{python"))

@@ -4,7 +4,7 @@ import "github.com/xstate-engine/xstate/patch/syntax"
 
 // readSource reads a source file: as cells if it has markers, else as a script.
 func readSource(data []byte, ext string) (*Program, *ParseError) {
-	dialect := sourceFiles[ext]
+	dialect := sourceDialect(ext)
 	t := syntax.NewText(data, syntax.Of(dialect))
 	if t.Python {
 		if err := checkCookie(data); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	gmtext "github.com/yuin/goldmark/text"
 
+	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
@@ -132,7 +133,7 @@ func textPiece(t Text, first bool) string {
 func fenceWord(b Block) string {
 	switch {
 	case b.Dialect == "":
-		return syntax.Python
+		return string(lang.Default)
 	case b.Dialect == syntax.Module && syntax.IsModule([]byte(b.Source)):
 		return syntax.JavaScript
 	case b.Dialect == syntax.Module:

@@ -110,7 +110,7 @@ the code failed.`,
 		&f.language,
 		"language",
 		"",
-		"the `LANGUAGE` of the code: python, javascript, typescript, bash, or as fences "+
+		"the `LANGUAGE` of the code: "+strings.Join(api.Languages(), ", ")+", or as fences "+
 			"call it\n(default: by the ending of FILE, and as the program)",
 	)
 	flags.Var(&execBudget{&f.text, &a.bounds.budgets}, "budget", "`LIMITS` as for run, such as usd=1.50,calls=50; and "+
@@ -198,7 +198,7 @@ func (f *execFlags) dialect(args []string) (string, error) {
 	if !ok {
 		return "", &usageError{
 			err:  fmt.Errorf("there is no language %q", f.language),
-			hint: "the languages are python, javascript, typescript, tsx and bash",
+			hint: "the languages are " + strings.Join(api.Languages(), ", "),
 		}
 	}
 	return dialect, nil

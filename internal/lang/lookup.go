@@ -121,3 +121,11 @@ func each(f func(v *Variant)) {
 		}
 	}
 }
+
+// Or joins words as a choice: "a, b or c".
+func Or(words []string) string {
+	if n := len(words) - 1; n > 0 {
+		return strings.Join(words[:n], ", ") + " or " + words[n]
+	}
+	return strings.Join(words, "")
+}

@@ -4,17 +4,18 @@ import (
 	"regexp"
 
 	"github.com/xstate-engine/xstate/depgraph/javascript/jstree"
+	"github.com/xstate-engine/xstate/internal/lang"
 )
 
-// These are the dialects of a block. They equal those of the analysers, which this package may not import.
+// These are the dialects of a block, as package lang has them.
 const (
-	Python     = "python"     // plain Python
-	IPython    = "ipython"    // Python with line magics, cell magics and shell escapes
-	JavaScript = "javascript" // a script of JavaScript
-	Module     = "esm"        // a module of JavaScript: strict, with import and export
-	TypeScript = "typescript"
-	TSX        = "tsx" // TypeScript with JSX
-	Bash       = "bash"
+	Python     = string(lang.Python)
+	IPython    = string(lang.IPython)
+	JavaScript = string(lang.JavaScript)
+	Module     = string(lang.ESM)
+	TypeScript = string(lang.TypeScript)
+	TSX        = string(lang.TSX)
+	Bash       = string(lang.Bash)
 )
 
 // Syntax is what this package knows of the language of a dialect.
@@ -61,19 +62,18 @@ func newScriptSyntax(l jstree.Language) *Syntax {
 		imports: regexp.MustCompile(`^import\b`)}
 }
 
-// Of returns the syntax of a dialect. A block that names none is Python.
+// syntaxes are those of the dialects.
+var syntaxes = map[lang.Dialect]*Syntax{
+	lang.Python: pythonSyntax, lang.IPython: pythonSyntax, lang.JavaScript: scriptSyntax, lang.ESM: scriptSyntax,
+	lang.TypeScript: typedSyntax, lang.TSX: tsxSyntax, lang.Bash: shellSyntax,
+}
+
+// Of returns the syntax of a dialect; that of the default one if there is none.
 func Of(dialect string) *Syntax {
-	switch dialect {
-	case JavaScript, Module:
-		return scriptSyntax
-	case TypeScript:
-		return typedSyntax
-	case TSX:
-		return tsxSyntax
-	case Bash:
-		return shellSyntax
+	if v, ok := lang.Of(lang.Dialect(dialect)); ok && syntaxes[v.Dialect] != nil {
+		return syntaxes[v.Dialect]
 	}
-	return pythonSyntax
+	return syntaxes[lang.Default]
 }
 
 // Parses reports whether a text is of this syntax.
@@ -85,13 +85,12 @@ func (s *Syntax) Parses(code []byte) bool {
 // IsImport reports whether a statement imports.
 func (s *Syntax) IsImport(code string) bool { return s.imports.MatchString(code) }
 
-// Family returns one dialect for all dialects that a file may hold side by side, or that users mix up.
+// Family returns the name of a dialect's language, whose dialects a file may hold side by side, or users mix up. It is
+// the default language's if there is none.
 func Family(dialect string) string {
-	switch dialect {
-	case JavaScript, Module, TypeScript, TSX:
-		return JavaScript
-	case Bash:
-		return Bash
+	v, ok := lang.Of(lang.Dialect(dialect))
+	if !ok {
+		v, _ = lang.Of(lang.Default)
 	}
-	return Python
+	return v.Language.Name
 }
