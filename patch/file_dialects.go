@@ -8,6 +8,9 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	_ "github.com/xstate-engine/xstate/patch/syntax/bash" // a syntax registers itself
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
+	_ "github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
 // variant returns the row's variant of a dialect. A dialect that is not in the table is read as the default one.
@@ -60,7 +63,7 @@ func FileKinds() string {
 // FileDialect returns the dialect of a source file by its extension; ok is false for any other file.
 func FileDialect(name string, data []byte) (dialect string, ok bool) {
 	ext := strings.ToLower(path.Ext(name))
-	if dialect = sourceDialect(ext); ext == ".js" && syntax.IsModule(data) {
+	if dialect = sourceDialect(ext); ext == ".js" && javascript.IsModule(data) {
 		dialect = syntax.Module
 	}
 	return dialect, dialect != ""

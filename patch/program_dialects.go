@@ -6,6 +6,8 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
+	"github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
 // neighbours are the file and the blocks beside a new block. They say which language it is in.
@@ -23,7 +25,7 @@ func (p neighbours) dialect(said, text string) string {
 	if p.file != nil && p.file.Kind == KindNotebook && said == "" {
 		said = p.file.main
 	}
-	if said == "" && syntax.IsIPython(text) && !p.meant(text) {
+	if said == "" && python.IsIPython(text) && !p.meant(text) {
 		said = syntax.Python
 	}
 	if said == "" && (len(own) == 0 ||
@@ -47,7 +49,7 @@ func (p neighbours) dialect(said, text string) string {
 		}) {
 		return like // what a reply calls JavaScript is the program's TypeScript
 	}
-	if said == syntax.JavaScript && syntax.IsModule([]byte(text)) {
+	if said == syntax.JavaScript && javascript.IsModule([]byte(text)) {
 		return syntax.Module
 	}
 	return said
@@ -69,7 +71,7 @@ func (p neighbours) meant(text string) bool {
 		foreign := false
 		for _, s := range list {
 			line, _, _ := strings.Cut(text[s.Start:], "\n")
-			foreign = foreign || syntax.IsEscape([]byte(line)) && !meansOther(f, line)
+			foreign = foreign || python.IsEscape([]byte(line)) && !meansOther(f, line)
 		}
 		if !foreign {
 			return true
@@ -94,10 +96,10 @@ func (p *Program) dialectOf(said, text string, blocks []Block) string {
 	case said != "" && syntax.Family(said) != syntax.Family(own):
 		return said // the file cannot hold it, and its writer says so
 	case own == syntax.Python:
-		if syntax.IsIPython(text) {
+		if python.IsIPython(text) {
 			return syntax.IPython
 		}
-	case p.ext == ".js" && (syntax.IsModule([]byte(text)) ||
+	case p.ext == ".js" && (javascript.IsModule([]byte(text)) ||
 		slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == syntax.Module })):
 		return syntax.Module
 	}
@@ -106,7 +108,7 @@ func (p *Program) dialectOf(said, text string, blocks []Block) string {
 
 // pythonDialect returns the dialect of a block of Python.
 func (p neighbours) pythonDialect(text string) string {
-	if p.file != nil && p.file.Kind == KindNotebook || syntax.IsIPython(text) {
+	if p.file != nil && p.file.Kind == KindNotebook || python.IsIPython(text) {
 		return syntax.IPython
 	}
 	return syntax.Python

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/python"
 )
 
 // cellMarker is a line that starts a cell.
@@ -247,7 +248,7 @@ func cellRegions(t *syntax.Text, dialect string, marks []cellMarker, list []synt
 	}
 	for i := range out {
 		own := within(list, t.Begin(out[i].first), t.Finish(out[i].last))
-		if t.Python && syntax.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
+		if t.Python && python.CallsIPython(t.Code[t.Begin(out[i].first):t.Finish(out[i].last)]) {
 			out[i].block.Dialect = syntax.IPython
 		}
 		if broken {
@@ -281,7 +282,7 @@ func within(list []syntax.Statement, from, to int) []syntax.Statement {
 func describe(r *region, t *syntax.Text) []syntax.Statement {
 	code := t.Code[t.Begin(r.first):t.Finish(r.last)]
 	list, broken := t.Statements(code)
-	if t.Python && broken && (syntax.HasMagic(t, r.first, r.last) || syntax.IsEscaped(code)) {
+	if t.Python && broken && (python.HasMagic(t, r.first, r.last) || python.IsEscaped(code)) {
 		r.block.Dialect = syntax.IPython
 	}
 	return list

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
 )
 
 // readMarkdown reads a Markdown file. Its fences of known languages become blocks. Indented code is prose.
@@ -78,7 +79,7 @@ func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *syntax.L
 	}
 	source := strings.TrimSuffix(strings.TrimSuffix(code.String(), "\n"), "\r")
 	b := Block{ID: info.id, Title: info.title, Dialect: info.dialect, Source: source, Line: line.At(segments[0].Start)}
-	if b.Dialect == syntax.JavaScript && syntax.IsModule([]byte(source)) {
+	if b.Dialect == syntax.JavaScript && javascript.IsModule([]byte(source)) {
 		b.Dialect = syntax.Module
 	}
 	if b.Title == "" {

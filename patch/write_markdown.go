@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/patch/syntax"
+	"github.com/xstate-engine/xstate/patch/syntax/javascript"
 )
 
 // markdownFormat returns the format of .md files. The piece of a block is its fence, with both fence lines.
@@ -134,7 +135,7 @@ func fenceWord(b Block) string {
 	switch {
 	case b.Dialect == "":
 		return string(lang.Default)
-	case b.Dialect == syntax.Module && syntax.IsModule([]byte(b.Source)):
+	case b.Dialect == syntax.Module && javascript.IsModule([]byte(b.Source)):
 		return syntax.JavaScript
 	case b.Dialect == syntax.Module:
 		return "mjs"

@@ -13,7 +13,8 @@ type Bindings struct {
 	Changes map[string]bool // x of x.a = , x[i] = , del x[i] and of the statement x.f(), at its top level
 }
 
-func newBindings() *Bindings {
+// NewBindings returns bindings without names.
+func NewBindings() *Bindings {
 	return &Bindings{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{},
 		map[string]bool{}}
 }
@@ -28,7 +29,8 @@ func (b *Bindings) Does() bool {
 	return len(b.Assigns)+len(b.Defines)+len(b.Imports)+len(b.Changes) > 0
 }
 
-func nameSet(words string) map[string]bool {
+// Names returns the set of the words of a text.
+func Names(words string) map[string]bool {
 	names := map[string]bool{}
 	for _, name := range strings.Fields(words) {
 		names[name] = true

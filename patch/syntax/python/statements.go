@@ -1,4 +1,4 @@
-package syntax
+package python
 
 import (
 	"bytes"
@@ -7,19 +7,20 @@ import (
 
 	sitter "github.com/smacker/go-tree-sitter"
 	"github.com/smacker/go-tree-sitter/python"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
-// pythonStmts returns the statements of a Python text.
-func pythonStmts(code []byte) (list []Statement, broken bool) {
+// statements returns the statements of a Python text.
+func statements(code []byte) (list []syntax.Statement, broken bool) {
 	if stallsParser(code) {
-		return []Statement{{End: len(code), Broken: true}}, true
+		return []syntax.Statement{{End: len(code), Broken: true}}, true
 	}
 	parser := sitter.NewParser()
 	defer parser.Close()
 	parser.SetLanguage(python.GetLanguage())
 	tree, err := parser.ParseCtx(context.Background(), nil, code)
 	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("syntax: internal error: " + err.Error())
+		panic("python: internal error: " + err.Error())
 	}
 	defer tree.Close()
 	root := tree.RootNode()
@@ -49,8 +50,8 @@ func stallsParser(code []byte) bool {
 	return false
 }
 
-func newStmt(n *sitter.Node, code []byte) Statement {
-	s := Statement{Start: int(n.StartByte()), End: int(n.EndByte())}
+func newStmt(n *sitter.Node, code []byte) syntax.Statement {
+	s := syntax.Statement{Start: int(n.StartByte()), End: int(n.EndByte())}
 	s.Broken = n.HasError() || !isStatement(n.Type()) // a root that is itself an error has bare tokens as children
 	s.Compound = compound[n.Type()]
 	if d := definition(n); d != nil {

@@ -1,4 +1,4 @@
-package syntax
+package python
 
 import (
 	"context"
@@ -6,10 +6,11 @@ import (
 
 	sitter "github.com/smacker/go-tree-sitter"
 	"github.com/smacker/go-tree-sitter/python"
+	"github.com/xstate-engine/xstate/patch/syntax"
 )
 
-func pythonBindings(code string) *Bindings {
-	b := newBindings()
+func bindings(code string) *syntax.Bindings {
+	b := syntax.NewBindings()
 	text := []byte(code)
 	if stallsParser(text) {
 		return b
@@ -19,7 +20,7 @@ func pythonBindings(code string) *Bindings {
 	parser.SetLanguage(python.GetLanguage())
 	tree, err := parser.ParseCtx(context.Background(), nil, text)
 	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("syntax: internal error: " + err.Error())
+		panic("python: internal error: " + err.Error())
 	}
 	defer tree.Close()
 	w := &bindingWalk{Bindings: b, code: text, bound: map[string]bool{}, used: map[string]bool{},
@@ -37,7 +38,7 @@ func pythonBindings(code string) *Bindings {
 
 // bindingWalk walks the tree with a cursor, because asking a node for its children one by one takes quadratic time.
 type bindingWalk struct {
-	*Bindings
+	*syntax.Bindings
 	code        []byte
 	bound, used map[string]bool
 	recent      []string        // bound by the present statement, or by its head
@@ -262,8 +263,8 @@ func importRole(n, parent *sitter.Node, field string) int {
 	return uses
 }
 
-// pythonBuiltins has the builtins that unrelated code has in common.
-var pythonBuiltins = nameSet(`print len range list dict set tuple str int float bool sum min max abs round
+// builtins has the builtins that unrelated code has in common.
+var builtins = syntax.Names(`print len range list dict set tuple str int float bool sum min max abs round
 	sorted reversed enumerate zip map filter any all open input type isinstance issubclass getattr setattr hasattr
 	repr format iter next id dir vars help bytes complex divmod pow chr ord bin hex oct hash object super property
 	staticmethod classmethod slice frozenset callable globals locals eval exec compile display
