@@ -48,6 +48,7 @@ func facts(src []byte, dialect depgraph.Dialect, g grain) (*depgraph.Facts, erro
 	if err != nil {
 		return nil, err
 	}
+	w.facts.Quiet = w.facts.Quiet && dialect == IPython // only there, a semicolon at the end hides a result
 	return w.facts, nil
 }
 

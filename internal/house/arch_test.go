@@ -148,7 +148,7 @@ var layers = []layer{
 	{folder: "cmd/xstate", imports: []string{"internal/lang", "cmd/xstate/early", "internal/parents",
 		"internal/wording",
 		"runner/beneath",
-		"patch", "patch/diff", "depgraph", "state", "state/output", "runner", "runner/sandbox",
+		"patch", "patch/diff", "depgraph", "depgraph/languages", "state", "state/output", "runner", "runner/sandbox",
 		"runner/sandbox/policy", "runner/journal", "runner/journal/rule", "runner/journal/source", "runner/preflight",
 		"runner/kernel", "runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance",
 		"runner/private", "runner/replay", ".",

@@ -63,12 +63,8 @@ type Keys interface {
 	Opening(text []byte) string
 }
 
-// Reading is what a language knows of texts.
+// Reading is what the engine must know of an analysis, besides the facts.
 type Reading interface {
-	// Analyze returns what a block reads, writes and does by its text. An error is a *depgraph.SyntaxError.
-	Analyze(source []byte, dialect depgraph.Dialect) (*depgraph.Facts, error)
-	// Comments returns the comments of a block in order.
-	Comments(f *depgraph.Facts) []string
 	// Construct says what the engine must know of a dynamic construct of an analysis.
 	Construct(what string) Construct
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/languages"
 	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/internal/lang"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -23,15 +24,17 @@ const guestDialect depgraph.Dialect = "guest"
 
 func (guest) Name() string { return "guest" }
 
-func (g guest) Analyze(text []byte, _ depgraph.Dialect) (*depgraph.Facts, error) {
-	return g.Interpreter.Analyze(text, source.Plain)
-}
-
 func init() {
 	lang.Register(&lang.Language{Name: "guest", Space: "guest", Comment: "#", Widest: guestDialect,
 		Variants: []lang.Variant{{Dialect: guestDialect, Names: []string{"guest"}, Extensions: []string{".guest"},
 			Kernel: lang.Kernel{Title: "Guest", Language: "guest", Name: "guest"}}}})
 	kernel.Register(kernel.Entry{Name: "guest"})
+	depgraph.Register("guest", depgraph.Analyser{
+		Analyze: func(text []byte, _ depgraph.Dialect) (*depgraph.Facts, error) {
+			return source.Analyze(text, source.Plain)
+		},
+		Comments: source.Comments,
+	})
 }
 
 // program is a program in Python and in the guest's language.
@@ -70,11 +73,7 @@ func start(t *testing.T) *program {
 // run executes the nodes of a block, and returns the observation of the last.
 func (p *program) run(d depgraph.Dialect, text string) (seen kernel.Observation) {
 	p.Helper()
-	l, err := p.languages.Of(d)
-	if err != nil {
-		p.Fatal(err)
-	}
-	facts, err := l.Analyze([]byte(text), d)
+	facts, err := languages.Analyze([]byte(text), d)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -163,17 +162,12 @@ func TestHandover(t *testing.T) {
 
 // TestNoHandover: what looks like one, and is none.
 func TestNoHandover(t *testing.T) {
-	p := start(t)
-	l, err := p.languages.Of(guestDialect)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, text := range []string{
 		"s = '''\n# xstate: from py import rows\n'''", "# xstate: from rust import rows\n1",
 		"# xstate: from py import 1\n1",
 		"# xstate: from guest import rows\n1",
 	} {
-		facts, err := l.Analyze([]byte(text), guestDialect)
+		facts, err := languages.Analyze([]byte(text), guestDialect)
 		if err != nil || len(facts.Nodes) != 1 {
 			t.Errorf("%q has %d nodes, %v; want 1", text, len(facts.Nodes), err)
 		}

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
-	source "github.com/xstate-engine/xstate/depgraph/javascript"
 	"github.com/xstate-engine/xstate/internal/parents"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/sandbox"
@@ -39,14 +37,6 @@ func (i Interpreter) Command() string { return i.Path }
 
 // Semantics names the driver by what it observes.
 func (i Interpreter) Semantics() string { return fmt.Sprintf("%s %d", Name, Semantics) }
-
-// Analyze returns the facts of a block.
-func (i Interpreter) Analyze(text []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
-	return source.Analyze(text, dialect)
-}
-
-// Comments returns the comments of a block.
-func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Comments(f) }
 
 // Opening returns "": the first text of a program is read as any other.
 func (i Interpreter) Opening([]byte) string { return "" }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/caches"
@@ -52,19 +51,6 @@ func (i Interpreter) Command() string { return i.Path }
 
 // Semantics names the driver by what it observes.
 func (i Interpreter) Semantics() string { return fmt.Sprintf("%s %d", Name, Semantics) }
-
-// Analyze returns the facts of a block. A semicolon at the end hides a result only in IPython.
-func (i Interpreter) Analyze(text []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
-	f, err := source.Analyze(text, dialect)
-	if err != nil {
-		return nil, err
-	}
-	f.Quiet = f.Quiet && dialect == source.IPython
-	return f, nil
-}
-
-// Comments returns the comments of a block.
-func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Comments(f) }
 
 // Opening returns "docstring" for a text that begins with a string: in a program's first node it becomes __doc__.
 func (i Interpreter) Opening(text []byte) string {
