@@ -155,6 +155,7 @@ var layers = []layer{
 		"bench",
 		"internal/telemetry", "internal/api", "internal/term", "internal/serve", "internal/serve/mcp",
 		"internal/serve/rpc"}},
+	{folder: "internal/lang/toy"},
 	{folder: "internal/acceptance"},
 	{folder: "internal/house"},
 }

@@ -36,7 +36,7 @@
 // what no dialect means. A completion did not know .js files, and a block in a language too new for one list was Python
 // there.
 //
-// A table that is passed to each function: whether a text is a program, a fence or a key is asked in some 150 places,
+// A table that is passed to each function: whether a text is a program, a fence or a key is asked in some 140 places,
 // many of which are exported functions without a receiver, and each of them would have to be given the same table. The
 // table is the same in a process from its first line of main to its end. So it is a variable that only init functions
 // extend, as those of package image and of database/sql are: it never changes while it is read, and needs no lock. A
