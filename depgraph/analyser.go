@@ -11,9 +11,9 @@ type Analyser struct {
 	// Analyze returns the facts of a block, and Outline the outline of a block or file. An error is a *SyntaxError.
 	Analyze func(src []byte, dialect Dialect) (*Facts, error)
 	Outline func(src []byte, dialect Dialect) (*Outline, error)
-	// Symbols returns, for each name that a block binds at top level, the tokens of the code that binds it. If it is
-	// nil, that code is the nodes that bind it.
-	Symbols func(src []byte, dialect Dialect) (map[string]string, error)
+	// Statements is Analyze with a node for each statement. If it is nil, Analyze is as fine as a question about a name
+	// needs.
+	Statements func(src []byte, dialect Dialect) (*Facts, error)
 	// Comments returns the comments of the code of facts in order.
 	Comments func(f *Facts) []string
 }

@@ -165,6 +165,17 @@ const (
 	EffectInput      EffectKind = "input"
 )
 
+// EffectsByName returns the kinds of the effects of names, which are separated by blanks.
+func EffectsByName(kinds map[EffectKind]string) map[string]EffectKind {
+	found := map[string]EffectKind{}
+	for kind, names := range kinds {
+		for _, name := range strings.Fields(names) {
+			found[name] = kind
+		}
+	}
+	return found
+}
+
 // Effect is an effect visible in the source.
 type Effect struct {
 	Kind  EffectKind

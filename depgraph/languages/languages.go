@@ -39,16 +39,17 @@ func Outline(src []byte, dialect depgraph.Dialect) (*depgraph.Outline, error) {
 }
 
 // Symbols returns, for each name that a block binds at top level, the tokens of the code that binds it: its statements
-// in Python, its nodes in other languages.
+// in Python, its nodes in other languages. Two texts define a name in the same way if and only if these are equal.
 func Symbols(src []byte, dialect depgraph.Dialect) (map[string]string, error) {
 	a, _, err := depgraph.AnalyserOf(dialect)
 	if err != nil {
 		return nil, err
 	}
-	if a.Symbols != nil {
-		return a.Symbols(src, dialect)
+	read := a.Analyze
+	if a.Statements != nil {
+		read = a.Statements
 	}
-	f, err := a.Analyze(src, dialect)
+	f, err := read(src, dialect)
 	if err != nil {
 		return nil, err
 	}

@@ -10,31 +10,19 @@ import (
 
 // bindings returns the names that a text of Bash binds and uses. The name of a function or command ends in "()".
 func bindings(code string) *syntax.Bindings {
-	w := &names{
-		Bindings: syntax.NewBindings(),
-		bound:    map[string]bool{},
-		used:     map[string]bool{},
-		before:   map[string]bool{},
-	}
+	w := &names{Names: syntax.NewNames()}
 	list, _ := parse([]byte(code))
 	for _, s := range list {
 		shell.Walk(s, w.visit)
 	}
-	for name := range w.used {
-		if !w.bound[name] {
-			w.Free[name] = true
-		}
-	}
-	return w.Bindings
+	return w.All()
 }
 
 // names collects names from the tree of a shell script.
 type names struct {
-	*syntax.Bindings
-	bound, used map[string]bool
-	before      map[string]bool // bound so far
-	path        []shell.Node    // the node and those around it
-	inner       int             // number of functions and subshells among them
+	*syntax.Names // Inner counts functions and subshells
+
+	path []shell.Node // the node and those around it
 }
 
 // visit is called before the children of a node, and with nil after them.
@@ -48,13 +36,14 @@ func (w *names) visit(n shell.Node) bool {
 	w.path = append(w.path, n)
 	switch n := n.(type) {
 	case *shell.FuncDecl:
-		w.bound[n.Name.Value+"()"] = true
-		if w.inner == 0 {
-			w.Defines[n.Name.Value+"()"], w.before[n.Name.Value+"()"] = true, true
+		w.Bind(n.Name.Value + "()")
+		if w.Inner == 0 {
+			w.Defines[n.Name.Value+"()"] = true
+			w.Has(n.Name.Value + "()")
 		}
-		w.inner++
+		w.Inner++
 	case *shell.Subshell, *shell.CmdSubst, *shell.ProcSubst:
-		w.inner++
+		w.Inner++
 	case *shell.ParamExp:
 		if n.Param != nil {
 			w.use(n.Param.Value)
@@ -76,7 +65,7 @@ func (w *names) visit(n shell.Node) bool {
 func (w *names) leave(n shell.Node) {
 	switch n := n.(type) {
 	case *shell.FuncDecl, *shell.Subshell, *shell.CmdSubst, *shell.ProcSubst:
-		w.inner--
+		w.Inner--
 	case *shell.Assign:
 		w.assigned(n)
 	case *shell.BinaryArithm:
@@ -119,19 +108,17 @@ func (w *names) use(name string) {
 	if !plainName.MatchString(strings.TrimSuffix(name, "()")) {
 		return
 	}
-	w.used[name] = true
-	if w.inner == 0 && !w.before[name] {
-		w.Reads[name] = true
-	}
+	w.Use(name)
 }
 
 func (w *names) assign(name string) {
 	if !plainName.MatchString(name) {
 		return
 	}
-	w.bound[name] = true
-	if w.inner == 0 {
-		w.Assigns[name], w.before[name] = true, true
+	w.Bind(name)
+	if w.Inner == 0 {
+		w.Assigns[name] = true
+		w.Has(name)
 	}
 }
 
@@ -154,7 +141,7 @@ func (w *names) assigned(a *shell.Assign) {
 	}
 	if a.Index != nil || a.Append {
 		w.use(name)
-		if a.Index != nil && w.inner == 0 {
+		if a.Index != nil && w.Inner == 0 {
 			w.Changes[name] = true
 			return
 		}
@@ -178,7 +165,7 @@ func (w *names) call(c *shell.CallExpr) {
 	case "unset":
 		for _, word := range words {
 			w.use(word)
-			if w.inner == 0 && plainName.MatchString(word) {
+			if w.Inner == 0 && plainName.MatchString(word) {
 				w.Changes[word] = true
 			}
 		}
@@ -194,7 +181,7 @@ func (w *names) call(c *shell.CallExpr) {
 }
 
 // builtins has the names that unrelated code has in common.
-var builtins = syntax.Names(`HOME PATH PWD USER IFS RANDOM SECONDS LINENO BASH_SOURCE FUNCNAME REPLY OLDPWD
+var builtins = syntax.Words(`HOME PATH PWD USER IFS RANDOM SECONDS LINENO BASH_SOURCE FUNCNAME REPLY OLDPWD
 	echo() printf() cd() set() shopt()
 	export() read() test() exit() return() source() eval() exec() trap() wait() kill() local() declare() unset() true()
 	false() pwd() ls() cat() grep() sed() awk() sort() uniq() head() tail() wc() cut() tr() mkdir() rm() cp() mv()

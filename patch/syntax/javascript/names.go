@@ -9,36 +9,25 @@ import (
 
 // bindings returns the names that a text of JavaScript or TypeScript binds and uses.
 func bindings(code string, l jstree.Language) *syntax.Bindings {
-	b := syntax.NewBindings()
-	t := parse([]byte(code), l)
-	if t == nil {
-		return b
+	w := &names{tree: parse([]byte(code), l), Names: syntax.NewNames()}
+	if w.tree == nil {
+		return w.All()
 	}
-	defer t.Close()
-	w := &names{tree: t, Bindings: b, bound: map[string]bool{}, used: map[string]bool{},
-		before: map[string]bool{}}
-	for _, c := range t.children(0) { // functions are there from the start
-		if k := t.Nodes[c].Kind; k == jstree.FunctionDeclaration || k == jstree.ExportStatement {
-			w.before[t.defines(c)] = true
+	defer w.Close()
+	for _, c := range w.children(0) { // functions are there from the start
+		if k := w.Nodes[c].Kind; k == jstree.FunctionDeclaration || k == jstree.ExportStatement {
+			w.Has(w.defines(c))
 		}
 	}
 	w.below(0, 0)
-	for name := range w.used {
-		if !w.bound[name] {
-			b.Free[name] = true
-		}
-	}
-	return b
+	return w.All()
 }
 
 // names collects names from a tree.
 type names struct {
 	*tree
-	*syntax.Bindings
-	bound, used map[string]bool
-	before      map[string]bool // bound at the top level so far
-	inner       int             // number of enclosing functions and classes
-	blocks      int             // number of enclosing blocks
+	*syntax.Names
+	blocks int // number of enclosing blocks
 }
 
 func (w *names) below(i uint32, depth int) {
@@ -62,7 +51,7 @@ func (w *names) node(i, parent uint32, depth int) {
 	}
 	switch n := &w.Nodes[i]; n.Kind {
 	case jstree.Identifier, jstree.ShorthandPropertyIdentifier, jstree.TypeIdentifier:
-		w.use(w.text(i))
+		w.Use(w.text(i))
 	case jstree.ImportClause, jstree.NamespaceImport, jstree.ImportSpecifier:
 		w.imported(i, depth)
 	case jstree.FunctionDeclaration, jstree.GeneratorFunctionDeclaration, jstree.ClassDeclaration,
@@ -105,30 +94,23 @@ func (w *names) defines2(i uint32) string {
 	return ""
 }
 
-func (w *names) use(name string) {
-	w.used[name] = true
-	if w.inner == 0 && !w.before[name] {
-		w.Reads[name] = true
-	}
-}
-
 // define binds the name of a definition.
 func (w *names) define(name string) {
-	w.bound[name] = true
-	if w.inner == 0 && w.blocks == 0 && name != "" {
-		w.Bindings.Defines[name] = true
-		w.before[name] = true
+	w.Bind(name)
+	if w.Inner == 0 && w.blocks == 0 && name != "" {
+		w.Defines[name] = true
+		w.Has(name)
 	}
 }
 
 // assign binds a name by a declaration or an assignment. A local name is bound in a block or a function only.
 func (w *names) assign(name string, local bool) {
-	w.bound[name] = true
-	if w.inner > 0 || local {
+	w.Bind(name)
+	if w.Inner > 0 || local {
 		return
 	}
-	w.before[name] = true
-	if !w.Bindings.Defines[name] {
+	w.Has(name)
+	if !w.Defines[name] {
 		w.Assigns[name] = true
 	}
 }
@@ -147,14 +129,16 @@ func (w *names) imported(i uint32, depth int) {
 		}
 	}
 	if ok {
-		w.bound[w.text(name)], w.before[w.text(name)], w.Imports[w.text(name)] = true, true, true
+		w.Bind(w.text(name))
+		w.Has(w.text(name))
+		w.Imports[w.text(name)] = true
 	}
 }
 
 // scope visits a function or a class: its parameters are bound in it.
 func (w *names) scope(i uint32, depth int) {
-	w.inner++
-	defer func() { w.inner-- }()
+	w.Inner++
+	defer func() { w.Inner-- }()
 	for _, c := range w.children(i) {
 		switch n := &w.Nodes[c]; {
 		case n.Field == jstree.FieldName:
@@ -166,7 +150,7 @@ func (w *names) scope(i uint32, depth int) {
 			}
 		case n.Kind == jstree.TypeParameters:
 			for _, p := range w.children(c) {
-				w.bound[w.defines2(p)] = true
+				w.Bind(w.defines2(p))
 			}
 		default:
 			w.node(c, i, depth+1)
@@ -197,7 +181,7 @@ func (w *names) declarator(i, parent uint32, depth int) {
 		return
 	}
 	w.pattern(name, depth, local)
-	if value, ok := w.field(i, jstree.FieldValue); ok && w.inner == 0 && strings.HasPrefix(w.text(value), "require(") {
+	if value, ok := w.field(i, jstree.FieldValue); ok && w.Inner == 0 && strings.HasPrefix(w.text(value), "require(") {
 		w.Imports[w.text(name)] = true
 		delete(w.Assigns, w.text(name))
 	}
@@ -214,8 +198,8 @@ func (w *names) assignment(i uint32, depth int) {
 	}
 	switch w.Nodes[left].Kind {
 	case jstree.Identifier:
-		if name := w.text(left); w.Nodes[i].Kind != jstree.AssignmentExpression && w.inner == 0 && !w.before[name] {
-			w.Reads[name] = true
+		if w.Nodes[i].Kind != jstree.AssignmentExpression {
+			w.Read(w.text(left))
 		}
 		w.assign(w.text(left), false)
 	case jstree.ObjectPattern, jstree.ArrayPattern:
@@ -290,13 +274,13 @@ func (w *names) base(i uint32, depth int) string {
 }
 
 func (w *names) change(name string) {
-	if name != "" && w.inner == 0 {
+	if name != "" && w.Inner == 0 {
 		w.Changes[name] = true
 	}
 }
 
 // builtins has the names that unrelated code has in common.
-var builtins = syntax.Names(
+var builtins = syntax.Words(
 	`console Object Array String Number Boolean Symbol BigInt Math JSON Date RegExp Map Set WeakMap
 	WeakSet Promise Proxy Reflect Error TypeError RangeError SyntaxError parseInt parseFloat isNaN isFinite globalThis
 	process Buffer require module exports setTimeout setInterval setImmediate clearTimeout clearInterval

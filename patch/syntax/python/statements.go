@@ -15,16 +15,8 @@ func statements(code []byte) (list []syntax.Statement, broken bool) {
 	if stallsParser(code) {
 		return []syntax.Statement{{End: len(code), Broken: true}}, true
 	}
-	parser := sitter.NewParser()
-	defer parser.Close()
-	parser.SetLanguage(python.GetLanguage())
-	tree, err := parser.ParseCtx(context.Background(), nil, code)
-	if err != nil { // the parser fails only on a time-out or a limit, and none is set
-		panic("python: internal error: " + err.Error())
-	}
+	tree, cursor := parse(code)
 	defer tree.Close()
-	root := tree.RootNode()
-	cursor := sitter.NewTreeCursor(root)
 	defer cursor.Close()
 	for ok := cursor.GoToFirstChild(); ok; ok = cursor.GoToNextSibling() {
 		n := cursor.CurrentNode()
@@ -32,7 +24,20 @@ func statements(code []byte) (list []syntax.Statement, broken bool) {
 			list = append(list, newStmt(n, code))
 		}
 	}
+	root := tree.RootNode()
 	return list, root.HasError() || root.IsError()
+}
+
+// parse returns the tree of a text, and a cursor at its root. The caller closes both.
+func parse(code []byte) (*sitter.Tree, *sitter.TreeCursor) {
+	parser := sitter.NewParser()
+	defer parser.Close()
+	parser.SetLanguage(python.GetLanguage())
+	tree, err := parser.ParseCtx(context.Background(), nil, code)
+	if err != nil { // the parser fails only on a time-out or a limit, and none is set
+		panic("python: internal error: " + err.Error())
+	}
+	return tree, sitter.NewTreeCursor(tree.RootNode())
 }
 
 // stallsParser reports whether a text has 1,000 consecutive lines with only a backslash. The parser's time is quadratic
